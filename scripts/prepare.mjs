@@ -1,0 +1,47 @@
+/**
+ * Does what is missing before a command of the README can run: installs the locked dependencies and builds `dist/`,
+ * each only if it isn't there or is older than what it is made of.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+
+const root = join(import.meta.dirname, '..');
+const OLDEST_NODE = { major: 20, minor: 19 };
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < OLDEST_NODE.major || (major === OLDEST_NODE.major && minor < OLDEST_NODE.minor)) {
+  console.error(
+    `Node ${process.versions.node} is too old: expected ${OLDEST_NODE.major}.${OLDEST_NODE.minor} or later.`,
+  );
+  process.exit(1);
+}
+
+/** @param {string} path */
+const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/** @param {string} folder */
+const newestIn = (folder) =>
+  Math.max(
+    ...readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) =>
+      modifiedAt(join(entry.parentPath, entry.name)),
+    ),
+  );
+
+// npm writes this file when an install has come to its end.
+if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(root, 'package-lock.json'))) {
+  console.error('Installing the dependencies (npm ci) …');
+  execFileSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+if (!process.argv.includes('--dependencies-only')) {
+  const sources = Math.max(newestIn(join(root, 'src')), modifiedAt(join(root, 'tsconfig.build.json')));
+  if (modifiedAt(join(root, 'dist/index.js')) < sources) {
+    console.error('Building dist/ …');
+    build();
+  }
+}

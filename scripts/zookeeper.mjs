@@ -1,0 +1,262 @@
+/**
+ * Finds and runs ZooKeeper servers for the tests, the demo and the examples.
+ *
+ * Where the server comes from, in this order: `ZOOKEEPER` in the environment names a running ensemble;
+ * `ZOOKEEPER_HOME` a distribution's folder; Debian's jar; else `apt-get install zookeeper`, as root.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
+const DEBIAN_LOGGER = '/usr/share/java/slf4j-simple.jar';
+const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
+const START_WITHIN_MS = 60_000;
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The ensemble that `ZOOKEEPER` names, if it names one. */
+export function externalEnsemble() {
+  const value = process.env.ZOOKEEPER?.trim();
+  return value === undefined || value === '' ? undefined : value;
+}
+
+/** The class path of a ZooKeeper distribution, which is installed if it has to be and can be. */
+export async function findClassPath() {
+  const home = process.env.ZOOKEEPER_HOME?.trim();
+  if (home !== undefined && home !== '') return classPathOfDistribution(home);
+  if (!existsSync(DEBIAN_JAR) || !hasJava()) installDebianPackage();
+  return `${DEBIAN_JAR}:${DEBIAN_LOGGER}`;
+}
+
+/** @param {string} home */
+async function classPathOfDistribution(home) {
+  const jars = await readdir(join(home, 'lib')).catch(() => /** @type {string[]} */ ([]));
+  const usable = jars.filter((name) => name.endsWith('.jar'));
+  if (!usable.some((name) => name.startsWith('zookeeper-'))) {
+    throw new Error(
+      `ZOOKEEPER_HOME is ${home}: expected a ZooKeeper distribution, with its jars in ${join(home, 'lib')}`,
+    );
+  }
+  return usable.map((name) => join(home, 'lib', name)).join(':');
+}
+
+function hasJava() {
+  try {
+    execFileSync('java', ['-version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function installDebianPackage() {
+  const advice = [
+    'No ZooKeeper found. One of these provides it:',
+    '  - as root on Debian or Ubuntu: apt-get update && apt-get install -y zookeeper',
+    '  - ZOOKEEPER_HOME=/path/to/apache-zookeeper-3.x.y-bin (and java on the PATH)',
+    '  - ZOOKEEPER=host:port,host:port to use servers that run already',
+    '  - with Docker: docker compose up -d --wait, then ZOOKEEPER=127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183',
+  ].join('\n');
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
+  console.error('ZooKeeper is not installed: installing the Debian package (apt-get install zookeeper) …');
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  /** @param {string[]} args */
+  const apt = (args) =>
+    execFileSync('apt-get', ['-qq', '-o', 'Acquire::Retries=3', ...args], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  try {
+    apt(['update']);
+    apt(['install', '-y', '--no-install-recommends', 'zookeeper', 'default-jre-headless', 'libslf4j-java']);
+  } catch (cause) {
+    throw new Error(`apt-get could not install ZooKeeper.\n${advice}`, { cause });
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort() {
+  const server = createServer();
+  await new Promise((resolve, reject) =>
+    server.once('error', reject).listen(0, '127.0.0.1', () => resolve(undefined)),
+  );
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/**
+ * Asks a server one of ZooKeeper's four-letter words.
+ *
+ * @param {number} port
+ * @param {string} word
+ * @param {string} [host]
+ * @returns {Promise<string>}
+ */
+export function fourLetterWord(port, word, host = '127.0.0.1') {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host }, () => socket.write(word));
+    let answer = '';
+    socket.setEncoding('utf8').setTimeout(5000, () => socket.destroy(new Error(`no answer to ${word}`)));
+    socket.on('data', (text) => {
+      answer += text;
+    });
+    socket.on('error', reject).on('close', () => resolve(answer));
+  });
+}
+
+/** One server, on loopback, with its own folder for its data. */
+export class ZooKeeperServer {
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  #process;
+  /** @type {string} */
+  #classPath;
+  /** @type {string} */
+  #folder;
+  /** @type {string} */
+  #log = '';
+
+  /**
+   * @param {{ classPath: string, folder: string, port: number }} place
+   */
+  constructor({ classPath, folder, port }) {
+    this.#classPath = classPath;
+    this.#folder = folder;
+    this.port = port;
+  }
+
+  get connectString() {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** The server's process id, while it runs. */
+  get pid() {
+    return this.#process?.pid;
+  }
+
+  /** Starts it and waits until it serves. */
+  async start() {
+    const child = spawn(
+      'java',
+      [
+        '-Xmx512m',
+        '-XX:+UseSerialGC',
+        '-XX:TieredStopAtLevel=1',
+        '-Dzookeeper.forceSync=no',
+        '-cp',
+        this.#classPath,
+        MAIN_CLASS,
+        join(this.#folder, 'zoo.cfg'),
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#process = child;
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      this.#log = (this.#log + text).slice(-20_000);
+    });
+    /** @type {Error | undefined} */
+    let failure;
+    child.once('error', (error) => {
+      failure = error;
+    });
+    child.once('exit', (code, signal) => {
+      failure ??= new Error(`ZooKeeper ended (${code ?? signal})`);
+    });
+    const deadline = performance.now() + START_WITHIN_MS;
+    // `ruok` is answered before the server serves: `srvr` tells the truth.
+    while (!(await fourLetterWord(this.port, 'srvr').catch(() => '')).includes('Mode:')) {
+      if (failure !== undefined || performance.now() > deadline) {
+        throw new Error(`ZooKeeper did not start on port ${this.port}:\n${this.#log}`, { cause: failure });
+      }
+      await pause(50);
+    }
+  }
+
+  /** Stops it; its data stay. */
+  async stop() {
+    await this.kill('SIGTERM');
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async kill(signal = 'SIGKILL') {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await exited;
+  }
+}
+
+/**
+ * One server alone, or an ensemble, with data of its own that go with `stop`.
+ *
+ * @param {{ servers?: number, tickMs?: number, port?: number }} [options] `tickMs`: how fine expiry is told; `port` of a single server
+ */
+export async function startZooKeeper({ servers = 1, tickMs = 200, port } = {}) {
+  const classPath = await findClassPath();
+  const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
+  const places = [];
+  for (let id = 1; id <= servers; id++) {
+    places.push({
+      id,
+      folder: join(root, String(id)),
+      port: port ?? (await freePort()),
+      quorum: [await freePort(), await freePort()],
+    });
+  }
+  const peers =
+    servers === 1 ? [] : places.map(({ id, quorum }) => `server.${id}=127.0.0.1:${quorum.join(':')}`);
+  for (const { id, folder, port: clientPort } of places) {
+    await mkdir(folder);
+    await writeFile(join(folder, 'myid'), String(id));
+    await writeFile(
+      join(folder, 'zoo.cfg'),
+      [
+        `tickTime=${tickMs}`,
+        `minSessionTimeout=${2 * tickMs}`,
+        'maxSessionTimeout=60000',
+        `dataDir=${folder}`,
+        `clientPort=${clientPort}`,
+        'clientPortAddress=127.0.0.1',
+        'maxClientCnxns=0',
+        'admin.enableServer=false',
+        '4lw.commands.whitelist=*',
+        'initLimit=50',
+        'syncLimit=25',
+        ...peers,
+        '',
+      ].join('\n'),
+    );
+  }
+  const all = places.map(
+    (place) => new ZooKeeperServer({ classPath, folder: place.folder, port: place.port }),
+  );
+  const stop = async () => {
+    await Promise.all(all.map((server) => server.kill()));
+    await rm(root, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all(all.map((server) => server.start()));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { servers: all, connectString: all.map((server) => server.connectString).join(','), stop };
+}
+
+/**
+ * The ensemble that the environment names, or a server of our own. `stop` ends only the latter.
+ *
+ * @param {Parameters<typeof startZooKeeper>[0]} [options]
+ */
+export async function useZooKeeper(options) {
+  const connectString = externalEnsemble();
+  if (connectString === undefined) return { ...(await startZooKeeper(options)), external: false };
+  return { servers: [], connectString, external: true, stop: async () => undefined };
+}

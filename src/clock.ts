@@ -1,0 +1,110 @@
+import { uptime } from 'node:os';
+
+/** A timer that is running. Whoever set it owns it and clears it. */
+export interface Timer {
+  /** Stops it. Harmless when it has run or was cleared. */
+  clear(): void;
+}
+
+/** How a timer treats the process: one that only waits needn't keep the process alive. */
+export interface TimerOptions {
+  /** `true`: the timer alone doesn't keep the process alive. Never for a timer that ends a lease. @default false */
+  readonly background?: boolean;
+}
+
+/** All that Conclave knows of time. Tests and simulations give their own. */
+export interface Clock {
+  /** Milliseconds since some fixed instant; never goes back. Only differences mean anything. */
+  now(): number;
+  /** The time of day, for people to read. Never for a decision: it jumps. */
+  date(): Date;
+  /** Runs `task` once, `ms` milliseconds from now or later. */
+  after(ms: number, task: () => void, options?: TimerOptions): Timer;
+}
+
+// `os.uptime` counts in steps of 10 ms: two readings can make a difference look longer by almost as much,
+// and less than 20 ms of difference to the other clock says nothing.
+const UPTIME_GRANULARITY_MS = 20;
+
+/** The readings a {@link SystemClock} is made of, in milliseconds. */
+export interface TimeSources {
+  /** Monotonic, precise, stands still while the machine is suspended (CLOCK_MONOTONIC). */
+  monotonicMs(): number;
+  /** Counts suspended time, in coarse steps (Linux: CLOCK_BOOTTIME). */
+  uptimeMs(): number;
+}
+
+const systemSources: TimeSources = {
+  monotonicMs: () => performance.now(),
+  uptimeMs: () => uptime() * 1000,
+};
+
+// A delay over this wraps round to 1 ms in Node.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The machine's clock: monotonic, and counting the time that the machine was suspended where the system tells
+ * (Linux). A lease must not seem to last because the laptop's lid was closed or the guest was frozen.
+ *
+ * Not guaranteed: a hypervisor that stops every clock of its guest stops this one too. Only fencing covers that.
+ */
+export class SystemClock implements Clock {
+  readonly #sources: TimeSources;
+  readonly #originMs: number;
+  #suspendedMs = 0;
+
+  constructor(sources: TimeSources = systemSources) {
+    this.#sources = sources;
+    this.#originMs = sources.uptimeMs() - sources.monotonicMs();
+  }
+
+  now(): number {
+    const monotonicMs = this.#sources.monotonicMs();
+    const suspendedMs = this.#sources.uptimeMs() - monotonicMs - this.#originMs - UPTIME_GRANULARITY_MS;
+    // Suspended time is never given back: the sum of two clocks that don't go back mustn't go back either.
+    this.#suspendedMs = Math.max(this.#suspendedMs, suspendedMs);
+    return monotonicMs + this.#suspendedMs;
+  }
+
+  date(): Date {
+    return new Date();
+  }
+
+  after(ms: number, task: () => void, options: TimerOptions = {}): Timer {
+    if (ms > LONGEST_TIMER_MS) return this.#afterLong(ms, task, options);
+    const timer = setTimeout(task, Math.max(0, Math.ceil(ms)));
+    if (options.background) timer.unref();
+    return { clear: () => clearTimeout(timer) };
+  }
+
+  #afterLong(ms: number, task: () => void, options: TimerOptions): Timer {
+    let timer = this.after(
+      LONGEST_TIMER_MS,
+      () => {
+        timer = this.after(ms - LONGEST_TIMER_MS, task, options);
+      },
+      options,
+    );
+    return { clear: () => timer.clear() };
+  }
+}
+
+/**
+ * Resolves `ms` milliseconds from now.
+ *
+ * @throws the signal's reason as soon as the signal aborts; the timer is cleared then.
+ */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.clear();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

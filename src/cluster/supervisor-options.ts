@@ -1,0 +1,114 @@
+import type { LeaderElectorOptions } from '../election/elector-options.js';
+import type { Term } from '../election/term.js';
+import { InvalidOptionError } from '../errors.js';
+import { type Logger, resolveLogger } from '../logger.js';
+import {
+  checkFunction,
+  checkId,
+  checkMetadata,
+  checkMs,
+  checkOneOf,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+} from '../options.js';
+import { parseConnectString } from '../session/connect-string.js';
+import type { Environment } from '../session/environment.js';
+import { resolveSessionOptions, type SessionOptions } from '../session/session-options.js';
+import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from './backoff.js';
+import type { CleanupHook } from './cleanup.js';
+
+/** How an {@link ElectionSupervisor} stands, leads and recovers. All times are in milliseconds. */
+export interface ElectionSupervisorOptions {
+  /** The servers: `host[:port],host[:port]…[/chroot]`. */
+  readonly connect: string;
+  /** The election's path. */
+  readonly path: string;
+  /** What it calls itself. @default host name, process id and a random part */
+  readonly id?: string;
+  /** What it tells the others about itself, up to 16 KiB. */
+  readonly data?: string | Uint8Array;
+  /** How each session is opened. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /** @see {@link LeaderElectorOptions.takeoverDelayMs} */
+  readonly takeoverDelayMs?: number;
+  /** @see {@link LeaderElectorOptions.onOverrun} */
+  readonly onOverrun?: 'report' | 'exit';
+  /** The leader's work. @see {@link LeaderElectorOptions.lead} */
+  readonly lead?: (term: Term) => unknown;
+  /**
+   * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
+   * else. Only when it has succeeded does the supervisor stand again. One that throws is called again, with back-off;
+   * when its tries are used up the supervisor stops with `CleanupFailedError`. It may answer `'stop'`.
+   */
+  readonly cleanup?: CleanupHook;
+  /** How long one attempt of the hook may take. @default 30000 */
+  readonly cleanupTimeoutMs?: number;
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  readonly logger?: Logger;
+  /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
+  readonly retry?: RetryOptions;
+}
+
+/** @internal Options that were checked, with their defaults. */
+export interface ResolvedSupervisorOptions {
+  readonly connect: string;
+  readonly path: string;
+  readonly id: string | undefined;
+  readonly environment: Environment;
+  readonly sessionOptions: SessionOptions;
+  readonly elector: LeaderElectorOptions;
+  readonly cleanup: CleanupHook | undefined;
+  readonly cleanupTimeoutMs: number;
+  readonly cleanupRetry: RetryPolicy;
+  readonly retry: RetryPolicy;
+  readonly logger: Logger;
+}
+
+const KNOWN = [
+  'connect',
+  'path',
+  'id',
+  'data',
+  'session',
+  'takeoverDelayMs',
+  'onOverrun',
+  'lead',
+  'cleanup',
+  'cleanupTimeoutMs',
+  'logger',
+  'retry',
+] as const;
+const CLEANUP_RETRIES = 4;
+
+/** Checks everything at once: what is wrong must not turn up at the first loss. */
+export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
+  if (given === undefined)
+    throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
+  const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN);
+  parseConnectString(options.connect);
+  const logger = resolveLogger(options.logger ?? options.session?.logger);
+  const { environment } = resolveSessionOptions(options.session, logger);
+  const lead = checkFunction('lead', options.lead);
+  const data = checkMetadata('data', options.data);
+  const takeoverDelayMs = checkMs('takeoverDelayMs', options.takeoverDelayMs);
+  return {
+    connect: options.connect,
+    path: checkPath('path', options.path),
+    id: checkId('id', options.id),
+    environment,
+    sessionOptions: { ...options.session, logger },
+    elector: {
+      ...(lead !== undefined && { lead }),
+      ...(data !== undefined && { data }),
+      ...(takeoverDelayMs !== undefined && { takeoverDelayMs }),
+      onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'] as const, 'report'),
+      logger,
+    },
+    cleanup: checkFunction('cleanup', options.cleanup),
+    cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
+    cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
+    retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
+    logger,
+  };
+}

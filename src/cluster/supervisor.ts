@@ -1,0 +1,289 @@
+import pRetry from 'p-retry';
+import { sleep } from '../clock.js';
+import { LeaderElector } from '../election/elector.js';
+import { defaultId } from '../election/elector-options.js';
+import type { Term } from '../election/term.js';
+import { SafeEmitter } from '../emitter.js';
+import {
+  type DemotionReason,
+  describe,
+  InvalidStateError,
+  type ListenerError,
+  SessionClosedError,
+} from '../errors.js';
+import { type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import { Session } from '../session/session.js';
+import { backoffMs } from './backoff.js';
+import { callCleanup } from './cleanup.js';
+import { type Health, healthOf, type SupervisorState } from './health.js';
+import {
+  type ElectionSupervisorOptions,
+  type ResolvedSupervisorOptions,
+  resolveSupervisorOptions,
+} from './supervisor-options.js';
+
+/** A try to stand for election again is about to be made. */
+export interface Restart {
+  /** 1 for the first try after a loss, and one more for each that follows because the one before failed. */
+  readonly attempt: number;
+  /** How long from now it is made, in milliseconds. */
+  readonly delayMs: number;
+}
+
+/** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
+export interface ElectionSupervisorEvents {
+  /** A term begins. */
+  elected(term: Term): void;
+  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
+  demoted(term: Term, reason: DemotionReason): void;
+  /** The session has expired. The hook runs when the work has settled. */
+  expired(): void;
+  /** The clean-up hook has succeeded. */
+  cleaned(): void;
+  /** It is about to open a session and stand again. */
+  restarting(restart: Restart): void;
+  /** It has left the election for good. */
+  stopped(): void;
+  /** Something went wrong. It goes on, unless the error is a `CleanupFailedError`. */
+  error(error: Error): void;
+}
+
+/** The reason with which `stop()` interrupts what the supervisor waits for. Never seen outside. */
+class StopRequest extends Error {}
+
+/** One session with its elector, and what became of its term. */
+interface Candidacy {
+  readonly session: Session;
+  readonly elector: LeaderElector;
+  /** The term that the session's end took away. */
+  lost: { readonly term: Term; readonly reason: DemotionReason } | undefined;
+}
+
+/**
+ * Keeps one candidate standing in an election, over the end of any session: opens a session, stands, leads when it is
+ * its turn; and when the session is lost, waits for the leader's work to settle, calls the application's clean-up hook,
+ * and only when that has succeeded opens a new session and stands again.
+ *
+ * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor.
+ * The order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
+ *
+ * @example
+ * ```ts
+ * const supervisor = new ElectionSupervisor({
+ *   connect: 'zk1:2181,zk2:2181,zk3:2181',
+ *   path: '/elections/scheduler',
+ *   lead: (term) => runScheduler(term),
+ *   cleanup: async ({ term }) => { await dropCaches(term); },
+ * });
+ * supervisor.on('error', (error) => console.error(error));
+ * await supervisor.start();
+ * ```
+ */
+export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
+  /** What its candidates call themselves. */
+  readonly id: string;
+  readonly #options: ResolvedSupervisorOptions;
+  readonly #stop = new AbortController();
+  readonly #started: Deferred<void> = deferred();
+  #state: SupervisorState = { name: 'idle' };
+  #running: Promise<void> = Promise.resolve();
+
+  /** @throws InvalidOptionError if an option is wrong */
+  constructor(options: ElectionSupervisorOptions) {
+    super();
+    this.#options = resolveSupervisorOptions(options);
+    this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
+    this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
+  }
+
+  /** The term that this process leads, while it does. */
+  get term(): Term | undefined {
+    return this.#elector?.term;
+  }
+
+  /** How it is doing, at this very moment. */
+  health(): Health {
+    return healthOf(this.#state);
+  }
+
+  /**
+   * Begins. Resolves once it has a place in the queue, however long it takes until a server appears; a second call
+   * gives the first one's promise.
+   *
+   * @throws InvalidStateError if it was stopped, before or meanwhile
+   * @throws the last error if `retry.retries` is finite and no try succeeded
+   */
+  start(): Promise<void> {
+    if (this.#state.name === 'stopped')
+      return Promise.reject(new InvalidStateError('the supervisor has stopped: make a new one'));
+    if (this.#state.name === 'idle') this.#running = this.#run();
+    return this.#started.promise;
+  }
+
+  /**
+   * Ends its term cleanly and goes to the back of the queue; see `LeaderElector.resign`. Does nothing unless it leads.
+   *
+   * @throws SessionExpiredError if the session ends before
+   */
+  async resign(): Promise<void> {
+    await this.#elector?.resign();
+  }
+
+  /**
+   * Leaves for good: the leader's work settles, the term is given back, the session is closed. A hook that is running
+   * is waited for and not called again. Resolves when all that is done, with no server in reach after one lease and 2 s
+   * at most beyond what the work and the hook take; called from inside the leader's work, as soon as the term's signal
+   * has aborted. Never rejects.
+   */
+  async stop(): Promise<void> {
+    if (!this.#stop.signal.aborted) {
+      this.#stop.abort(new StopRequest());
+      if (this.#state.name === 'idle') this.#finish();
+    }
+    const elector = this.#elector;
+    await elector?.stop();
+    // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
+    if (elector?.state.name === 'ending') return;
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  // ---- the supervisor's life, one paragraph ----
+
+  /** Stands; and after each loss cleans up and stands again. Never rejects. */
+  async #run(): Promise<void> {
+    try {
+      for (;;) {
+        const candidacy = await this.#stand();
+        this.#started.resolve();
+        await this.#untilLost(candidacy);
+        await this.#settle(candidacy);
+        if (this.#stop.signal.aborted) break;
+        if ((await this.#cleanUp(candidacy)) === 'stop') break;
+      }
+    } catch (error) {
+      if (!(error instanceof StopRequest)) this.#report(error);
+      this.#started.reject(
+        error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error,
+      );
+    }
+    this.#finish();
+  }
+
+  /** Opens a session and takes a place in the queue; tries again, with back-off, when that fails. */
+  async #stand(): Promise<Candidacy> {
+    const { retry, environment } = this.#options;
+    let attempt = 1;
+    if (this.#state.name !== 'idle') this.emit('restarting', { attempt, delayMs: 0 });
+    return await pRetry(() => this.#tryToStand(attempt), {
+      // See `callCleanup` for how p-retry is used. A refused option isn't mended by trying again.
+      retries: retry.retries,
+      minTimeout: 0,
+      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
+        this.#stop.signal.throwIfAborted();
+        this.#options.logger.warn({ attempt, cause: describe(error) }, 'could not stand for election');
+        if (retriesLeft <= 0) return;
+        const delayMs = backoffMs(attemptNumber, retry, environment.random());
+        attempt = attemptNumber + 1;
+        this.emit('restarting', { attempt, delayMs });
+        await sleep(environment.clock, delayMs, this.#stop.signal);
+      },
+    });
+  }
+
+  async #tryToStand(attempt: number): Promise<Candidacy> {
+    this.#become({ name: 'connecting', attempt });
+    const session = await Session.connect(this.#options.connect, {
+      ...this.#options.sessionOptions,
+      signal: this.#stop.signal,
+    });
+    const elector = new LeaderElector(session, this.#options.path, { ...this.#options.elector, id: this.id });
+    const candidacy: Candidacy = { session, elector, lost: undefined };
+    this.#relay(candidacy);
+    this.#become({ name: 'standing', elector });
+    try {
+      this.#stop.signal.throwIfAborted();
+      await elector.start();
+      return candidacy;
+    } catch (error) {
+      await elector.stop();
+      await session.close();
+      this.#stop.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  #relay(candidacy: Candidacy): void {
+    candidacy.elector
+      .on('elected', (term) => void this.emit('elected', term))
+      .on('demoted', (term, reason) => {
+        if (candidacy.session.signal.aborted) candidacy.lost = { term, reason };
+        this.emit('demoted', term, reason);
+      })
+      .on('expired', () => void this.emit('expired'))
+      .on('error', (error) => this.#report(error));
+  }
+
+  async #untilLost({ session }: Candidacy): Promise<void> {
+    const over = deferred();
+    const forget = [onAbort(session.signal, over.resolve), onAbort(this.#stop.signal, over.resolve)];
+    await over.promise;
+    for (const each of forget) each();
+  }
+
+  /** Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. */
+  async #settle({ session, elector }: Candidacy): Promise<void> {
+    this.#become({ name: 'settling', elector });
+    await elector.stop();
+    await session.close();
+  }
+
+  async #cleanUp({ lost, session }: Candidacy): Promise<'restart' | 'stop'> {
+    const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
+    this.#become({ name: 'cleaning' });
+    if (cleanup === undefined) return 'restart';
+    const reason =
+      lost?.reason ?? (session.signal.reason instanceof SessionClosedError ? 'stopped' : 'session-expired');
+    const decision = await callCleanup({
+      hook: cleanup,
+      loss: { term: lost?.term, reason },
+      timeoutMs: cleanupTimeoutMs,
+      policy: cleanupRetry,
+      environment,
+      onFailure: (error) => this.#report(error),
+      signal: this.#stop.signal,
+    });
+    this.emit('cleaned');
+    this.#stop.signal.throwIfAborted();
+    return decision;
+  }
+
+  /** The last word, whatever led to it. */
+  #finish(): void {
+    this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
+    this.#become({ name: 'stopped' });
+    this.emit('stopped');
+  }
+
+  get #elector(): LeaderElector | undefined {
+    return 'elector' in this.#state ? this.#state.elector : undefined;
+  }
+
+  /** The only place that writes the state. */
+  #become(next: SupervisorState): void {
+    this.#state = next;
+  }
+
+  #report(error: unknown): void {
+    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the supervisor');
+    this.emit('error', error instanceof Error ? error : new Error(describe(error)));
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}

@@ -1,0 +1,423 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { sleep } from '../clock.js';
+import { SafeEmitter } from '../emitter.js';
+import {
+  type DemotionReason,
+  describe,
+  InvalidStateError,
+  LeadError,
+  type ListenerError,
+  NodeLostError,
+  NoNodeError,
+  SessionExpiredError,
+  WorkOverrunError,
+} from '../errors.js';
+import { Contender, type Place, withdraw } from '../lock/contender.js';
+import { checkMetadata, checkPath } from '../options.js';
+import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
+import type { Session } from '../session/session.js';
+import { type Candidate, candidatesOf, parseCandidate, serializeCandidate } from './candidate.js';
+import type { Foresight } from './claim.js';
+import { type Claim, Claimant } from './claimant.js';
+import { cooldownMs } from './cooldown.js';
+import {
+  type LeaderElectorOptions,
+  type ResolvedElectorOptions,
+  resolveElectorOptions,
+} from './elector-options.js';
+import { describeTerm, ElectedTerm, type Term } from './term.js';
+
+/**
+ * Where an elector stands.
+ *
+ * - `idle`: not started.
+ * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
+ * - `joining`: taking another place.
+ * - `waiting`: behind `position` others, the nearest being `ahead`.
+ * - `claiming`: nobody is ahead; claiming the next term, perhaps after the takeover delay.
+ * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
+ * - `ending`: the term is over, its work has still to settle.
+ * - `stopped`, `expired`: final.
+ *
+ * idle → starting → waiting → claiming → leading → ending → joining → waiting → …; any → stopped; any → expired.
+ */
+export type ElectorState<T extends Term = Term> =
+  | { readonly name: 'idle' }
+  | { readonly name: 'starting' }
+  | { readonly name: 'joining' }
+  | ({ readonly name: 'waiting' } & Place)
+  | { readonly name: 'claiming' }
+  | { readonly name: 'leading'; readonly term: T }
+  | { readonly name: 'ending'; readonly term: T; readonly reason: DemotionReason }
+  | { readonly name: 'stopped' }
+  | { readonly name: 'expired' };
+
+/** The events of a {@link LeaderElector}. They inform; `term.signal` and `term.isHeld()` protect. */
+export interface LeaderElectorEvents {
+  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  waiting(place: Place): void;
+  /** A term begins. */
+  elected(term: Term): void;
+  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
+  demoted(term: Term, reason: DemotionReason): void;
+  /** The session has expired: this elector is finished. */
+  expired(): void;
+  /** It has left the election, by `stop()` or because its session was closed. */
+  stopped(): void;
+  /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
+  error(error: Error): void;
+}
+
+/** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
+class StopRequest extends Error {}
+
+/**
+ * One candidate in an election: waits for its turn, leads, gives the term back, and stands again.
+ *
+ * It belongs to one session and is finished when that is over; `ElectionSupervisor` is what lives on.
+ *
+ * Guaranteed: leadership goes in the order of joining, to one at a time; a term's signal aborts before `demoted`; a
+ * leader's work has settled before the term is given back, as long as its session lives. See {@link Term} for what is
+ * guaranteed about acting.
+ *
+ * @example
+ * ```ts
+ * const elector = new LeaderElector(session, '/elections/scheduler', {
+ *   lead: async (term) => {
+ *     while (term.isHeld()) await runNextJob({ token: term.token, signal: term.signal });
+ *   },
+ * });
+ * elector.on('error', (error) => console.error(error));
+ * await elector.start();
+ * ```
+ */
+export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
+  /** What it calls itself. */
+  readonly id: string;
+  /** The election's path. */
+  readonly path: string;
+  readonly #session: Session;
+  readonly #options: ResolvedElectorOptions;
+  readonly #claimant: Claimant;
+  readonly #stop = new AbortController();
+  /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
+  readonly #work = new AsyncLocalStorage<Term>();
+  #state: ElectorState<ElectedTerm> = { name: 'idle' };
+  #contender: Contender | undefined;
+  #data: string | Uint8Array | undefined;
+  /** Settles when it has a place in the queue again, or never will. */
+  #placed: Deferred<void> = deferred();
+  #running: Promise<void> = Promise.resolve();
+  /** Terms and tries in a row that came to nothing at once. */
+  #setbacks = 0;
+
+  /** @throws InvalidOptionError if the path or an option is wrong */
+  constructor(session: Session, path: string, options?: LeaderElectorOptions) {
+    super();
+    this.#session = session;
+    this.path = checkPath('path', path);
+    this.#options = resolveElectorOptions(options, session);
+    this.id = this.#options.id;
+    this.#data = this.#options.data;
+    this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
+  }
+
+  get state(): ElectorState {
+    return this.#state;
+  }
+
+  /** The term that this elector leads, while it does. */
+  get term(): Term | undefined {
+    return this.#state.name === 'leading' ? this.#state.term : undefined;
+  }
+
+  /**
+   * Stands for election. Resolves once it has a place in the queue; a second call gives the first one's promise.
+   *
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws InvalidStateError if it was stopped, before or meanwhile
+   * @throws ZooKeeperError if a server refuses, for lack of permission say: the elector is stopped then
+   */
+  start(): Promise<void> {
+    if (this.#state.name === 'stopped' || this.#state.name === 'expired') {
+      return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
+    }
+    if (this.#state.name === 'idle') {
+      this.#placed.promise.catch(ignore); // Whoever calls `start` sees it; it may be nobody's concern later.
+      this.#become({ name: 'starting' });
+      this.#running = this.#run();
+    }
+    return this.#placed.promise;
+  }
+
+  /**
+   * Ends its term cleanly and goes to the back of the queue. Resolves once it has a place there, or has stopped;
+   * called from inside the leader's work, as soon as the term's signal has aborted. Does nothing unless it leads.
+   *
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   */
+  async resign(): Promise<void> {
+    if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'resigned');
+    if (this.#state.name !== 'ending' || this.#isOwnWork()) return;
+    await this.#placed.promise;
+  }
+
+  /**
+   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over;
+   * while no server can be reached, after one lease at most, and the node is deleted as soon as one can be. Called
+   * from inside the leader's work, resolves as soon as the term's signal has aborted. Never rejects.
+   */
+  async stop(): Promise<void> {
+    if (!this.#stop.signal.aborted) {
+      this.#stop.abort(new StopRequest());
+      if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
+      else if (this.#state.name === 'idle') this.#finish();
+    }
+    if (!this.#isOwnWork()) await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Changes what the others see of it, without another election.
+   *
+   * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
+   * @throws what ended the session, or a `ZooKeeperError` if a server refuses
+   */
+  async advertise(data: string | Uint8Array): Promise<void> {
+    this.#data = checkMetadata('data', data);
+    const contender = this.#contender;
+    if (contender === undefined) return; // The next node is created with it.
+    const bytes = serializeCandidate(this.id, data);
+    try {
+      await this.#session.untilAnswered(() => this.#session.setData(contender.own.path, bytes));
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) throw error; // As above.
+    }
+  }
+
+  /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
+  async candidates(): Promise<Candidate[]> {
+    const children = await this.#session
+      .untilAnswered(() => this.#session.getChildren(this.path))
+      .catch(noneIfMissing);
+    const candidates = candidatesOf(children).map(async ({ entry, position }) => {
+      const read = () => this.#session.getData(`${this.path}/${entry.node}`);
+      const node = await this.#session.untilAnswered(read).catch(undefinedIfMissing);
+      return node === undefined ? undefined : parseCandidate(entry, position, node.data);
+    });
+    return (await Promise.all(candidates)).filter((candidate) => candidate !== undefined);
+  }
+
+  /** Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. */
+  async leader(): Promise<Candidate | undefined> {
+    const read = await this.#claimant.read().catch(undefinedIfMissing);
+    if (read?.record.state !== 'held') return undefined;
+    const { node } = read.record;
+    return (await this.candidates()).find((candidate) => candidate.node === node);
+  }
+
+  // ---- the election, one paragraph ----
+
+  /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
+  async #stand(): Promise<void> {
+    const contender = await this.#join();
+    try {
+      const foresight = await this.#waitForTurn(contender);
+      const claim = await this.#claim(contender, foresight);
+      await this.#lead(contender, claim);
+      void this.#claimant.release(contender, claim); // Never rejects; waited for below.
+    } finally {
+      await this.#leave(contender);
+    }
+  }
+
+  /** Stands again and again, until it is stopped or the session is over. Never rejects. */
+  async #run(): Promise<void> {
+    const forget = onAbort(this.#session.signal, () => this.#onSessionOver());
+    while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
+      try {
+        await this.#stand();
+        if (this.#setbacks > 0) await this.#coolDown();
+      } catch (error) {
+        if (!(await this.#goesOnAfter(error))) break;
+      }
+    }
+    forget();
+    this.#finish();
+  }
+
+  async #join(): Promise<Contender> {
+    if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
+    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, this.#data));
+    try {
+      this.#contender = await abortable(joining, this.#stop.signal);
+    } catch (error) {
+      await this.#goneOrUnreachable(withdraw(joining));
+      throw error;
+    }
+    this.#placed.resolve();
+    return this.#contender;
+  }
+
+  async #waitForTurn(contender: Contender): Promise<Foresight | undefined> {
+    const { signal } = this.#stop;
+    let foresight: Foresight | undefined;
+    const onWaiting = (place: Place) => {
+      this.#become({ name: 'waiting', ...place });
+      if (place.position === 1) {
+        void this.#claimant.foresee(place.ahead, signal).then((known) => {
+          foresight = known;
+        });
+      }
+      this.emit('waiting', place);
+    };
+    await contender.untilFirst({ signal, onWaiting });
+    return foresight;
+  }
+
+  async #claim(contender: Contender, foresight: Foresight | undefined): Promise<Claim> {
+    this.#become({ name: 'claiming' });
+    contender.own.keepAlive();
+    return await this.#claimant.claim(contender, foresight, this.#stop.signal);
+  }
+
+  /** From the term's beginning until its work has settled. */
+  async #lead(contender: Contender, claim: Claim): Promise<void> {
+    // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
+    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return;
+    const { clock } = this.#session;
+    const beganAt = clock.now();
+    const ended = deferred();
+    const term: ElectedTerm = new ElectedTerm(
+      claim,
+      contender.own,
+      clock,
+      (reason, cause) => this.#endTerm(term, reason, cause),
+      (cause) => this.#report(new LeadError(term.number, cause)),
+    );
+    term.signal.addEventListener('abort', () => ended.resolve(), { once: true });
+    this.#become({ name: 'leading', term });
+    this.#options.logger.info(describeTerm(term), 'elected');
+    this.#work.run(term, () => {
+      this.emit('elected', term);
+      this.#startWork(term);
+    });
+    await ended.promise;
+    await term.settled(() => this.#onOverrun(term));
+    this.#noteTerm(term, clock.now() - beganAt);
+  }
+
+  #startWork(term: ElectedTerm): void {
+    const { lead } = this.#options;
+    // A listener of `elected` may have resigned, or taken longer than the lease lasts.
+    if (lead === undefined || !term.isHeld()) return;
+    const work = (async () => {
+      await lead(term);
+    })();
+    term.waitUntil(work.finally(() => this.#endTerm(term, 'finished')));
+  }
+
+  /** The only way in which a term ends: state, signal, event, in this order. The first reason counts. */
+  #endTerm(term: ElectedTerm, reason: DemotionReason, cause?: Error): void {
+    if (this.#state.name !== 'leading' || this.#state.term !== term) return;
+    this.#placed = deferred();
+    this.#placed.promise.catch(ignore); // As in `start`.
+    this.#become({ name: 'ending', term, reason });
+    term.end(reason, cause);
+    this.#options.logger.info(describeTerm(term, reason), 'demoted');
+    this.emit('demoted', term, reason);
+  }
+
+  #onSessionOver(): void {
+    const expired = this.#session.signal.reason instanceof SessionExpiredError;
+    if (this.#state.name === 'leading')
+      this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', this.#session.signal.reason);
+    if (expired) this.emit('expired');
+  }
+
+  #onOverrun(term: Term): void {
+    this.#report(new WorkOverrunError(term.number));
+    if (this.#options.onOverrun === 'exit') process.exit(70);
+  }
+
+  /** Whether to stand again. What can't be mended by standing again ends the elector, or `start()` if that still waits. */
+  async #goesOnAfter(error: unknown): Promise<boolean> {
+    if (this.#stop.signal.aborted || this.#session.signal.aborted) return false;
+    if (error instanceof NodeLostError || error instanceof NoNodeError) return true; // Somebody deleted the node.
+    this.#report(error instanceof Error ? error : new Error(describe(error)));
+    if (this.#state.name === 'starting') {
+      this.#placed.reject(error);
+      return false;
+    }
+    this.#setbacks++;
+    await this.#coolDown();
+    return true;
+  }
+
+  /** Work that fails, or ends as soon as it has begun, must not make the election spin. */
+  #noteTerm(term: ElectedTerm, lastedMs: number): void {
+    const { reason } = term.signal.reason as { reason: DemotionReason };
+    const fruitless = reason === 'finished' && lastedMs < this.#session.leaseMs;
+    this.#setbacks = fruitless ? this.#setbacks + 1 : 0;
+  }
+
+  async #coolDown(): Promise<void> {
+    const { clock, environment, signal } = this.#session;
+    const over = AbortSignal.any([this.#stop.signal, signal]);
+    await sleep(clock, cooldownMs(this.#setbacks, environment.random()), over).catch(ignore); // Seen by the loop.
+  }
+
+  /** The last word, whatever led to it. */
+  #finish(): void {
+    const over: unknown = this.#session.signal.reason;
+    if (over !== undefined) this.#placed.reject(over);
+    else if (this.#state.name === 'starting')
+      this.#placed.reject(new InvalidStateError('stopped before it had a place'));
+    else this.#placed.resolve();
+    if (over instanceof SessionExpiredError && !this.#stop.signal.aborted)
+      return this.#become({ name: 'expired' });
+    this.#become({ name: 'stopped' });
+    this.emit('stopped');
+  }
+
+  async #leave(contender: Contender): Promise<void> {
+    this.#contender = undefined;
+    await this.#goneOrUnreachable(contender.leave());
+  }
+
+  /** Waits for a node to be gone, but no longer than it takes to see that no server can be reached. */
+  #goneOrUnreachable(leaving: Promise<void>): Promise<void> {
+    return settledWithin(this.#session.clock, leaving, this.#session.leaseMs);
+  }
+
+  /** The only place that writes the state. */
+  #become(next: ElectorState<ElectedTerm>): void {
+    this.#state = next;
+  }
+
+  #isOwnWork(): boolean {
+    return this.#state.name === 'ending' && this.#work.getStore() === this.#state.term;
+  }
+
+  #report(error: Error): void {
+    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the election');
+    this.emit('error', error);
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof NoNodeError)) throw error;
+}
+
+function noneIfMissing(error: unknown): string[] {
+  if (!(error instanceof NoNodeError)) throw error;
+  return [];
+}

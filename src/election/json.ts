@@ -1,0 +1,9 @@
+/** What a node's data say, if they are a JSON object; `undefined` if not: anybody may have written them. */
+export function parseJsonObject(data: Buffer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(data.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

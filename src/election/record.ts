@@ -1,0 +1,56 @@
+import { parseEntry } from '../lock/order.js';
+import { parseJsonObject } from './json.js';
+
+/**
+ * The election's record: who holds the current term, or that the last one ended cleanly. It is the data of the
+ * election's own node, and only two writes ever touch it, in turn: a claim and a release.
+ */
+export type ElectionRecord =
+  | { readonly state: 'vacant'; readonly term: number }
+  | {
+      readonly state: 'held';
+      readonly term: number;
+      /** The id of the candidate that leads. */
+      readonly id: string;
+      /** The name of its node in the queue. */
+      readonly node: string;
+      /** How long its lease lasts at most, in milliseconds: whoever finds the node gone waits that long and more. */
+      readonly leaseMs: number;
+      /** When it claimed the term, by its own time of day, for people. */
+      readonly since: string;
+    };
+
+/** What was found where a record should be, when it can't be read as one. */
+export interface UnreadableRecord {
+  readonly state: 'unreadable';
+}
+
+const FORMAT = 1;
+// No session is that long: a record that says so wasn't written by a leader.
+const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
+
+export function serializeRecord(record: ElectionRecord): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, ...record }));
+}
+
+/**
+ * Reads a record. No data at all is what an election begins with: vacant, term 0. Anybody may have written it:
+ * what isn't exactly a record is unreadable, and counts as held.
+ */
+export function parseRecord(data: Buffer): ElectionRecord | UnreadableRecord {
+  if (data.length === 0) return { state: 'vacant', term: 0 };
+  const unreadable: UnreadableRecord = { state: 'unreadable' };
+  const value = parseJsonObject(data);
+  if (value === undefined || value.format !== FORMAT) return unreadable;
+  const { state, term, id, node, leaseMs, since } = value;
+  if (!isTerm(term)) return unreadable;
+  if (state === 'vacant') return { state, term };
+  if (state !== 'held' || typeof id !== 'string' || typeof since !== 'string') return unreadable;
+  if (typeof node !== 'string' || parseEntry(node) === undefined) return unreadable;
+  if (typeof leaseMs !== 'number' || !(leaseMs > 0 && leaseMs <= LONGEST_LEASE_MS)) return unreadable;
+  return { state, term, id, node, leaseMs, since };
+}
+
+function isTerm(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

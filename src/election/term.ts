@@ -1,0 +1,136 @@
+import type { Clock, Timer } from '../clock.js';
+import { type DemotionReason, describe, TermEndedError } from '../errors.js';
+import { type LossReason, Tenure } from '../lock/tenure.js';
+import { ignore } from '../promises.js';
+import type { OwnNode } from '../session/own-node.js';
+import type { Claim } from './claimant.js';
+
+/**
+ * Leadership: a value with a lifetime. It is yours while {@link Term.isHeld} says so, asked right before acting.
+ *
+ * Guaranteed, with the takeover delay on: whoever acts only while `isHeld()` never acts at the same time as another
+ * leader, if clocks run at rates within 1 % of each other. Not guaranteed: what is begun while it is held and lasts
+ * longer than `remainingMs()`. For that, and where clocks can't be trusted, let what you write to refuse lower tokens.
+ */
+export interface Term {
+  /** 1 for the election's first term, and one more for each that follows. */
+  readonly number: number;
+  /** The fencing token: higher than that of every earlier term, also when the election was deleted in between. */
+  readonly token: bigint;
+  /** Aborts when the term ends, before anything else happens, with a `TermEndedError` that has the reason. */
+  readonly signal: AbortSignal;
+  /** Whether this process leads at this very moment: asks the clock, so it is right after any pause. */
+  isHeld(): boolean;
+  /** @throws TermEndedError unless the term is held at this very moment */
+  assertHeld(): void;
+  /** How long it is held without another word from a server, in milliseconds; 0 when it is over. */
+  remainingMs(): number;
+  /**
+   * Counts `work` as the leader's: when the term ends, leadership isn't given away before it has settled. A
+   * rejection is reported through `error`.
+   *
+   * @throws TermEndedError if the term has been given away already
+   */
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** The term of an elector: what the world sees, and the work that is done in it. */
+export class ElectedTerm implements Term {
+  readonly number: number;
+  readonly token: bigint;
+  readonly #own: OwnNode;
+  readonly #clock: Clock;
+  readonly #tenure: Tenure;
+  readonly #work = new Set<Promise<void>>();
+  readonly #onWorkFailed: (cause: unknown) => void;
+  #givenAway = false;
+
+  /**
+   * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
+   * @param onWorkFailed - work rejected while the term lasted, or for a reason of its own
+   */
+  constructor(
+    claim: Claim,
+    own: OwnNode,
+    clock: Clock,
+    onLoss: (reason: DemotionReason, cause?: Error) => void,
+    onWorkFailed: (cause: unknown) => void,
+  ) {
+    this.number = claim.term;
+    this.token = claim.token;
+    this.#own = own;
+    this.#clock = clock;
+    this.#onWorkFailed = onWorkFailed;
+    this.#tenure = new Tenure(own, clock, (reason, cause) => onLoss(demotionReason(reason), cause));
+  }
+
+  get signal(): AbortSignal {
+    return this.#tenure.signal;
+  }
+
+  isHeld(): boolean {
+    return this.#tenure.isHeld();
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld()) throw this.signal.reason;
+  }
+
+  remainingMs(): number {
+    return this.#tenure.remainingMs();
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    if (this.#givenAway) throw this.signal.reason;
+    const settled: Promise<void> = Promise.resolve(work)
+      .then(ignore, (cause: unknown) => {
+        if (!this.#isOwnEnd(cause)) this.#onWorkFailed(cause);
+      })
+      .finally(() => this.#work.delete(settled));
+    this.#work.add(settled);
+  }
+
+  end(reason: DemotionReason, cause?: Error): void {
+    this.#tenure.end(new TermEndedError(this.number, reason, { cause }));
+  }
+
+  /**
+   * Resolves when all work has settled, also what was added meanwhile; from then on no more is taken.
+   *
+   * @param onOverrun - called once if the lease ends before that
+   */
+  async settled(onOverrun: () => void): Promise<void> {
+    const watch = this.#watchOverrun(onOverrun);
+    while (this.#work.size > 0) await Promise.all(this.#work);
+    this.#givenAway = true;
+    watch.clear();
+  }
+
+  #watchOverrun(onOverrun: () => void): Timer {
+    let timer: Timer;
+    const arm = () => {
+      timer = this.#clock.after(this.#own.remainingMs(), () => {
+        // While it is being given back the node is kept, and its lease goes on: only its real end counts.
+        if (this.#own.remainingMs() > 0) arm();
+        else if (this.#work.size > 0) onOverrun();
+      });
+    };
+    arm();
+    return { clear: () => timer.clear() };
+  }
+
+  /** Work that ends by rejecting with what the signal told it has done what it should. */
+  #isOwnEnd(cause: unknown): boolean {
+    if (!this.signal.aborted) return false;
+    return cause === this.signal.reason || (cause instanceof Error && cause.name === 'AbortError');
+  }
+}
+
+function demotionReason(reason: LossReason): DemotionReason {
+  return reason === 'session-closed' ? 'stopped' : reason;
+}
+
+/** For logs. */
+export function describeTerm({ number, token }: Term, reason?: unknown): object {
+  return { term: number, token: String(token), ...(reason !== undefined && { reason: describe(reason) }) };
+}

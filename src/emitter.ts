@@ -1,0 +1,77 @@
+import { EventEmitter } from 'eventemitter3';
+import { ListenerError } from './errors.js';
+
+type Listener = (...args: unknown[]) => unknown;
+
+/**
+ * An eventemitter3 whose listeners can't disturb each other or the emitter: one that throws, or returns a promise
+ * that rejects, is reported through {@link SafeEmitter.reportListenerError} and the others are called all the same.
+ *
+ * `on`, `once` and `off` work as they do there; each listener is wrapped, once for each event, so that the wrapper
+ * can be found again when it is taken off.
+ */
+export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
+  readonly #emitter = new EventEmitter<Record<string, Listener>>();
+  readonly #wrappers = new Map<string, WeakMap<Listener, Listener>>();
+
+  /** Calls `listener` at every `event` from now on. */
+  on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    this.#emitter.on(event, this.#wrap(event, listener as unknown as Listener));
+    return this;
+  }
+
+  /** Calls `listener` at the next `event` only. */
+  once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    this.#emitter.once(event, this.#wrap(event, listener as unknown as Listener));
+    return this;
+  }
+
+  /** Takes `listener` off `event`. */
+  off<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    this.#emitter.off(event, this.#wrap(event, listener as unknown as Listener));
+    return this;
+  }
+
+  addListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    return this.on(event, listener);
+  }
+
+  removeListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    return this.off(event, listener);
+  }
+
+  removeAllListeners(event?: keyof Events & string): this {
+    this.#emitter.removeAllListeners(event);
+    return this;
+  }
+
+  listenerCount(event: keyof Events & string): number {
+    return this.#emitter.listenerCount(event);
+  }
+
+  /** Tells whether anybody listened. */
+  protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): boolean {
+    return this.#emitter.emit(event, ...(args as unknown[]));
+  }
+
+  /** A listener failed. Called on the emitter's stack, and must not throw. */
+  protected abstract reportListenerError(error: ListenerError): void;
+
+  #wrap(event: string, listener: Listener): Listener {
+    const wrappers = this.#wrappers.get(event) ?? new WeakMap<Listener, Listener>();
+    this.#wrappers.set(event, wrappers);
+    const known = wrappers.get(listener);
+    if (known !== undefined) return known;
+    const failed = (cause: unknown) => this.reportListenerError(new ListenerError(event, cause));
+    const wrapper = (...args: unknown[]) => {
+      try {
+        const result = listener(...args);
+        if (result instanceof Promise) result.catch(failed);
+      } catch (cause) {
+        failed(cause);
+      }
+    };
+    wrappers.set(listener, wrapper);
+    return wrapper;
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Every error that Conclave creates. Tell them apart by class or by `code`, never by message.
+ *
+ * Two kinds of value reject a promise without being one of these: the `reason` of a signal the caller
+ * aborted, and whatever the caller's own `lead` or clean-up hook threw (as a `cause`).
+ */
+export abstract class ConclaveError extends Error {
+  /** A stable name in capitals, for logs and for code that can't compare classes. */
+  abstract readonly code: string;
+  /** Whether the same call may succeed later without anything being changed. Not whether repeating it is safe. */
+  readonly retryable: boolean = false;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** An option, path or connect string is wrong. Thrown at once, before anything is sent. */
+export class InvalidOptionError extends ConclaveError {
+  readonly code = 'INVALID_OPTION';
+
+  /**
+   * @param option - the option's name, as the caller would write it: `session.leaseMs`
+   * @param value - what was given; shown in the message, so never pass a credential
+   * @param expected - what would be right, to follow "expected"
+   */
+  constructor(
+    readonly option: string,
+    readonly value: unknown,
+    readonly expected: string,
+  ) {
+    super(`${option} is ${show(value)}: expected ${expected}`);
+  }
+}
+
+/** A method was called in a state in which it can't do what it says, as `start()` after `stop()`. */
+export class InvalidStateError extends ConclaveError {
+  readonly code = 'INVALID_STATE';
+}
+
+/** No server accepted the session within `connectTimeoutMs`. */
+export class ConnectTimeoutError extends ConclaveError {
+  readonly code = 'CONNECT_TIMEOUT';
+  override readonly retryable = true;
+}
+
+/**
+ * The connection went before the reply came: the request may or may not have been carried out.
+ * Repeating it is right only for requests that may be carried out twice.
+ */
+export class ConnectionLossError extends ConclaveError {
+  readonly code = 'CONNECTION_LOSS';
+  override readonly retryable = true;
+}
+
+/** No reply within the operation's time. `sent` tells whether the request may have been carried out. */
+export class OperationTimeoutError extends ConclaveError {
+  readonly code = 'OPERATION_TIMEOUT';
+  override readonly retryable = true;
+
+  constructor(
+    message: string,
+    readonly sent: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** The servers have ended the session: its ephemeral nodes are gone, and so is everything held with it. */
+export class SessionExpiredError extends ConclaveError {
+  readonly code = 'SESSION_EXPIRED';
+}
+
+/** The session was closed by this process. */
+export class SessionClosedError extends ConclaveError {
+  readonly code = 'SESSION_CLOSED';
+}
+
+/** A server refused the credentials, or the node's access list refused the operation. */
+export class AuthenticationError extends ConclaveError {
+  readonly code = 'AUTHENTICATION_FAILED';
+}
+
+/** A server answered with an error code. The ones with a class of their own are subclasses. */
+export class ZooKeeperError extends ConclaveError {
+  readonly code: string;
+
+  /**
+   * @param serverCode - the number on the wire, also for codes that this version doesn't know
+   * @param codeName - its name in ZooKeeper's sources, `UNKNOWN` if there is none
+   * @param operation - what was asked for
+   * @param path - the path it was asked for, if it had one
+   */
+  constructor(
+    readonly serverCode: number,
+    codeName: string,
+    readonly operation: string,
+    readonly path?: string,
+  ) {
+    super(`${operation}${path === undefined ? '' : ` ${path}`}: ${codeName} (${serverCode})`);
+    this.code = codeName;
+  }
+}
+
+/** The node doesn't exist. */
+export class NoNodeError extends ZooKeeperError {}
+/** The node exists already. */
+export class NodeExistsError extends ZooKeeperError {}
+/** The node's version isn't the expected one: somebody else wrote in between. */
+export class BadVersionError extends ZooKeeperError {}
+
+/** The contender's own node was deleted by somebody else: its place in the queue is lost. */
+export class NodeLostError extends ConclaveError {
+  readonly code = 'NODE_LOST';
+  override readonly retryable = true;
+}
+
+/** The lock wasn't acquired within `timeoutMs`. Nothing is left in the queue. */
+export class LockTimeoutError extends ConclaveError {
+  readonly code = 'LOCK_TIMEOUT';
+  override readonly retryable = true;
+}
+
+/** Why a hold on a lock ended. */
+export type HoldEndReason =
+  | 'released'
+  | 'lease-expired'
+  | 'session-expired'
+  | 'session-closed'
+  | 'node-deleted';
+
+/** The lock is no longer held. */
+export class LockLostError extends ConclaveError {
+  readonly code = 'LOCK_LOST';
+
+  constructor(
+    readonly reason: HoldEndReason,
+    options?: ErrorOptions,
+  ) {
+    super(`the lock is no longer held: ${reason}`, options);
+  }
+}
+
+/**
+ * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
+ * `finished` because `lead` returned or threw, and the rest because leadership was lost.
+ */
+export type DemotionReason =
+  | 'resigned'
+  | 'stopped'
+  | 'finished'
+  | 'lease-expired'
+  | 'session-expired'
+  | 'node-deleted'
+  | 'revoked';
+
+/** The term is over: whoever gets this must not act for it any more. It is also the reason of `term.signal`. */
+export class TermEndedError extends ConclaveError {
+  readonly code = 'TERM_ENDED';
+
+  constructor(
+    readonly term: number,
+    readonly reason: DemotionReason,
+    options?: ErrorOptions,
+  ) {
+    super(`term ${term} is over: ${reason}`, options);
+  }
+}
+
+/** The leader's work was still running when its lease ended: it may have acted beside a new leader. */
+export class WorkOverrunError extends ConclaveError {
+  readonly code = 'WORK_OVERRUN';
+
+  constructor(readonly term: number) {
+    super(`the work of term ${term} was still running when its lease ended`);
+  }
+}
+
+/** The leader's work threw or rejected. The `cause` is what it threw. */
+export class LeadError extends ConclaveError {
+  readonly code = 'LEAD_FAILED';
+
+  constructor(
+    readonly term: number,
+    cause: unknown,
+  ) {
+    super(`the work of term ${term} failed: ${describe(cause)}`, { cause });
+  }
+}
+
+/** A listener threw or rejected. The `cause` is what it threw; the other listeners were called all the same. */
+export class ListenerError extends ConclaveError {
+  readonly code = 'LISTENER_FAILED';
+
+  constructor(
+    readonly event: string,
+    cause: unknown,
+  ) {
+    super(`a listener of '${event}' failed: ${describe(cause)}`, { cause });
+  }
+}
+
+/** One try of the clean-up hook failed: it threw (`cause`) or outlasted `cleanupTimeoutMs`. */
+export class CleanupAttemptError extends ConclaveError {
+  readonly code = 'CLEANUP_ATTEMPT_FAILED';
+  override readonly retryable = true;
+
+  constructor(
+    readonly attempt: number,
+    cause: unknown,
+  ) {
+    super(`the clean-up hook failed at attempt ${attempt}: ${describe(cause)}`, { cause });
+  }
+}
+
+/** The clean-up hook never succeeded: the supervisor has stopped rather than lead with state that is dirty. */
+export class CleanupFailedError extends ConclaveError {
+  readonly code = 'CLEANUP_FAILED';
+
+  constructor(
+    readonly attempts: number,
+    cause: unknown,
+  ) {
+    super(`the clean-up hook failed ${attempts} times, the last time with: ${describe(cause)}`, { cause });
+  }
+}
+
+/** What a thrown value says of itself, whatever it is. */
+export function describe(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
+  return show(thrown);
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value !== 'string' && typeof value !== 'object') return String(value);
+  try {
+    return shorten(JSON.stringify(value) ?? String(value));
+  } catch {
+    return 'an object that can not be shown'; // Cyclic, or with a getter that throws.
+  }
+}
+
+function shorten(text: string): string {
+  return text.length <= 200 ? text : `${text.slice(0, 200)}… (${text.length} characters)`;
+}

@@ -1,0 +1,51 @@
+export type { Clock, Timer, TimerOptions } from './clock.js';
+export type { RetryOptions } from './cluster/backoff.js';
+export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/cleanup.js';
+export type { Health } from './cluster/health.js';
+export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
+export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
+export type { Candidate } from './election/candidate.js';
+export { type ElectorState, LeaderElector, type LeaderElectorEvents } from './election/elector.js';
+export type { LeaderElectorOptions } from './election/elector-options.js';
+export type { Term } from './election/term.js';
+export {
+  AuthenticationError,
+  BadVersionError,
+  CleanupAttemptError,
+  CleanupFailedError,
+  ConclaveError,
+  ConnectionLossError,
+  ConnectTimeoutError,
+  type DemotionReason,
+  type HoldEndReason,
+  InvalidOptionError,
+  InvalidStateError,
+  LeadError,
+  ListenerError,
+  LockLostError,
+  LockTimeoutError,
+  NodeExistsError,
+  NodeLostError,
+  NoNodeError,
+  OperationTimeoutError,
+  SessionClosedError,
+  SessionExpiredError,
+  TermEndedError,
+  WorkOverrunError,
+  ZooKeeperError,
+} from './errors.js';
+export type { Place } from './lock/contender.js';
+export { type AcquireOptions, DistributedLock } from './lock/distributed-lock.js';
+export type { LockHold } from './lock/lock-hold.js';
+export type { Logger } from './logger.js';
+export type { Reply } from './session/connection.js';
+export type { Environment } from './session/environment.js';
+export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol.js';
+export {
+  type CreateOptions,
+  type ReadOptions,
+  Session,
+  type SessionEvents,
+  type SessionState,
+} from './session/session.js';
+export type { SessionOptions } from './session/session-options.js';

@@ -1,0 +1,192 @@
+import { describe, NodeLostError, NoNodeError } from '../errors.js';
+import { abortable, deferred, ignore } from '../promises.js';
+import { deleteForSure, type OwnNode } from '../session/own-node.js';
+import { isUnanswered, type Session } from '../session/session.js';
+import { aheadOf, entryPrefix, parseEntry, type QueueEntry } from './order.js';
+
+/** Where a contender stands. */
+export interface Place {
+  /** How many are ahead of it: 1 means next in line. */
+  readonly position: number;
+  /** The name of the node that it waits for: the nearest ahead. */
+  readonly ahead: string;
+}
+
+/** How to wait in the queue. */
+export interface WaitOptions {
+  /** Aborting it ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time there turns out to be somebody ahead. */
+  readonly onWaiting?: ((place: Place) => void) | undefined;
+}
+
+/**
+ * One place in the queue of a lock or an election: an ephemeral sequential node below the queue's path.
+ *
+ * Follows ZooKeeper's lock recipe, with Curator's protection against lost replies: the node's name holds a uuid that
+ * is fresh for every join, so that a node whose creation was never answered can be found again.
+ */
+export class Contender {
+  /** The queue's path. */
+  readonly queue: string;
+  readonly entry: QueueEntry;
+  /** The transaction that created the node: rises from one contender to the next, whatever becomes of the queue. */
+  readonly token: bigint;
+  /** The contender's node, and its lease. */
+  readonly own: OwnNode;
+  readonly #session: Session;
+  #leaving: Promise<void> | undefined;
+
+  private constructor(session: Session, queue: string, entry: QueueEntry, token: bigint, sentAt?: number) {
+    this.#session = session;
+    this.queue = queue;
+    this.entry = entry;
+    this.token = token;
+    this.own = session.own(`${queue}/${entry.node}`, sentAt);
+  }
+
+  /**
+   * Takes a place at the end of the queue, whose path is created if it is missing. Can't be aborted: whoever gives up
+   * waiting for it calls {@link withdraw} with its promise.
+   *
+   * @throws what ended the session, or a `ZooKeeperError` when the server refuses
+   */
+  static async join(session: Session, queue: string, data: Buffer = Buffer.alloc(0)): Promise<Contender> {
+    const id = session.environment.uuid();
+    const prefix = `${queue}/${entryPrefix(id)}`;
+    for (;;) {
+      await session.whenConnected();
+      try {
+        const { value, zxid, sentAt } = await session.create(prefix, { mode: 'ephemeral-sequential', data });
+        return new Contender(session, queue, entryOf(value), zxid, sentAt);
+      } catch (error) {
+        if (error instanceof NoNodeError) await session.ensurePath(queue);
+        else if (!isUnanswered(error)) throw error;
+        else {
+          const found = await Contender.#find(session, queue, id);
+          if (found !== undefined) return found;
+        }
+      }
+    }
+  }
+
+  /** After a creation without an answer: finds the node if there is one, and is sure that none comes later. */
+  static async #find(session: Session, queue: string, id: string): Promise<Contender | undefined> {
+    try {
+      // A committed write on the connection of now: what an earlier connection of this session had under way has
+      // been carried out before it, or is refused (the session has moved). After it a read tells the truth.
+      await session.untilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
+      const children = await session.untilAnswered(() => session.getChildren(queue));
+      const entry = children.map(parseEntry).find((candidate) => candidate?.id === id);
+      if (entry === undefined) return undefined;
+      const { stat } = await session.untilAnswered(() => session.getData(`${queue}/${entry.node}`));
+      // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
+      return session.owns(stat) ? new Contender(session, queue, entry, stat.czxid) : undefined;
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves when nobody is ahead. One watch, on the nearest ahead; when that one goes while it was the only one,
+   * nothing needs to be read. The next in line is kept under lease, so that it holds at the very notification.
+   *
+   * The end of the one ahead never means "first" while somebody else is left ahead (etcd3 #176).
+   *
+   * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
+   */
+  async untilFirst({ signal, onWaiting }: WaitOptions = {}): Promise<void> {
+    for (;;) {
+      const ahead = await this.#ahead(signal);
+      const nearest = ahead.at(-1);
+      if (nearest === undefined) return;
+      if (ahead.length === 1) this.own.keepAlive();
+      onWaiting?.({ position: ahead.length, ahead: nearest.node });
+      await this.#untilGone(nearest, signal);
+      if (ahead.length === 1) return;
+    }
+  }
+
+  /** Whether nobody is ahead right now. */
+  async isFirst(): Promise<boolean> {
+    return (await this.#ahead()).length === 0;
+  }
+
+  /** Resolves when the node of that name is gone from the queue. @throws as {@link Contender.untilFirst} does */
+  async untilGone(node: string, signal?: AbortSignal): Promise<void> {
+    await this.#untilGone({ node }, signal);
+  }
+
+  /**
+   * Gives the place up, once, however often it is called. Resolves when the node is gone, or the session is over:
+   * until then the deletion is tried again and again, so this may take as long as the servers are away. Never
+   * rejects.
+   *
+   * @param withWrite - a write that deletes the node together with something else; if it is refused, the node is
+   *   deleted alone
+   */
+  leave(withWrite?: () => Promise<unknown>): Promise<void> {
+    this.own.release();
+    this.#leaving ??= this.#leave(withWrite);
+    return this.#leaving;
+  }
+
+  async #leave(withWrite?: () => Promise<unknown>): Promise<void> {
+    try {
+      if (withWrite !== undefined) return void (await withWrite());
+    } catch (error) {
+      this.#session.logger.debug(
+        { cause: describe(error) },
+        'left the queue without the write that should go with it',
+      );
+    }
+    await deleteForSure(this.#session, this.own.path);
+  }
+
+  async #ahead(signal?: AbortSignal): Promise<QueueEntry[]> {
+    const children = await this.#unlessLost(
+      this.#session.untilAnswered(() => this.#session.getChildren(this.queue)),
+      signal,
+    );
+    if (!children.includes(this.entry.node))
+      this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
+    this.own.signal.throwIfAborted();
+    return aheadOf(children, this.entry);
+  }
+
+  async #untilGone({ node }: { node: string }, signal?: AbortSignal): Promise<void> {
+    const path = `${this.queue}/${node}`;
+    const given = new AbortController();
+    const over = AbortSignal.any([given.signal, this.own.signal, ...(signal === undefined ? [] : [signal])]);
+    try {
+      for (;;) {
+        // Reading and watching in one request: no deletion goes unnoticed between the two.
+        const changed = deferred();
+        const read = () => this.#session.getData(path, { onChange: changed.resolve, signal: over });
+        await this.#unlessLost(this.#session.untilAnswered(read, over), signal);
+        await this.#unlessLost(changed.promise, signal);
+      }
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) throw error;
+    } finally {
+      given.abort();
+    }
+  }
+
+  #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    return abortable(promise, this.own.signal, signal);
+  }
+}
+
+/** For a join whose result nobody waits for any more: leaves as soon as it has a place. Never rejects. */
+export async function withdraw(joining: Promise<Contender>): Promise<void> {
+  await joining.then((contender) => contender.leave()).catch(ignore); // It never had a place, or the session is over.
+}
+
+function entryOf(path: string): QueueEntry {
+  const entry = parseEntry(path.slice(path.lastIndexOf('/') + 1));
+  if (entry === undefined)
+    throw new NodeLostError(`the server named a contender ${path}, which can't be read`);
+  return entry;
+}

@@ -1,0 +1,240 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../clock.js';
+import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
+import { type Deferred, deferred } from '../promises.js';
+import type { Server } from './connect-string.js';
+import type { Environment } from './environment.js';
+import { FrameReader } from './frames.js';
+import {
+  AUTH_XID,
+  decodeEventPath,
+  decodeHandshake,
+  decodeReply,
+  EVENT_XID,
+  encodeAuth,
+  encodeHandshake,
+  encodePing,
+  type Handshake,
+  type HandshakeReply,
+  PING_XID,
+  type ReplyHeader,
+  type Request,
+  SESSION_EXPIRED_CODE,
+  SESSION_MOVED_CODE,
+  serverError,
+  TransactionError,
+} from './protocol.js';
+
+/** A server's answer to a request. */
+export interface Reply<T> {
+  readonly value: T;
+  /** The newest transaction that the server knew of; for a write, its own. */
+  readonly zxid: bigint;
+  /** When the request was about to be written to the socket, by the session's clock. */
+  readonly sentAt: number;
+}
+
+interface Pending {
+  readonly request: Request<unknown>;
+  readonly sentAt: number;
+  readonly outcome: Deferred<Reply<unknown>>;
+}
+
+/** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
+export interface Credentials {
+  readonly scheme: string;
+  readonly credentials: string;
+}
+
+/** The servers' word that a session is over. */
+export class SessionGoneError extends Error {}
+
+// A listing of 100,000 contenders is under 6 MB. Whoever claims more isn't a ZooKeeper server.
+const LONGEST_FRAME_BYTES = 64 * 1024 * 1024;
+const LAST_XID = 2 ** 31 - 1;
+
+/**
+ * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it
+ * ends, everything that waits on it rejects with `ConnectionLossError`, and the session opens another.
+ *
+ * Nothing of a caller's runs on its stack: promises settle, and `onEvent` is the session's own.
+ */
+export class Connection {
+  readonly server: Server;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #frames = new FrameReader(LONGEST_FRAME_BYTES);
+  readonly #ended = deferred<Error>();
+  readonly #pending = new Map<number, Pending>();
+  readonly #pings: Pending[] = [];
+  readonly #onEvent: (path: string) => void;
+  #handshake: Deferred<HandshakeReply> | undefined;
+  #authentications: Deferred<void>[] = [];
+  #end: Error | undefined;
+  #xid = 0;
+  #lastZxid = 0n;
+
+  private constructor(server: Server, environment: Environment, onEvent: (path: string) => void) {
+    this.server = server;
+    this.#clock = environment.clock;
+    this.#onEvent = onEvent;
+    this.#socket = environment.openSocket(server);
+    this.#socket.setNoDelay(true);
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on('error', (error) => this.destroy(error));
+    this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
+  }
+
+  /**
+   * Connects to `server` and makes the connection part of a session. Give up by aborting `signal`.
+   *
+   * @throws whatever ended the connection before the handshake was done, or the signal's reason
+   */
+  static async open(
+    server: Server,
+    handshake: Handshake,
+    environment: Environment,
+    onEvent: (path: string) => void,
+    signal: AbortSignal,
+  ): Promise<{ connection: Connection; reply: HandshakeReply }> {
+    signal.throwIfAborted();
+    const connection = new Connection(server, environment, onEvent);
+    const answer = deferred<HandshakeReply>();
+    connection.#handshake = answer;
+    connection.#socket.once('connect', () => connection.#socket.write(encodeHandshake(handshake)));
+    const onAbort = () => connection.destroy(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return { connection, reply: await answer.promise };
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Resolves with the reason when the connection has ended. */
+  get ended(): Promise<Error> {
+    return this.#ended.promise;
+  }
+
+  /** The newest transaction that a reply told of: no later server may be behind it. */
+  get lastZxid(): bigint {
+    return this.#lastZxid;
+  }
+
+  /**
+   * Sends a request. Replies come in the order of the requests.
+   *
+   * @throws ConnectionLossError if the connection ends before the reply: the request may have been carried out
+   * @throws ZooKeeperError if the server refuses it
+   */
+  send<T>(request: Request<T>): Promise<Reply<T>> {
+    this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
+    const xid = this.#xid;
+    return this.#exchange<T>(request, request.encode(xid), (pending) => this.#pending.set(xid, pending));
+  }
+
+  /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
+  ping(): Promise<Reply<void>> {
+    const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
+    return this.#exchange(request, encodePing(), (pending) => this.#pings.push(pending));
+  }
+
+  /** @throws AuthenticationError if the server refuses */
+  async authenticate({ scheme, credentials }: Credentials): Promise<void> {
+    if (this.#end !== undefined) throw this.#lossOf('authentication');
+    const outcome = deferred();
+    this.#authentications.push(outcome);
+    this.#socket.write(encodeAuth(scheme, credentials));
+    await outcome.promise;
+  }
+
+  /** Ends the connection at once. The first reason counts. */
+  destroy(reason: Error): void {
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    this.#socket.destroy();
+    this.#handshake?.reject(reason);
+    for (const outcome of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    for (const { request, outcome } of [...this.#pending.values(), ...this.#pings])
+      outcome.reject(this.#lossOf(request.name));
+    this.#pending.clear();
+    this.#ended.resolve(reason);
+  }
+
+  #exchange<T>(request: Request<T>, bytes: Buffer, register: (pending: Pending) => void): Promise<Reply<T>> {
+    if (this.#end !== undefined) return Promise.reject(this.#lossOf(request.name));
+    const outcome = deferred<Reply<T>>();
+    register({ request, sentAt: this.#clock.now(), outcome: outcome as Deferred<Reply<unknown>> });
+    this.#socket.write(bytes);
+    return outcome.promise;
+  }
+
+  #lossOf(operation: string): ConnectionLossError {
+    const { host, port } = this.server;
+    const why = describe(this.#end);
+    return new ConnectionLossError(
+      `${operation}: the connection to ${host}:${port} ended before the reply (${why})`,
+      { cause: this.#end },
+    );
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const frame of this.#frames.push(chunk)) {
+        if (this.#end !== undefined) return;
+        this.#take(frame);
+      }
+    } catch (cause) {
+      this.destroy(new Error(`the server sent what can not be read: ${describe(cause)}`, { cause }));
+    }
+  }
+
+  #take(frame: Buffer): void {
+    if (this.#handshake !== undefined) {
+      this.#handshake.resolve(decodeHandshake(frame));
+      this.#handshake = undefined;
+      return;
+    }
+    const reply = decodeReply(frame);
+    if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
+    switch (reply.xid) {
+      case EVENT_XID:
+        return this.#onEvent(decodeEventPath(reply.body));
+      case AUTH_XID:
+        return this.#settleAuthentication(reply.errorCode);
+      case PING_XID:
+        return this.#settle(this.#pings.shift(), reply);
+      default: {
+        const pending = this.#pending.get(reply.xid);
+        this.#pending.delete(reply.xid);
+        return this.#settle(pending, reply);
+      }
+    }
+  }
+
+  #settleAuthentication(errorCode: number): void {
+    const outcome = this.#authentications.shift();
+    if (errorCode === 0) outcome?.resolve();
+    else outcome?.reject(new AuthenticationError(`a server refused the credentials (${errorCode})`));
+  }
+
+  #settle(pending: Pending | undefined, { zxid, errorCode, body }: ReplyHeader): void {
+    if (pending === undefined) throw new Error('a reply to nothing that was asked');
+    const { request, sentAt, outcome } = pending;
+    if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
+      // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
+      outcome.reject(new ConnectionLossError(`${request.name}: the session was taken from this connection`));
+      return this.destroy(
+        new SessionGoneError("the server says that the session isn't this connection's any more"),
+      );
+    }
+    if (errorCode !== 0) return outcome.reject(serverError(errorCode, request.name, request.path));
+    try {
+      outcome.resolve({ value: request.decode(body), zxid, sentAt });
+    } catch (error) {
+      if (error instanceof TransactionError) return outcome.reject(error);
+      outcome.reject(new ConnectionLossError(`${request.name}: the reply can not be read`, { cause: error }));
+      throw error;
+    }
+  }
+}

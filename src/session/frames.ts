@@ -1,0 +1,54 @@
+/**
+ * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes.
+ *
+ * One for each connection, so that half a frame of a connection that broke never meets the bytes of the next one.
+ * Each byte is copied at most once, however many frames a chunk holds or a frame spans.
+ */
+export class FrameReader {
+  readonly #limit: number;
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+
+  /** @param limit - the longest frame to accept, in bytes */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /**
+   * Takes a chunk, gives the frames that are complete now, without their lengths.
+   *
+   * @throws RangeError if a frame claims a length below 0 or over the limit: the stream is of no use from there on
+   */
+  push(chunk: Buffer): Buffer[] {
+    this.#chunks.push(chunk);
+    this.#buffered += chunk.length;
+    if (this.#buffered < this.#wanted()) return [];
+    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    const frames: Buffer[] = [];
+    let offset = 0;
+    while (bytes.length - offset >= 4) {
+      const end = offset + 4 + this.#lengthAt(bytes, offset);
+      if (end > bytes.length) break;
+      frames.push(bytes.subarray(offset + 4, end));
+      offset = end;
+    }
+    this.#chunks = offset === bytes.length ? [] : [bytes.subarray(offset)];
+    this.#buffered = bytes.length - offset;
+    return frames;
+  }
+
+  /** How many bytes there must be before it is worth looking: without this, each chunk would copy those before it. */
+  #wanted(): number {
+    const first = this.#chunks[0];
+    if (first === undefined || first.length < 4) return 4;
+    return 4 + this.#lengthAt(first, 0);
+  }
+
+  #lengthAt(bytes: Buffer, offset: number): number {
+    const length = bytes.readInt32BE(offset);
+    if (length < 0 || length > this.#limit) {
+      throw new RangeError(`a frame of ${length} bytes: expected 0 to ${this.#limit}`);
+    }
+    return length;
+  }
+}

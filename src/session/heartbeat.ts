@@ -1,0 +1,135 @@
+import type { Clock, Timer } from '../clock.js';
+import { ConnectionLossError, NoNodeError } from '../errors.js';
+import type { Connection } from './connection.js';
+import { multiRequest, TransactionError } from './protocol.js';
+
+/** A node that heartbeats are sent for. */
+export interface HeartbeatNode {
+  /** The absolute path, the chroot included. */
+  readonly path: string;
+  /** A heartbeat that was sent at `sentAt` found the node in place. */
+  confirm(sentAt: number): void;
+  /** A heartbeat found the node gone. */
+  lose(): void;
+}
+
+/** The periods of heartbeats, in milliseconds. */
+export interface HeartbeatTimes {
+  readonly leaseMs: number;
+  readonly sessionTimeoutMs: number;
+}
+
+// A request must stay under a server's 1 MB, and a path may have 4 KB.
+const NODES_IN_A_MULTI = 200;
+
+/** How long after one heartbeat the next is due: four in a lease while anything is held, else enough for the session. */
+export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
+  return nodes > 0 ? leaseMs / 4 : sessionTimeoutMs / 3;
+}
+
+/**
+ * Proves again and again that this session's nodes are still there, with a write that a quorum commits and that
+ * changes nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them.
+ * With no node to prove, a ping keeps the session and finds dead links.
+ *
+ * Heartbeats never overlap. One that isn't answered within a lease shows that the link is dead, whatever the socket
+ * says, and ends the connection.
+ */
+export class Heartbeat {
+  readonly #clock: Clock;
+  readonly #nodes = new Set<HeartbeatNode>();
+  #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
+  #connection: Connection | undefined;
+  #beating = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins to beat over `connection`, the first time at once if there is a node to prove. */
+  start(connection: Connection, times: HeartbeatTimes): void {
+    this.#times = times;
+    this.#connection = connection;
+    this.#beating = false;
+    this.#lastAt = this.#nodes.size > 0 ? Number.NEGATIVE_INFINITY : this.#clock.now();
+    this.#schedule();
+  }
+
+  /** Stops. The nodes are kept for the next connection. */
+  stop(): void {
+    this.#connection = undefined;
+    this.#timer?.clear();
+  }
+
+  /** Proves `node` too, from the next heartbeat on. */
+  add(node: HeartbeatNode): void {
+    this.#nodes.add(node);
+    this.#schedule();
+  }
+
+  remove(node: HeartbeatNode): void {
+    this.#nodes.delete(node);
+  }
+
+  #schedule(): void {
+    this.#timer?.clear();
+    const connection = this.#connection;
+    if (connection === undefined || this.#beating) return;
+    const dueAt = this.#lastAt + heartbeatIntervalMs(this.#nodes.size, this.#times);
+    this.#timer = this.#clock.after(Math.max(0, dueAt - this.#clock.now()), () => {
+      void this.#beat(connection); // Never rejects: what fails ends the connection.
+    });
+  }
+
+  async #beat(connection: Connection): Promise<void> {
+    this.#beating = true;
+    this.#lastAt = this.#clock.now();
+    const { leaseMs } = this.#times;
+    const tooLate = this.#clock.after(leaseMs, () => {
+      connection.destroy(
+        new ConnectionLossError(`no reply to a heartbeat within ${leaseMs} ms: the link is dead`),
+      );
+    });
+    const nodes = [...this.#nodes];
+    const parts = Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
+      nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI),
+    );
+    const beats =
+      parts.length === 0 ? [connection.ping()] : parts.map((part) => this.#prove(part, connection));
+    const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
+    tooLate.clear();
+    if (this.#connection !== connection) return;
+    // A connection that ends tells so itself. Anything else that goes wrong leaves it of unknown use: take another.
+    if (lost !== undefined) connection.destroy(lost.reason as Error);
+    this.#beating = false;
+    this.#schedule();
+  }
+
+  /** Proves all of `nodes` in one committed write, less the ones that turn out to be gone. */
+  async #prove(nodes: HeartbeatNode[], connection: Connection): Promise<void> {
+    let remaining = nodes;
+    while (remaining.length > 0) {
+      const gone = await this.#check(remaining, connection);
+      if (gone === undefined) return;
+      this.#nodes.delete(gone);
+      gone.lose();
+      // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
+      remaining = remaining.filter((node) => this.#nodes.has(node));
+    }
+  }
+
+  async #check(nodes: HeartbeatNode[], connection: Connection): Promise<HeartbeatNode | undefined> {
+    const parts = nodes.map(({ path }) => ({ kind: 'check' as const, path }));
+    try {
+      const { sentAt } = await connection.send(multiRequest(parts, 'world'));
+      for (const node of nodes) if (this.#nodes.has(node)) node.confirm(sentAt);
+      return undefined;
+    } catch (error) {
+      if (error instanceof TransactionError && error.error instanceof NoNodeError)
+        return nodes[error.failedPart];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import type { Clock } from '../clock.js';
+import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { abortable, deferred, ignore, onAbort } from '../promises.js';
+import type { HeartbeatNode } from './heartbeat.js';
+import { Lease } from './lease.js';
+import type { Stat } from './protocol.js';
+import type { Session } from './session.js';
+
+/** What an {@link OwnNode} needs of its session beyond what everybody may call. */
+export interface OwnNodePort {
+  readonly clock: Clock;
+  absolute(path: string): string;
+  startHeartbeat(node: HeartbeatNode): void;
+  stopHeartbeat(node: HeartbeatNode): void;
+}
+
+/**
+ * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and that it
+ * is gone, as soon as anything tells.
+ *
+ * Ours means present and with this session's id as its `ephemeralOwner`. A node of that path under another session
+ * is not ours, whatever its name.
+ */
+export class OwnNode {
+  readonly path: string;
+  readonly #session: Session;
+  readonly #port: OwnNodePort;
+  readonly #lease: Lease;
+  readonly #lost = new AbortController();
+  readonly #released = new AbortController();
+  readonly #heartbeat: HeartbeatNode;
+  readonly #forgetSession: () => void;
+
+  /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
+  constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
+    this.path = path;
+    this.#session = session;
+    this.#port = port;
+    this.#lease = new Lease(port.clock);
+    if (sentAt !== undefined) this.confirm(sentAt);
+    this.#heartbeat = {
+      path: port.absolute(path),
+      confirm: (at) => this.confirm(at),
+      lose: () => this.lose(new NodeLostError(`${path} was deleted by somebody else`)),
+    };
+    this.#forgetSession = onAbort(session.signal, () => this.lose(session.signal.reason));
+    void this.#watch(); // Never rejects.
+  }
+
+  /**
+   * Aborts when the node is known to be gone: with `NodeLostError`, or with what ended the session. Not when
+   * {@link OwnNode.release} was called before.
+   */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** How much of the last lease is left, in milliseconds, also when the node is lost or released. */
+  remainingMs(): number {
+    return this.#lease.remainingMs();
+  }
+
+  /** Whether the node is ours and its lease lasts, at this very moment. */
+  isCurrent(): boolean {
+    return !this.#lost.signal.aborted && !this.#released.signal.aborted && this.#lease.isCurrent();
+  }
+
+  /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
+  confirm(sentAt: number): void {
+    if (!this.#lost.signal.aborted) this.#lease.confirm(sentAt, this.#session.leaseMs);
+  }
+
+  /** Sends heartbeats for it from now on, so that its lease goes on and on. */
+  keepAlive(): void {
+    if (!this.#lost.signal.aborted && !this.#released.signal.aborted)
+      this.#port.startHeartbeat(this.#heartbeat);
+  }
+
+  /**
+   * Proves at once that the node is there, and begins a lease. After a lost reply it is also the barrier after which
+   * reads tell the truth: whatever was sent before it, on any connection of this session, has happened or never will.
+   *
+   * @throws NodeLostError if it isn't there, or what ended the session
+   */
+  async renew(): Promise<void> {
+    try {
+      const { sentAt } = await this.#session.untilAnswered(() =>
+        this.#session.commit([{ kind: 'check', path: this.path }]),
+      );
+      this.confirm(sentAt);
+    } catch (error) {
+      if (error instanceof NoNodeError) this.#heartbeat.lose();
+      else throw error;
+    }
+    this.#lost.signal.throwIfAborted();
+  }
+
+  /** It is about to be deleted by us, or has been: no heartbeat any more, and its end is nobody's loss. */
+  release(): void {
+    this.#released.abort();
+    this.#stop();
+  }
+
+  /** It is gone. The first reason counts. */
+  lose(reason: Error): void {
+    if (this.#lost.signal.aborted || this.#released.signal.aborted) return;
+    this.#stop();
+    this.#lost.abort(reason);
+  }
+
+  #stop(): void {
+    this.#port.stopHeartbeat(this.#heartbeat);
+    this.#forgetSession();
+  }
+
+  /** Watches for its deletion. Each change is only a hint: what counts is what is read after it. */
+  async #watch(): Promise<void> {
+    const over = AbortSignal.any([this.#lost.signal, this.#released.signal]);
+    try {
+      while (!over.aborted) {
+        const changed = deferred();
+        const read = () => this.#session.getData(this.path, { onChange: changed.resolve, signal: over });
+        const { stat } = await this.#session.untilAnswered(read, over);
+        this.#checkOwner(stat);
+        await abortable(changed.promise, over);
+      }
+    } catch (error) {
+      if (error instanceof NoNodeError) this.#heartbeat.lose();
+      else if (error instanceof ZooKeeperError)
+        this.lose(new NodeLostError(`${this.path} can't be read`, { cause: error }));
+      else if (!over.aborted) this.lose(error as Error);
+    }
+  }
+
+  #checkOwner(stat: Stat): void {
+    if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
+  }
+}
+
+/** Deletes a node of this session, and goes on trying until it is gone or the session is over. Never rejects. */
+export async function deleteForSure(session: Session, path: string): Promise<void> {
+  await session.untilAnswered(() => session.remove(path)).catch(ignore); // Gone already, or gone with the session.
+}

@@ -1,0 +1,365 @@
+/// <reference path="./jute.d.ts" />
+import jute from 'node-zookeeper-client/lib/jute/index.js';
+import {
+  BadVersionError,
+  NodeExistsError,
+  NoNodeError,
+  type ZooKeeperError as ServerError,
+  ZooKeeperError,
+} from '../errors.js';
+
+/**
+ * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
+ *
+ * The only file that imports node-zookeeper-client. It takes the codec and leaves the rest: the client's connection,
+ * retries, watches and transactions lose replies, versions and sometimes the process.
+ */
+
+/** What ZooKeeper keeps about a node. Times are the servers', in milliseconds of the epoch. */
+export interface Stat {
+  /** The transaction that created the node. */
+  readonly czxid: bigint;
+  /** The transaction that last wrote its data. */
+  readonly mzxid: bigint;
+  readonly createdAtMs: number;
+  readonly modifiedAtMs: number;
+  /** How often its data was written since it was created. */
+  readonly version: number;
+  /** The id of the session that it goes with; 0 for a persistent node. */
+  readonly ephemeralOwner: bigint;
+  readonly numChildren: number;
+}
+
+/** A node's data and stat, from the same moment. */
+export interface NodeData {
+  readonly data: Buffer;
+  readonly stat: Stat;
+}
+
+/** `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. */
+export type Access = 'world' | 'creator';
+
+export type CreateMode = 'persistent' | 'ephemeral' | 'ephemeral-sequential';
+
+/** One part of a transaction. A `version` of -1 fits any. */
+export type TransactionPart =
+  | { readonly kind: 'check'; readonly path: string; readonly version?: number }
+  | { readonly kind: 'create'; readonly path: string; readonly data?: Buffer; readonly mode?: CreateMode }
+  | { readonly kind: 'set'; readonly path: string; readonly data: Buffer; readonly version?: number }
+  | { readonly kind: 'delete'; readonly path: string; readonly version?: number };
+
+/** What a part of a committed transaction did: the stat of a `set`, the final path of a `create`. */
+export interface PartResult {
+  readonly path?: string;
+  readonly stat?: Stat;
+}
+
+/** Something to ask a server, and how to read the answer. `path` is absolute, the chroot included. */
+export interface Request<T> {
+  readonly name: string;
+  readonly path?: string;
+  encode(xid: number): Buffer;
+  /** Reads the reply's body. @throws anything, if it isn't one. */
+  decode(body: Buffer): T;
+}
+
+export const ANY_VERSION = -1;
+const NOT_CHECKED = undefined;
+const FLAGS: Record<CreateMode, number> = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 };
+const ALL_PERMISSIONS = 31;
+const codes = jute.OP_CODES;
+const protocol = jute.protocol;
+
+export function createRequest(path: string, data: Buffer, mode: CreateMode, access: Access): Request<string> {
+  return request(
+    'create',
+    path,
+    codes.CREATE,
+    new protocol.CreateRequest(path, data, acl(access), FLAGS[mode]),
+    (body) => {
+      const response = new protocol.CreateResponse();
+      response.deserialize(body, 0);
+      return response.path;
+    },
+  );
+}
+
+export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
+  return request('delete', path, codes.DELETE, new protocol.DeleteRequest(path, version), () => NOT_CHECKED);
+}
+
+export function existsRequest(path: string): Request<Stat> {
+  return request('exists', path, codes.EXISTS, new protocol.ExistsRequest(path, false), (body) => {
+    const response = new protocol.ExistsResponse();
+    response.deserialize(body, 0);
+    return toStat(response.stat);
+  });
+}
+
+export function getDataRequest(path: string, watch: boolean): Request<NodeData> {
+  return request('getData', path, codes.GET_DATA, new protocol.GetDataRequest(path, watch), (body) => {
+    const response = new protocol.GetDataResponse();
+    response.deserialize(body, 0);
+    return { data: response.data ?? Buffer.alloc(0), stat: toStat(response.stat) };
+  });
+}
+
+export function getChildrenRequest(path: string): Request<string[]> {
+  const payload = new protocol.GetChildren2Request(path, false);
+  return request('getChildren', path, codes.GET_CHILDREN2, payload, (body) => {
+    const response = new protocol.GetChildren2Response();
+    response.deserialize(body, 0);
+    return response.children ?? [];
+  });
+}
+
+export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION): Request<Stat> {
+  return request(
+    'setData',
+    path,
+    codes.SET_DATA,
+    new protocol.SetDataRequest(path, data, version),
+    (body) => {
+      const response = new protocol.SetDataResponse();
+      response.deserialize(body, 0);
+      return toStat(response.stat);
+    },
+  );
+}
+
+/** All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}. */
+export function multiRequest(parts: readonly TransactionPart[], access: Access): Request<PartResult[]> {
+  // The client's own builder turns version 0 into "any version": the operations are made here instead.
+  const payload = new jute.TransactionRequest(parts.map((part) => toOperation(part, access)));
+  return request('multi', undefined, codes.MULTI, payload, (body) => {
+    const response = new jute.TransactionResponse();
+    response.deserialize(body, 0);
+    // Of a refused transaction every part is an error: 0 before the one at fault, "runtime inconsistency" after it.
+    const failed = response.results.findIndex((result) => result.type === codes.ERROR && result.err !== 0);
+    const code = response.results[failed]?.err;
+    if (code !== undefined)
+      throw new TransactionError(
+        failed,
+        serverError(code, `multi[${parts[failed]?.kind}]`, parts[failed]?.path),
+      );
+    return response.results.map(({ path, stat }) => ({
+      ...(path !== undefined && { path }),
+      ...(stat !== undefined && { stat: toStat(stat) }),
+    }));
+  });
+}
+
+/** A transaction was refused: `failedPart` is the index of the part at fault, `error` what was wrong with it. */
+export class TransactionError extends Error {
+  constructor(
+    readonly failedPart: number,
+    readonly error: ServerError,
+  ) {
+    super(error.message);
+  }
+}
+
+export function closeSessionRequest(): Request<void> {
+  return request('closeSession', undefined, codes.CLOSE_SESSION, null, () => NOT_CHECKED);
+}
+
+/** Asks a server that the session moved to to watch what the one before it watched. */
+export function setWatchesRequest(lastZxid: bigint, dataPaths: string[]): Request<void> {
+  const payload = new protocol.SetWatches(toBuffer(lastZxid), dataPaths, [], []);
+  return request('setWatches', undefined, codes.SET_WATCHES, payload, () => NOT_CHECKED);
+}
+
+export const PING_XID = jute.XID_PING;
+export const AUTH_XID = jute.XID_AUTHENTICATION;
+export const EVENT_XID = jute.XID_NOTIFICATION;
+
+export function encodePing(): Buffer {
+  return new jute.Request(new protocol.RequestHeader(PING_XID, codes.PING), null).toBuffer();
+}
+
+export function encodeAuth(scheme: string, credentials: string): Buffer {
+  const payload = new protocol.AuthPacket(0, scheme, Buffer.from(credentials));
+  return new jute.Request(new protocol.RequestHeader(AUTH_XID, codes.AUTH), payload).toBuffer();
+}
+
+/** What makes a connection part of a session. An `id` of 0 asks for a new one. */
+export interface Handshake {
+  readonly id: bigint;
+  readonly password: Buffer;
+  readonly timeoutMs: number;
+  readonly lastZxid: bigint;
+}
+
+export const NEW_SESSION = { id: 0n, password: Buffer.alloc(16), lastZxid: 0n } as const;
+
+export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake): Buffer {
+  const payload = new protocol.ConnectRequest(
+    jute.PROTOCOL_VERSION,
+    toBuffer(lastZxid),
+    timeoutMs,
+    toBuffer(id),
+    password,
+  );
+  return new jute.Request(null, payload).toBuffer();
+}
+
+/** The server's answer. A `timeoutMs` of 0 says that the session is over. */
+export interface HandshakeReply {
+  readonly id: bigint;
+  readonly password: Buffer;
+  readonly timeoutMs: number;
+}
+
+export function decodeHandshake(frame: Buffer): HandshakeReply {
+  const response = new protocol.ConnectResponse();
+  response.deserialize(frame, 0);
+  return { id: toBigInt(response.sessionId), password: response.passwd, timeoutMs: response.timeOut };
+}
+
+export interface ReplyHeader {
+  readonly xid: number;
+  readonly zxid: bigint;
+  readonly errorCode: number;
+  readonly body: Buffer;
+}
+
+export function decodeReply(frame: Buffer): ReplyHeader {
+  const header = new protocol.ReplyHeader();
+  const length = header.deserialize(frame, 0);
+  return {
+    xid: header.xid,
+    zxid: toBigInt(header.zxid),
+    errorCode: header.err,
+    body: frame.subarray(length),
+  };
+}
+
+/** The path at which something happened. What happened isn't told: it may have changed since, so read it. */
+export function decodeEventPath(body: Buffer): string {
+  const event = new protocol.WatcherEvent();
+  event.deserialize(body, 0);
+  return event.path;
+}
+
+// Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.
+const ERROR_NAMES: Readonly<Record<number, string>> = {
+  [-1]: 'SYSTEM_ERROR',
+  [-2]: 'RUNTIME_INCONSISTENCY',
+  [-3]: 'DATA_INCONSISTENCY',
+  [-4]: 'CONNECTION_LOSS',
+  [-5]: 'MARSHALLING_ERROR',
+  [-6]: 'UNIMPLEMENTED',
+  [-7]: 'OPERATION_TIMEOUT',
+  [-8]: 'BAD_ARGUMENTS',
+  [-13]: 'NEW_CONFIG_NO_QUORUM',
+  [-14]: 'RECONFIG_IN_PROGRESS',
+  [-100]: 'API_ERROR',
+  [-101]: 'NO_NODE',
+  [-102]: 'NO_AUTH',
+  [-103]: 'BAD_VERSION',
+  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
+  [-110]: 'NODE_EXISTS',
+  [-111]: 'NOT_EMPTY',
+  [-112]: 'SESSION_EXPIRED',
+  [-113]: 'INVALID_CALLBACK',
+  [-114]: 'INVALID_ACL',
+  [-115]: 'AUTH_FAILED',
+  [-118]: 'SESSION_MOVED',
+  [-119]: 'NOT_READ_ONLY',
+  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
+  [-121]: 'NO_WATCHER',
+  [-122]: 'REQUEST_TIMEOUT',
+  [-123]: 'RECONFIG_DISABLED',
+  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
+  [-125]: 'QUOTA_EXCEEDED',
+  [-127]: 'THROTTLED_OP',
+};
+
+export const SESSION_EXPIRED_CODE = -112;
+export const SESSION_MOVED_CODE = -118;
+
+export function serverError(code: number, operation: string, path?: string): ServerError {
+  const name = ERROR_NAMES[code] ?? 'UNKNOWN';
+  switch (name) {
+    case 'NO_NODE':
+      return new NoNodeError(code, name, operation, path);
+    case 'NODE_EXISTS':
+      return new NodeExistsError(code, name, operation, path);
+    case 'BAD_VERSION':
+      return new BadVersionError(code, name, operation, path);
+    default:
+      return new ZooKeeperError(code, name, operation, path);
+  }
+}
+
+function request<T>(
+  name: string,
+  path: string | undefined,
+  type: number,
+  payload: unknown,
+  decode: (body: Buffer) => T,
+): Request<T> {
+  return {
+    name,
+    ...(path !== undefined && { path }),
+    encode: (xid) => new jute.Request(new protocol.RequestHeader(xid, type), payload).toBuffer(),
+    decode,
+  };
+}
+
+function toOperation(part: TransactionPart, access: Access) {
+  const { path } = part;
+  switch (part.kind) {
+    case 'check':
+      return { type: codes.CHECK, path, version: part.version ?? ANY_VERSION };
+    case 'delete':
+      return { type: codes.DELETE, path, version: part.version ?? ANY_VERSION };
+    case 'set':
+      return { type: codes.SET_DATA, path, data: part.data, version: part.version ?? ANY_VERSION };
+    case 'create': {
+      const acls = acl(access).map((record) => ({ toRecord: () => record }));
+      return {
+        type: codes.CREATE,
+        path,
+        data: part.data ?? Buffer.alloc(0),
+        acls,
+        mode: FLAGS[part.mode ?? 'persistent'],
+      };
+    }
+  }
+}
+
+function acl(access: Access) {
+  const [scheme, id] = access === 'world' ? ['world', 'anyone'] : ['auth', ''];
+  return [new jute.data.ACL(ALL_PERMISSIONS, new jute.data.Id(scheme as string, id as string))];
+}
+
+function toStat(record: {
+  czxid: Buffer;
+  mzxid: Buffer;
+  ctime: Buffer;
+  mtime: Buffer;
+  version: number;
+  ephemeralOwner: Buffer;
+  numChildren: number;
+}): Stat {
+  return {
+    czxid: toBigInt(record.czxid),
+    mzxid: toBigInt(record.mzxid),
+    createdAtMs: Number(toBigInt(record.ctime)),
+    modifiedAtMs: Number(toBigInt(record.mtime)),
+    version: record.version,
+    ephemeralOwner: toBigInt(record.ephemeralOwner),
+    numChildren: record.numChildren,
+  };
+}
+
+function toBigInt(buffer: Buffer): bigint {
+  return buffer.readBigInt64BE(0);
+}
+
+function toBuffer(value: bigint): Buffer {
+  const buffer = Buffer.alloc(8);
+  buffer.writeBigInt64BE(value);
+  return buffer;
+}

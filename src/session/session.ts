@@ -1,0 +1,555 @@
+import type { Clock } from '../clock.js';
+import { SafeEmitter } from '../emitter.js';
+import {
+  AuthenticationError,
+  type ConclaveError,
+  ConnectionLossError,
+  ConnectTimeoutError,
+  describe,
+  InvalidOptionError,
+  type ListenerError,
+  NodeExistsError,
+  NoNodeError,
+  OperationTimeoutError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../errors.js';
+import { type Logger, resolveLogger } from '../logger.js';
+import { checkPath } from '../options.js';
+import { abortable, deferred, ignore, onAbort, settledWithin } from '../promises.js';
+import { type ConnectTarget, parseConnectString } from './connect-string.js';
+import type { Connection, Reply } from './connection.js';
+import { Dialer } from './dialer.js';
+import type { Environment } from './environment.js';
+import { Heartbeat } from './heartbeat.js';
+import { Outbox } from './outbox.js';
+import { OwnNode, type OwnNodePort } from './own-node.js';
+import * as requests from './protocol.js';
+import {
+  type ResolvedSessionOptions,
+  resolveSessionOptions,
+  type SessionOptions,
+} from './session-options.js';
+import { WatchRegistry } from './watches.js';
+
+/**
+ * Where a session stands.
+ *
+ * - `connecting`: no server has taken it yet.
+ * - `connected`: a server serves it.
+ * - `suspended`: the connection is gone, the session may live on; `sinceMs` is the session clock's time of the loss.
+ * - `expired`: the servers ended it. Final.
+ * - `closed`: this process closed it, or no server would have it. Final.
+ *
+ * connecting → connected ⇄ suspended; connecting or connected or suspended → closed; suspended → expired.
+ */
+export type SessionState =
+  | { readonly name: 'connecting' }
+  | { readonly name: 'connected' }
+  | { readonly name: 'suspended'; readonly sinceMs: number }
+  | { readonly name: 'expired' }
+  | { readonly name: 'closed' };
+
+/** The events of a {@link Session}, each at most once for each change. They inform; `signal` protects. */
+export interface SessionEvents {
+  /** The connection is gone. What is held stays held while its lease lasts. */
+  suspended(): void;
+  /** A server serves the same session again. */
+  resumed(): void;
+  /** The servers ended the session: its ephemeral nodes are gone. */
+  expired(): void;
+  /** The session was closed by this process. */
+  closed(): void;
+  /** A listener failed. */
+  error(error: ConclaveError): void;
+}
+
+/** How a node is created. */
+export interface CreateOptions {
+  /** @default 'persistent' */
+  readonly mode?: requests.CreateMode;
+  /** At most about 1 MB. @default no data */
+  readonly data?: Buffer;
+}
+
+/** How a node is read. */
+export interface ReadOptions {
+  /** Called once when the node's data changes or the node is deleted, if the read succeeds. */
+  readonly onChange?: () => void;
+  /** Aborting it takes `onChange` back. */
+  readonly signal?: AbortSignal;
+}
+
+// `close()` settles within 2 s; the difference is for what comes after the wait.
+const CLOSE_WITHIN_MS = 1500;
+const WATCHES_PORTION_BYTES = 100_000;
+// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
+const MAX_DATA_BYTES = 1_048_575 - 5000;
+
+/**
+ * One ZooKeeper session: its connection, whichever server that goes to, its operations, and the lease on its nodes.
+ *
+ * The lease is the point: "until this instant, ZooKeeper can't have given my nodes away". See {@link OwnNode}.
+ *
+ * Operations that are issued without a connection wait for one. An operation rejects with
+ * - `ConnectionLossError` when the connection goes before the reply: it may have been carried out;
+ * - `OperationTimeoutError` when there is no reply within the session timeout;
+ * - `SessionExpiredError` or `SessionClosedError` when the session is over;
+ * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
+ * - `InvalidOptionError` when a path or the data can't be sent.
+ *
+ * @example
+ * ```ts
+ * const session = await Session.connect('zk1:2181,zk2:2181,zk3:2181/app');
+ * session.on('expired', () => console.log('the session is over'));
+ * await session.close();
+ * ```
+ */
+export class Session extends SafeEmitter<SessionEvents> {
+  readonly #target: ConnectTarget;
+  readonly #options: ResolvedSessionOptions;
+  readonly #environment: Environment;
+  readonly #logger: Logger;
+  readonly #dialer: Dialer;
+  readonly #outbox: Outbox;
+  readonly #watches = new WatchRegistry();
+  readonly #heartbeat: Heartbeat;
+  readonly #over = new AbortController();
+  /** Ends the search for a server, which outlives the session's end when there is something left to close. */
+  readonly #network = new AbortController();
+  #state: SessionState = { name: 'connecting' };
+  #connected = deferred();
+  #connection: Connection | undefined;
+  #identity: Pick<requests.Handshake, 'id' | 'password' | 'lastZxid'> = requests.NEW_SESSION;
+  #sessionTimeoutMs: number;
+  #leaseMs: number;
+  #maintaining: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(target: ConnectTarget, options: ResolvedSessionOptions) {
+    super();
+    this.#target = target;
+    this.#options = options;
+    this.#environment = options.environment;
+    this.#logger = options.logger;
+    this.#sessionTimeoutMs = options.sessionTimeoutMs;
+    this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
+    this.#dialer = new Dialer(target.servers, this.#environment, this.#logger);
+    this.#outbox = new Outbox(this.#environment.clock);
+    this.#heartbeat = new Heartbeat(this.#environment.clock);
+    this.#connected.promise.catch(ignore); // Those who wait for it see the rejection; there may be none.
+  }
+
+  /**
+   * Opens a session.
+   *
+   * @param connect - `host[:port],host[:port]…[/chroot]`, IPv6 addresses in brackets; the chroot is created if missing
+   * @throws InvalidOptionError if the connect string or an option is wrong
+   * @throws ConnectTimeoutError if no server takes the session within `connectTimeoutMs`
+   * @throws AuthenticationError if the server refuses the credentials
+   * @throws the reason of `options.signal` if it aborts before the session is open
+   */
+  static async connect(connect: string, options?: SessionOptions): Promise<Session> {
+    const target = parseConnectString(connect);
+    const resolved = resolveSessionOptions(options, resolveLogger(options?.logger));
+    resolved.signal?.throwIfAborted();
+    const session = new Session(target, resolved);
+    await session.#open();
+    return session;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** The session timeout that the servers agreed to, in milliseconds. */
+  get sessionTimeoutMs(): number {
+    return this.#sessionTimeoutMs;
+  }
+
+  /** How long one committed heartbeat lets a holder act, in milliseconds, from when it was sent. */
+  get leaseMs(): number {
+    return this.#leaseMs;
+  }
+
+  /** Aborts when the session is over, with `SessionExpiredError`, `SessionClosedError` or `AuthenticationError`. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /**
+   * Ends the session: its ephemeral nodes go, everything that waits on it rejects. Resolves when the server has
+   * acknowledged, or after at most 2 s; then the session ends at the servers by its timeout. Any state, any number
+   * of times; never rejects.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // ---- operations ----
+
+  /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
+  async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
+    const { mode = 'persistent', data = Buffer.alloc(0) } = options;
+    // A sequential node's path may end with a slash, and a long one leaves room for the number.
+    const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
+      0,
+      mode === 'ephemeral-sequential' ? -1 : undefined,
+    );
+    const reply = await this.#perform(
+      requests.createRequest(target, checkData(data), mode, this.#options.access),
+    );
+    return { ...reply, value: this.#relative(reply.value) };
+  }
+
+  /** Reads a node's data and stat, and tells of the next change to it if asked. */
+  async getData(path: string, options: ReadOptions = {}): Promise<requests.NodeData> {
+    const { onChange, signal } = options;
+    const target = this.absolute(path);
+    if (onChange === undefined) return (await this.#perform(requests.getDataRequest(target, false))).value;
+    signal?.throwIfAborted();
+    // Registered before the request goes out: the event may come in the same packet as the reply.
+    this.#watches.add(target, onChange);
+    const forget = () => this.#watches.remove(target, onChange);
+    if (signal !== undefined) onAbort(signal, forget);
+    try {
+      return (await this.#perform(requests.getDataRequest(target, true))).value;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  /** A node's stat, or `undefined` if there is no such node. */
+  async exists(path: string): Promise<requests.Stat | undefined> {
+    try {
+      return (await this.#perform(requests.existsRequest(this.absolute(path)))).value;
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The names of a node's children, in no order. */
+  async getChildren(path: string): Promise<string[]> {
+    return (await this.#perform(requests.getChildrenRequest(this.absolute(path)))).value;
+  }
+
+  /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
+  async setData(path: string, data: Buffer, version?: number): Promise<requests.Stat> {
+    return (await this.#perform(requests.setDataRequest(this.absolute(path), checkData(data), version)))
+      .value;
+  }
+
+  /** Deletes a node, if it is still at `version`. */
+  async remove(path: string, version?: number): Promise<void> {
+    await this.#perform(requests.deleteRequest(this.absolute(path), version));
+  }
+
+  /**
+   * All parts or none, in one committed write.
+   *
+   * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
+   */
+  async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
+    const targets = parts.map((part) => ({ ...part, path: this.absolute(part.path) }));
+    try {
+      const reply = await this.#perform(requests.multiRequest(targets, this.#options.access));
+      const relative = reply.value.map((result) =>
+        result.path === undefined ? result : { ...result, path: this.#relative(result.path) },
+      );
+      return { ...reply, value: relative };
+    } catch (error) {
+      throw error instanceof requests.TransactionError ? error.error : error;
+    }
+  }
+
+  /** Creates `path` and all above it, as far as they are missing, as persistent nodes without data. */
+  async ensurePath(path: string): Promise<void> {
+    try {
+      await this.untilAnswered(() => this.create(path));
+    } catch (error) {
+      if (error instanceof NodeExistsError) return;
+      if (!(error instanceof NoNodeError)) throw error;
+      await this.ensurePath(path.slice(0, path.lastIndexOf('/')));
+      await this.ensurePath(path);
+    }
+  }
+
+  /**
+   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered.
+   *
+   * @throws the server's refusal, what ended the session, or the signal's reason
+   */
+  async untilAnswered<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (;;) {
+      signal?.throwIfAborted();
+      try {
+        return await operation();
+      } catch (error) {
+        if (!isUnanswered(error)) throw error;
+        await this.whenConnected(signal);
+      }
+    }
+  }
+
+  /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
+  async whenConnected(signal?: AbortSignal): Promise<void> {
+    await abortable(this.#connected.promise, signal);
+  }
+
+  /** Whether `stat` is of an ephemeral node of this very session. */
+  owns(stat: requests.Stat): boolean {
+    return this.#identity.id !== 0n && stat.ephemeralOwner === this.#identity.id;
+  }
+
+  /**
+   * Keeps an eye on an ephemeral node that this session has created.
+   *
+   * @param sentAt - when the write that created it was sent: its lease counts from then
+   */
+  own(path: string, sentAt?: number): OwnNode {
+    const port: OwnNodePort = {
+      clock: this.clock,
+      absolute: (relative) => this.absolute(relative),
+      startHeartbeat: (node) => this.#heartbeat.add(node),
+      stopHeartbeat: (node) => this.#heartbeat.remove(node),
+    };
+    return new OwnNode(this, port, path, sentAt);
+  }
+
+  /** @internal The clock that everything of this session goes by. */
+  get clock(): Clock {
+    return this.#environment.clock;
+  }
+
+  /** @internal The session's source of chance and of names. */
+  get environment(): Environment {
+    return this.#environment;
+  }
+
+  /** @internal The session's logger, for what is built on it. */
+  get logger(): Logger {
+    return this.#logger;
+  }
+
+  /** @internal The path as the servers know it: below the chroot. */
+  absolute(path: string): string {
+    if (path === '/') return this.#target.chroot === '' ? '/' : this.#target.chroot;
+    return this.#target.chroot + checkPath('path', path);
+  }
+
+  #relative(path: string): string {
+    return path.slice(this.#target.chroot.length);
+  }
+
+  #perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
+    return this.#outbox.submit(request, this.#sessionTimeoutMs);
+  }
+
+  // ---- the session's life ----
+
+  async #open(): Promise<void> {
+    const { connectTimeoutMs, signal } = this.#options;
+    this.#maintaining = this.#maintain();
+    const giveUp = new AbortController();
+    const timer = Number.isFinite(connectTimeoutMs)
+      ? this.clock.after(connectTimeoutMs, () => {
+          giveUp.abort(new ConnectTimeoutError(`no server took the session within ${connectTimeoutMs} ms`));
+        })
+      : undefined;
+    try {
+      await abortable(this.#ready(), signal, giveUp.signal);
+    } catch (error) {
+      void this.close(); // Never rejects, and ends by itself: the caller has its answer now.
+      throw error;
+    } finally {
+      timer?.clear();
+    }
+  }
+
+  async #ready(): Promise<void> {
+    await this.#connected.promise;
+    if (this.#target.chroot !== '') await this.#ensureChroot();
+  }
+
+  /** The chroot is above all paths that can be named, so it is made with requests of its own. */
+  async #ensureChroot(): Promise<void> {
+    const parts = this.#target.chroot.slice(1).split('/');
+    for (const index of parts.keys()) {
+      const path = `/${parts.slice(0, index + 1).join('/')}`;
+      const create = () =>
+        this.#perform(requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#options.access));
+      try {
+        await this.untilAnswered(create);
+      } catch (error) {
+        if (!(error instanceof NodeExistsError)) throw error;
+      }
+    }
+  }
+
+  /** One connection after another, until the session is over. Never rejects. */
+  async #maintain(): Promise<void> {
+    try {
+      while (!isOver(this.#state)) {
+        const { connection, reply } = await this.#dial();
+        if (reply.timeoutMs <= 0 || (this.#identity.id !== 0n && reply.id !== this.#identity.id)) {
+          connection.destroy(new SessionExpiredError('the session has expired'));
+          return this.#expire();
+        }
+        await this.#use(connection, reply);
+      }
+    } catch (error) {
+      if (isOver(this.#state)) return; // The search for a server was given up.
+      this.#logger.error({ cause: describe(error) }, 'the session can not go on');
+      this.#end({ name: 'closed' }, toError(error));
+    }
+  }
+
+  #dial() {
+    const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
+    const worthwhile = () => !isOver(this.#state) || this.#identity.id !== 0n;
+    return this.#dialer.dial(handshake, (path) => this.#watches.fire(path), worthwhile, this.#network.signal);
+  }
+
+  /** Everything that happens over one connection, from the handshake's answer to its end. */
+  async #use(connection: Connection, reply: requests.HandshakeReply): Promise<void> {
+    this.#adopt(reply);
+    if (isOver(this.#state)) return this.#sayGoodbye(connection);
+    try {
+      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
+    } catch (error) {
+      if (!(error instanceof AuthenticationError)) return;
+      connection.destroy(error);
+      throw error;
+    }
+    if (isOver(this.#state)) return this.#sayGoodbye(connection);
+    for (const paths of this.#watches.portions(WATCHES_PORTION_BYTES)) {
+      // Lost with its connection, and sent again with the next one.
+      connection.send(requests.setWatchesRequest(this.#identity.lastZxid, paths)).catch(ignore);
+    }
+    this.#become({ name: 'connected' }, connection);
+    const reason = await connection.ended;
+    this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
+    if (this.#state.name === 'connected') {
+      this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
+      this.#become({ name: 'suspended', sinceMs: this.clock.now() });
+    }
+  }
+
+  #adopt({ id, password, timeoutMs }: requests.HandshakeReply): void {
+    const first = this.#identity.id === 0n;
+    this.#identity = { ...this.#identity, id, password };
+    this.#sessionTimeoutMs = timeoutMs;
+    const { leaseMs } = this.#options;
+    const fitting = leaseMs !== undefined && leaseMs < timeoutMs ? leaseMs : timeoutMs / 3;
+    // A lease never grows: those who wait for this one to end go by the length that was written down.
+    this.#leaseMs = first ? fitting : Math.min(this.#leaseMs, fitting);
+    if (first && timeoutMs !== this.#options.sessionTimeoutMs) {
+      const asked = this.#options.sessionTimeoutMs;
+      this.#logger.warn(
+        { askedMs: asked, grantedMs: timeoutMs },
+        'the servers granted another session timeout',
+      );
+    }
+  }
+
+  /** The only place that writes the state. */
+  #become(next: SessionState, connection?: Connection): void {
+    const previous = this.#state;
+    if (isOver(previous)) return;
+    this.#state = next;
+    this.#connection = connection;
+    switch (next.name) {
+      case 'connected':
+        this.#outbox.open(connection as Connection);
+        this.#heartbeat.start(connection as Connection, {
+          leaseMs: this.#leaseMs,
+          sessionTimeoutMs: this.#sessionTimeoutMs,
+        });
+        this.#connected.resolve();
+        if (previous.name === 'suspended') this.emit('resumed');
+        return;
+      case 'suspended':
+        this.#outbox.hold();
+        this.#heartbeat.stop();
+        this.#connected = deferred();
+        this.#connected.promise.catch(ignore); // As in the constructor.
+        this.emit('suspended');
+        return;
+      case 'expired':
+      case 'closed':
+        this.#heartbeat.stop();
+        this.#watches.clear();
+        return;
+      case 'connecting':
+        return; // The first state, never entered.
+    }
+  }
+
+  #expire(): void {
+    this.#logger.warn({}, 'session expired');
+    this.#end({ name: 'expired' }, new SessionExpiredError('the session has expired'));
+  }
+
+  #end(state: { name: 'expired' } | { name: 'closed' }, reason: Error): void {
+    if (isOver(this.#state)) return;
+    this.#become(state);
+    this.#outbox.end(reason);
+    this.#connected.reject(reason);
+    this.#over.abort(reason);
+    this.emit(state.name);
+  }
+
+  async #close(): Promise<void> {
+    const connection = this.#connection;
+    this.#end({ name: 'closed' }, new SessionClosedError('the session was closed'));
+    // Over the connection at hand; else the search goes on for a while, for a server to say goodbye to.
+    const closing = connection === undefined ? this.#maintaining : this.#sayGoodbye(connection);
+    await settledWithin(this.clock, closing, CLOSE_WITHIN_MS);
+    this.#network.abort(this.#over.signal.reason);
+    connection?.destroy(this.#over.signal.reason);
+    await this.#maintaining;
+  }
+
+  /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
+  async #sayGoodbye(connection: Connection): Promise<void> {
+    const giveUp = onAbort(this.#network.signal, () => connection.destroy(this.#network.signal.reason));
+    await connection.send(requests.closeSessionRequest()).catch(ignore); // There is nothing more to be done then.
+    giveUp();
+    connection.destroy(new SessionClosedError('the session was closed'));
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    this.#logger.error({ cause: describe(error) }, 'a listener failed');
+    if (error.event !== 'error') this.emit('error', error);
+  }
+}
+
+/** Whether the session has ended, one way or the other. */
+export function isOver(state: SessionState): boolean {
+  return state.name === 'expired' || state.name === 'closed';
+}
+
+/** No server has answered: the operation was or wasn't carried out. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
+}
+
+function checkData(data: Buffer): Buffer {
+  if (data.length <= MAX_DATA_BYTES) return data;
+  throw new InvalidOptionError('data', `${data.length} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(describe(thrown));
+}

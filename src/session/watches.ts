@@ -1,0 +1,48 @@
+/** Called once, when something about the node may have changed. What changed has to be read. */
+export type Watcher = () => void;
+
+/**
+ * Who waits for a change at which path. A server tells once for each path and forgets the watch, so all that wait
+ * for a path share it.
+ */
+export class WatchRegistry {
+  readonly #watchers = new Map<string, Set<Watcher>>();
+
+  /** Adds a watcher; it is gone when it has been called, or `remove` is. */
+  add(path: string, watcher: Watcher): void {
+    const watchers = this.#watchers.get(path) ?? new Set();
+    this.#watchers.set(path, watchers.add(watcher));
+  }
+
+  remove(path: string, watcher: Watcher): void {
+    const watchers = this.#watchers.get(path);
+    if (watchers?.delete(watcher) && watchers.size === 0) this.#watchers.delete(path);
+  }
+
+  /** An event came for `path`. */
+  fire(path: string): void {
+    const watchers = this.#watchers.get(path);
+    this.#watchers.delete(path);
+    for (const watcher of watchers ?? []) watcher();
+  }
+
+  clear(): void {
+    this.#watchers.clear();
+  }
+
+  /** Every path that is watched, in portions whose bytes stay under `limit` each, so that each fits a request. */
+  portions(limit: number): string[][] {
+    const portions: string[][] = [];
+    let bytes = Number.POSITIVE_INFINITY;
+    for (const path of this.#watchers.keys()) {
+      const size = 4 + Buffer.byteLength(path);
+      if (bytes + size > limit) {
+        portions.push([]);
+        bytes = 0;
+      }
+      portions.at(-1)?.push(path);
+      bytes += size;
+    }
+    return portions;
+  }
+}

@@ -1,0 +1,18 @@
+import type { TestProject } from 'vitest/node';
+import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The servers that all tests share, each on paths of its own. */
+    connectString: string;
+    /** The client port of the shared server, if it is one of ours: for four-letter words and proxies. */
+    port: number | undefined;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const zookeeper = await useZooKeeper();
+  project.provide('connectString', zookeeper.connectString);
+  project.provide('port', Number(/:(\d+)/.exec(zookeeper.connectString)?.[1] ?? 2181));
+  return zookeeper.stop;
+}

@@ -1,0 +1,116 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { inject, onTestFinished } from 'vitest';
+import { FrameReader } from '../../src/session/frames.js';
+
+/** ZooKeeper's operation codes, as far as tests wait for them. */
+export const OPERATION = { create: 1, delete: 2, getChildren: 12, multi: 14, closeSession: -11 } as const;
+export type OperationName = keyof typeof OPERATION;
+
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/**
+ * A TCP proxy in front of a server, for faults: cut, black hole, a request that arrives and whose reply doesn't.
+ */
+export class FaultProxy {
+  readonly #listener: Server;
+  readonly #links = new Set<Link>();
+  readonly #target: number;
+  #mode: 'open' | 'refusing' | 'silent' = 'open';
+  #trap: { operation: number; text: string; sprung: () => void } | undefined;
+
+  private constructor(target: number) {
+    this.#target = target;
+    this.#listener = createServer((client) => this.#accept(client));
+  }
+
+  static async start(target = inject('port') as number): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
+    await new Promise<void>((resolve) => proxy.#listener.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => proxy.stop());
+    return proxy;
+  }
+
+  get connectString(): string {
+    return `127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  /** Ends all connections, and accepts no more until {@link FaultProxy.restore}. */
+  cut(): void {
+    this.#mode = 'refusing';
+    this.#endAll();
+  }
+
+  /** Ends all connections; new ones are served. */
+  bounce(): void {
+    this.#endAll();
+  }
+
+  /** Lets nothing through in either direction, and says so to nobody. */
+  blackHole(): void {
+    this.#mode = 'silent';
+  }
+
+  restore(): void {
+    if (this.#mode === 'silent') this.#endAll();
+    this.#mode = 'open';
+  }
+
+  /**
+   * Ends the connection over which the next such request comes, when the server has answered it: the reply is lost.
+   *
+   * @param text - only a request that has these characters in it
+   */
+  loseReplyTo(operation: OperationName, text = ''): Promise<void> {
+    return new Promise((resolve) => {
+      this.#trap = { operation: OPERATION[operation], text, sprung: resolve };
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#endAll();
+    await new Promise<void>((resolve) => this.#listener.close(() => resolve()));
+  }
+
+  #accept(client: Socket): void {
+    if (this.#mode === 'refusing') return void client.destroy();
+    const server = connect(this.#target, '127.0.0.1');
+    const link = { client, server };
+    this.#links.add(link);
+    const end = () => this.#end(link);
+    for (const socket of [client, server]) socket.setNoDelay(true).on('error', end).on('close', end);
+    const requests = new FrameReader(2 ** 24);
+    let losing = false;
+    client.on('data', (chunk: Buffer) => {
+      if (this.#mode === 'silent') return;
+      // The first frame is the handshake: without a header, and longer than the two numbers that are read here.
+      for (const frame of requests.push(chunk)) losing ||= this.#springsAt(frame);
+      server.write(chunk);
+    });
+    server.on('data', (chunk: Buffer) => {
+      if (this.#mode === 'silent') return;
+      if (!losing) return void client.write(chunk);
+      this.#trap?.sprung();
+      this.#trap = undefined;
+      end();
+    });
+  }
+
+  #springsAt(frame: Buffer): boolean {
+    return (
+      this.#trap !== undefined && frame.readInt32BE(0) > 0 && frame.readInt32BE(4) === this.#trap.operation
+    );
+  }
+
+  #end(link: Link): void {
+    this.#links.delete(link);
+    link.client.destroy();
+    link.server.destroy();
+  }
+
+  #endAll(): void {
+    for (const link of this.#links) this.#end(link);
+  }
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ClaimSituation, foresee, nextClaimStep, takeoverDelayMs } from '../../src/election/claim.js';
+import type { ElectionRecord } from '../../src/election/record.js';
+
+const OWN = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
+const OTHER = '_c_f1234567-89ab-cdef-0123-456789abcdef-lock-0000000001';
+
+const held = (node: string, leaseMs = 2000): ElectionRecord => ({
+  state: 'held',
+  term: 7,
+  id: 'somebody',
+  node,
+  leaseMs,
+  since: '2026-01-01T00:00:00.000Z',
+});
+
+function situation(change: Partial<ClaimSituation>): ClaimSituation {
+  const record = change.record ?? held(OTHER);
+  return {
+    record,
+    version: 13,
+    ownNode: OWN,
+    unclean: { version: 13, seenAt: 1000 },
+    now: 1000,
+    delayMs: 2110,
+    ...change,
+  };
+}
+
+describe('the takeover delay', () => {
+  it('outlasts the former lease whenever the two clocks run at rates within 1 % of each other', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1, max: 120_000, noNaN: true }),
+        fc.double({ min: 0.99, max: 1.01, noNaN: true }),
+        fc.double({ min: 0.99, max: 1.01, noNaN: true }),
+        (leaseMs, rateOfLeader, rateOfSuccessor) => {
+          // In true time: how long the leader's clock takes for the lease, and the successor's for the delay.
+          const leaseLasts = leaseMs / rateOfLeader;
+          const delayLasts = takeoverDelayMs(leaseMs) / rateOfSuccessor;
+          expect(delayLasts).toBeGreaterThan(leaseLasts);
+        },
+      ),
+    );
+  });
+});
+
+describe('the first in the queue', () => {
+  it('claims a vacant record at once, as the next term, at the version it has read', () => {
+    expect(nextClaimStep(situation({ record: { state: 'vacant', term: 7 } }))).toEqual({
+      kind: 'claim',
+      term: 8,
+      version: 13,
+    });
+  });
+
+  it('knows its own claim again when the reply was lost', () => {
+    expect(nextClaimStep(situation({ record: held(OWN) }))).toEqual({ kind: 'ours', term: 7, version: 13 });
+  });
+
+  it('waits the whole delay after an unclean end, then claims', () => {
+    expect(nextClaimStep(situation({ now: 1000 }))).toEqual({ kind: 'wait', ms: 2110 });
+    expect(nextClaimStep(situation({ now: 3000 }))).toEqual({ kind: 'wait', ms: 110 });
+    expect(nextClaimStep(situation({ now: 3110 }))).toEqual({ kind: 'claim', term: 8, version: 13 });
+  });
+
+  it('begins to wait anew when the record was written meanwhile', () => {
+    expect(nextClaimStep(situation({ version: 15, now: 9000 }))).toEqual({ kind: 'wait', ms: 2110 });
+  });
+
+  it('takes a record that it can not read for held, and gives a term no earlier one can have had', () => {
+    const record = { state: 'unreadable' } as const;
+    expect(nextClaimStep(situation({ record })).kind).toBe('wait');
+    expect(nextClaimStep(situation({ record, now: 9000 }))).toEqual({ kind: 'claim', term: 14, version: 13 });
+  });
+
+  it('claims at once after an unclean end if the delay is turned off', () => {
+    expect(nextClaimStep(situation({ delayMs: 0 })).kind).toBe('claim');
+  });
+
+  it('never claims before the delay is over, unless the record is vacant', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 10_000, noNaN: true }),
+        fc.double({ min: 0, max: 10_000, noNaN: true }),
+        fc.nat(20),
+        fc.nat(20),
+        (waited, delayMs, version, seenVersion) => {
+          const unclean = { version: seenVersion, seenAt: 500 };
+          const step = nextClaimStep(situation({ unclean, version, delayMs, now: 500 + waited }));
+          if (step.kind === 'claim')
+            expect(delayMs === 0 || (version === seenVersion && waited >= delayMs - 1e-9)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('the next in line', () => {
+  it('foresees the release of the one that holds the record and that it waits for', () => {
+    expect(foresee(held(OTHER), 13, OTHER)).toEqual({ term: 8, version: 14 });
+  });
+
+  it('foresees nothing from any other record: the next write may be a claim', () => {
+    expect(foresee({ state: 'vacant', term: 7 }, 13, OTHER)).toBeUndefined();
+    expect(foresee(held(OWN), 13, OTHER)).toBeUndefined();
+    expect(foresee({ state: 'unreadable' }, 13, OTHER)).toBeUndefined();
+  });
+});

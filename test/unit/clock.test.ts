@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { SystemClock, sleep } from '../../src/clock.js';
+import { FakeClock } from '../helpers/fake-clock.js';
+
+/** The two clocks of a machine, in true time and with the time that it was suspended. */
+function machine() {
+  const state = { running: 5000, suspended: 0 };
+  const sources = {
+    monotonicMs: () => state.running,
+    // In steps of 10 ms, as the system gives it.
+    uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
+  };
+  return { state, clock: new SystemClock(sources) };
+}
+
+describe("the machine's clock", () => {
+  it('goes as the monotonic clock does while nothing is suspended', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 1000, noNaN: true })), (steps) => {
+        const { state, clock } = machine();
+        const start = clock.now() - state.running;
+        for (const step of steps) {
+          state.running += step;
+          expect(clock.now() - state.running).toBe(start);
+        }
+      }),
+    );
+  });
+
+  it('counts the time that the machine was suspended, but for 30 ms at most', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100_000)), (pauses) => {
+        const { state, clock } = machine();
+        const start = clock.now();
+        for (const pause of pauses) {
+          state.suspended += pause;
+          state.running += 1;
+          clock.now();
+        }
+        const elapsed = clock.now() - start;
+        const truth = state.suspended + pauses.length;
+        expect(elapsed).toBeLessThanOrEqual(truth + 1e-6);
+        expect(elapsed).toBeGreaterThan(truth - 31);
+      }),
+    );
+  });
+
+  it('never goes back', () => {
+    const sources = fc.array(fc.tuple(fc.nat(50), fc.integer({ min: -500, max: 500 })));
+    fc.assert(
+      fc.property(sources, (readings) => {
+        const state = { monotonic: 0, uptime: 0 };
+        const clock = new SystemClock({ monotonicMs: () => state.monotonic, uptimeMs: () => state.uptime });
+        let last = clock.now();
+        for (const [step, uptime] of readings) {
+          state.monotonic += step;
+          state.uptime = uptime;
+          const now = clock.now();
+          expect(now).toBeGreaterThanOrEqual(last);
+          last = now;
+        }
+      }),
+    );
+  });
+
+  it('runs a timer that is longer than Node can count, when its time has come and not at once', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let runs = 0;
+      const clock = new SystemClock();
+      clock.after(2 ** 32, () => runs++);
+      const cleared = clock.after(2 ** 32, () => runs++);
+      vi.advanceTimersByTime(2 ** 31);
+      cleared.clear();
+      vi.advanceTimersByTime(2 ** 31 - 10);
+      expect(runs).toBe(0);
+      vi.advanceTimersByTime(20);
+      expect(runs).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('sleep', () => {
+  it('rejects with the reason when its signal aborts, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    const abort = new AbortController();
+    const sleeping = sleep(clock, 1000, abort.signal);
+    expect(clock.running).toBe(1);
+    abort.abort('enough');
+    await expect(sleeping).rejects.toBe('enough');
+    expect(clock.running).toBe(0);
+    await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { SafeEmitter } from '../../src/emitter.js';
+import type { ListenerError } from '../../src/errors.js';
+import { settle } from '../helpers/fake-clock.js';
+
+class Bell extends SafeEmitter<{ ring(times: number): void }> {
+  readonly reported: ListenerError[] = [];
+
+  ring(times: number): boolean {
+    return this.emit('ring', times);
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    this.reported.push(error);
+  }
+}
+
+describe('an emitter', () => {
+  it('calls the other listeners when one throws, and reports it with what it threw', () => {
+    const bell = new Bell();
+    const heard: number[] = [];
+    const cause = new Error('deaf');
+    bell.on('ring', () => {
+      throw cause;
+    });
+    bell.on('ring', (times) => void heard.push(times));
+    expect(bell.ring(3)).toBe(true);
+    expect(heard).toEqual([3]);
+    expect(bell.reported).toMatchObject([{ code: 'LISTENER_FAILED', event: 'ring', cause }]);
+  });
+
+  it('reports a listener whose promise rejects', async () => {
+    const bell = new Bell();
+    bell.on('ring', async () => {
+      throw new Error('late');
+    });
+    bell.ring(1);
+    await settle();
+    expect(bell.reported).toHaveLength(1);
+  });
+
+  it('takes off what was added, whether for ever or for once', () => {
+    const bell = new Bell();
+    const heard: string[] = [];
+    const always = () => void heard.push('always');
+    const once = () => void heard.push('once');
+    bell.on('ring', always).once('ring', once);
+    bell.ring(1);
+    bell.ring(1);
+    expect(heard).toEqual(['always', 'once', 'always']);
+    bell.once('ring', once).off('ring', once).off('ring', always);
+    expect(bell.ring(1)).toBe(false);
+    expect(bell.listenerCount('ring')).toBe(0);
+  });
+});

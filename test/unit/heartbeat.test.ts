@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { NoNodeError, ZooKeeperError } from '../../src/errors.js';
+import type { Connection, Reply } from '../../src/session/connection.js';
+import { Heartbeat, type HeartbeatNode } from '../../src/session/heartbeat.js';
+import { type Request, TransactionError } from '../../src/session/protocol.js';
+import { FakeClock, settle } from '../helpers/fake-clock.js';
+
+const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
+
+/** A connection that keeps what was sent until the test answers. */
+class FakeConnection {
+  readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
+  destroyed: Error | undefined;
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  send(request: Request<unknown>): Promise<Reply<unknown>> {
+    return new Promise((resolve, reject) => {
+      const at = this.#clock.now();
+      this.sent.push({
+        name: request.name,
+        at,
+        answer: () => resolve({ value: undefined, zxid: 1n, sentAt: at }),
+        fail: reject,
+      });
+    });
+  }
+
+  ping(): Promise<Reply<unknown>> {
+    return this.send({ name: 'ping' } as Request<unknown>);
+  }
+
+  destroy(reason: Error): void {
+    this.destroyed ??= reason;
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const connection = new FakeConnection(clock);
+  const heartbeat = new Heartbeat(clock);
+  const start = () => heartbeat.start(connection as unknown as Connection, TIMES);
+  return { clock, connection, heartbeat, start };
+}
+
+class FakeNode implements HeartbeatNode {
+  readonly confirmed: number[] = [];
+  lost = 0;
+  constructor(readonly path: string) {}
+  confirm(sentAt: number): void {
+    this.confirmed.push(sentAt);
+  }
+  lose(): void {
+    this.lost++;
+  }
+}
+
+describe('the heartbeat', () => {
+  it('proves the nodes four times a lease, counting from when it was sent', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      connection.sent.at(-1)?.answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'multi 250',
+      'multi 500',
+      'multi 750',
+      'multi 1000',
+    ]);
+    expect(node.confirmed).toEqual([0, 250, 500, 750, 1000]);
+  });
+
+  it('sends nothing but a ping, three times a session timeout, while there is nothing to prove', async () => {
+    const { clock, connection, start } = setUp();
+    start();
+    await clock.advance(999);
+    expect(connection.sent).toHaveLength(0);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
+  });
+
+  it('begins at once with a node that is added while it was only pinging', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    start();
+    await clock.advance(600);
+    heartbeat.add(new FakeNode('/a'));
+    await clock.advance(0);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 600']);
+  });
+
+  it('never overlaps with itself: a late reply is waited for', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(900);
+    expect(connection.sent).toHaveLength(1);
+    connection.sent[0]?.answer();
+    await clock.advance(0);
+    expect(connection.sent).toHaveLength(2);
+  });
+
+  it('ends a connection over which no reply comes within a lease', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(999);
+    expect(connection.destroyed).toBeUndefined();
+    await clock.advance(1);
+    expect(connection.destroyed?.message).toContain('1000 ms');
+  });
+
+  it('tells a node that is gone, and proves the others in the same beat', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b'), new FakeNode('/c')];
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new TransactionError(1, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/b')));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 1, 0]);
+    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(connection.destroyed).toBeUndefined();
+  });
+
+  it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(node);
+    connection.sent[0]?.answer();
+    await settle();
+    expect(node).toMatchObject({ confirmed: [], lost: 0 });
+  });
+
+  it('gives up a connection that answers with anything it does not expect', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ZooKeeperError(-125, 'QUOTA_EXCEEDED', 'multi'));
+    await settle();
+    expect(connection.destroyed).toBeDefined();
+  });
+
+  it('leaves no timer when it is stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.answer();
+    await settle();
+    heartbeat.stop();
+    expect(clock.running).toBe(0);
+  });
+});

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const SOURCES = resolve(import.meta.dirname, '../../src');
+
+/** From the bottom up: what stands in a layer imports from its own and from those before it only. */
+const LAYERS = ['', 'session', 'lock', 'election', 'cluster'];
+const PUBLIC = 'index.ts';
+
+interface Import {
+  readonly file: string;
+  readonly from: string;
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(SOURCES, file), 'utf8');
+  return [...text.matchAll(/(?:from|import) '([^']+)'/g)].map(([, from]) => ({ file, from: from as string }));
+}
+
+const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
+const imports = files.flatMap(importsOf);
+
+function layerOf(file: string): string {
+  return dirname(file) === '.' ? '' : (file.split('/')[0] as string);
+}
+
+describe('the layers', () => {
+  it('has a place for every folder', () => {
+    expect(new Set(files.map(layerOf))).toEqual(new Set(LAYERS));
+  });
+
+  it('import one way only', () => {
+    const wrong = imports
+      .filter(({ file, from }) => from.startsWith('.') && file !== PUBLIC)
+      .map(({ file, from }) => ({ file, target: relative(SOURCES, resolve(SOURCES, dirname(file), from)) }))
+      .filter(({ file, target }) => LAYERS.indexOf(layerOf(target)) > LAYERS.indexOf(layerOf(file)));
+    expect(imports.length).toBeGreaterThan(50);
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    ['node-zookeeper-client/lib/jute/index.js', ['session/protocol.ts']],
+    ['eventemitter3', ['emitter.ts']],
+    ['pino', ['logger.ts']],
+    ['p-retry', ['cluster/cleanup.ts', 'cluster/supervisor.ts']],
+    ['node:net', ['session/connect-string.ts', 'session/connection.ts', 'session/environment.ts']],
+  ])('know %s in as few files as can be', (dependency, users) => {
+    expect(imports.filter(({ from }) => from === dependency).map(({ file }) => file)).toEqual(users);
+  });
+
+  it('read the clock, set timers and take chance from the environment only', () => {
+    const allowed = new Set(['clock.ts', 'session/environment.ts']);
+    const pattern =
+      /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now|Math\.random|randomUUID)\b/;
+    const offenders = files.filter(
+      (file) => !allowed.has(file) && pattern.test(readFileSync(join(SOURCES, file), 'utf8')),
+    );
+    expect(offenders).toEqual([]);
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { resolveRetryOptions } from '../../src/cluster/backoff.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { InvalidOptionError } from '../../src/errors.js';
+import { resolveLogger } from '../../src/logger.js';
+import { checkPath } from '../../src/options.js';
+import { resolveSessionOptions } from '../../src/session/session-options.js';
+
+const logger = resolveLogger(undefined);
+const session = (options: unknown) => resolveSessionOptions(options, logger);
+const supervisor = (options: object) =>
+  new ElectionSupervisor({ connect: 'localhost', path: '/a', ...options } as never);
+
+function refusal(call: () => unknown): InvalidOptionError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof InvalidOptionError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a wrong option is refused at once, by its name and value', () => {
+  it.each([
+    ['sessionTimeoutMs', 0],
+    ['sessionTimeoutMs', -1],
+    ['sessionTimeoutMs', Number.NaN],
+    ['sessionTimeoutMs', Number.POSITIVE_INFINITY],
+    ['sessionTimeoutMs', 1.5],
+    ['sessionTimeoutMs', 2 ** 31],
+    ['sessionTimeoutMs', '6000'],
+    ['sessionTimeoutMs', null],
+    ['leaseMs', 0],
+    ['leaseMs', 6000],
+    ['connectTimeoutMs', 0],
+    ['connectTimeoutMs', null],
+    ['signal', 'stop'],
+    ['logger', {}],
+    ['logger', null],
+  ])('session: %s %j', (option, value) => {
+    const call = option === 'logger' ? () => resolveLogger(value) : () => session({ [option]: value });
+    expect(refusal(call)).toMatchObject({ option, value, code: 'INVALID_OPTION' });
+  });
+
+  it.each([
+    ['path', undefined],
+    ['path', 'a'],
+    ['path', '/'],
+    ['path', '/a/'],
+    ['path', '/a//b'],
+    ['path', '/a/../b'],
+    ['path', '/zookeeper/quota'],
+    ['path', '/a\u0000'],
+    ['path', '/\u{1f600}'],
+    ['path', `/${'x'.repeat(5000)}`],
+    ['connect', ''],
+    ['id', ''],
+    ['id', 'a\nb'],
+    ['id', 7],
+    ['data', 7],
+    ['takeoverDelayMs', -1],
+    ['takeoverDelayMs', null],
+    ['onOverrun', 'ignore'],
+    ['lead', 'lead'],
+    ['cleanup', {}],
+    ['cleanupTimeoutMs', 0],
+    ['retry', 3],
+    ['session', 'none'],
+    ['session', null],
+  ])('supervisor: %s %j', (option, value) => {
+    expect(refusal(() => supervisor({ [option]: value }))).toMatchObject({ option, value });
+  });
+
+  it.each([
+    ['retries', -1],
+    ['retries', 1.5],
+    ['factor', 0],
+    ['minTimeout', -1],
+    ['maxTimeout', 50],
+    ['randomize', 'yes'],
+  ])('retry: %s %j', (option, value) => {
+    expect(refusal(() => resolveRetryOptions({ [option]: value }, 1))).toMatchObject({
+      option: `retry.${option}`,
+      value,
+    });
+  });
+
+  it('also one that does not exist: a misspelt option must not be ignored', () => {
+    expect(refusal(() => supervisor({ takeoverDelay: 0 })).message).toContain('takeoverDelayMs');
+    expect(refusal(() => session({ sessionTimeout: 3 })).option).toBe('session.sessionTimeout');
+  });
+
+  it('also data over 16 KiB, counted in bytes', () => {
+    expect(refusal(() => supervisor({ data: 'é'.repeat(8193) })).message).toContain('16386 bytes');
+  });
+
+  it('without ever showing credentials, wherever they were put', () => {
+    for (const auth of [
+      { scheme: 'digest', credentials: ':secret' },
+      'user:secret',
+      { scheme: 'user:secret' },
+      null,
+    ]) {
+      expect(refusal(() => session({ auth })).message).not.toContain('secret');
+    }
+  });
+
+  it('and what is right is accepted', () => {
+    expect(checkPath('path', '/a/b-c_d.e é')).toBe('/a/b-c_d.e é');
+    expect(
+      session({ sessionTimeoutMs: 3000, leaseMs: 2999, connectTimeoutMs: Number.POSITIVE_INFINITY }),
+    ).toMatchObject({ leaseMs: 2999 });
+  });
+});
+
+describe('the logger', () => {
+  it('is refused when CONCLAVE_LOG_LEVEL names no level', () => {
+    process.env.CONCLAVE_LOG_LEVEL = 'loud';
+    try {
+      expect(refusal(() => resolveLogger(undefined))).toMatchObject({ value: 'loud' });
+    } finally {
+      delete process.env.CONCLAVE_LOG_LEVEL;
+    }
+  });
+
+  it('may fail without harm', () => {
+    const broken = () => {
+      throw new Error('the disk is full');
+    };
+    const safe = resolveLogger({ debug: broken, info: broken, warn: broken, error: broken });
+    expect(() => safe.error({}, 'something')).not.toThrow();
+  });
+});

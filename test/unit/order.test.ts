@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aheadOf, compareSequences, parseEntry, queueOf } from '../../src/lock/order.js';
+
+const UUID = '01234567-89ab-cdef-0123-456789abcdef';
+
+/** The name that a server gives: `%010d` of a signed 32-bit number. */
+function nameOf(sequence: number, id = UUID): string {
+  const digits = String(Math.abs(sequence));
+  return `_c_${id}-lock-${sequence < 0 ? `-${digits.padStart(9, '0')}` : digits.padStart(10, '0')}`;
+}
+
+const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+
+describe('the order of the queue', () => {
+  it('reads the number of every name that a server gives', () => {
+    fc.assert(
+      fc.property(int32, fc.uuid(), (sequence, id) => {
+        const node = nameOf(sequence, id);
+        expect(parseEntry(node)).toEqual({ node, id, sequence });
+      }),
+    );
+  });
+
+  it('accepts the names of Curator and of go-zookeeper', () => {
+    expect(parseEntry(`_c_${UUID}-lock-0000000007`)?.sequence).toBe(7);
+    expect(parseEntry(`_c_${UUID.replaceAll('-', '')}-lock-0000000007`)?.sequence).toBe(7);
+  });
+
+  it.each([
+    '',
+    'lock-0000000001',
+    `_c_${UUID}-lock-`,
+    `_c_${UUID}-lock-1`,
+    `_c_${UUID}-lock-000000000x`,
+    `_c_${UUID}-lock-9999999999`,
+    `_c_${UUID}-lock-123456789012345678901234567890`,
+    `_c_${UUID}-read-0000000001`,
+    '__proto__',
+    '<img onerror=alert(1)>',
+  ])('ignores %j, which is not a contender', (name) => {
+    expect(parseEntry(name)).toBeUndefined();
+  });
+
+  it('never takes an arbitrary name for anything but what it says', () => {
+    fc.assert(fc.property(fc.string(), (name) => parseEntry(name) === undefined || name.startsWith('_c_')));
+  });
+
+  it('goes on after 2147483647 with -2147483648', () => {
+    expect(compareSequences(2 ** 31 - 1, -(2 ** 31))).toBeLessThan(0);
+    expect(compareSequences(-(2 ** 31), 2 ** 31 - 1)).toBeGreaterThan(0);
+  });
+
+  it('is the order of creation wherever the counter stands, also when it wraps round on the way', () => {
+    fc.assert(
+      fc.property(int32, fc.integer({ min: 2, max: 30 }), (first, count) => {
+        const created = Array.from({ length: count }, (_, index) => nameOf((first + index) | 0));
+        const listed = [...created].sort(() => 0.5 - Math.random());
+        expect(queueOf(listed).map(({ node }) => node)).toEqual(created);
+      }),
+    );
+  });
+
+  it('puts exactly those ahead that were created before, the nearest last', () => {
+    fc.assert(
+      fc.property(int32, fc.integer({ min: 1, max: 20 }), fc.nat(19), (first, count, index) => {
+        const created = Array.from({ length: count }, (_, offset) => nameOf((first + offset) | 0));
+        const own = parseEntry(created[index % count] as string);
+        const ahead = aheadOf([...created, 'foreign', '_c_not-lock-0000000000'].reverse(), own as never);
+        expect(ahead.map(({ node }) => node)).toEqual(created.slice(0, index % count));
+      }),
+    );
+  });
+});

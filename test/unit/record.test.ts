@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseCandidate, serializeCandidate } from '../../src/election/candidate.js';
+import { type ElectionRecord, parseRecord, serializeRecord } from '../../src/election/record.js';
+import { parseEntry } from '../../src/lock/order.js';
+
+const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
+
+const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
+  fc.record({ state: fc.constant('vacant' as const), term: fc.maxSafeNat() }),
+  fc.record({
+    state: fc.constant('held' as const),
+    term: fc.maxSafeNat(),
+    id: fc.string(),
+    node: fc.constant(NODE),
+    leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
+    since: fc.string(),
+  }),
+);
+
+describe("the election's record", () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(record, (written) => void expect(parseRecord(serializeRecord(written))).toEqual(written)),
+    );
+  });
+
+  it('is vacant, before term 1, where nothing was written yet', () => {
+    expect(parseRecord(Buffer.alloc(0))).toEqual({ state: 'vacant', term: 0 });
+  });
+
+  it('is unreadable, never an error and never vacant, whatever else anybody writes', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 1 }),
+        (bytes) => void expect(parseRecord(Buffer.from(bytes)).state).toBe('unreadable'),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.json(), (text) => void expect(parseRecord(Buffer.from(text)).state).toBe('unreadable')),
+    );
+  });
+
+  it.each([
+    { format: 2, state: 'vacant', term: 1 },
+    { format: 1, state: 'vacant', term: -1 },
+    { format: 1, state: 'vacant', term: 1.5 },
+    { format: 1, state: 'vacant' },
+    { format: 1, state: 'held', term: 1, id: 'a', node: '../other', leaseMs: 1, since: '' },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 0, since: '' },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 1e12, since: '' },
+    { format: 1, state: 'held', term: 1, id: 7, node: NODE, leaseMs: 1, since: '' },
+    { format: 1, state: 'maybe', term: 1 },
+  ])('is unreadable when it is %j', (value) => {
+    expect(parseRecord(Buffer.from(JSON.stringify(value)))).toEqual({ state: 'unreadable' });
+  });
+});
+
+describe("a candidate's node", () => {
+  const entry = parseEntry(NODE);
+  if (entry === undefined) throw new Error('the entry of this test is one');
+
+  it('gives back the id and the data, be they text, bytes or nothing', () => {
+    const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
+    fc.assert(
+      fc.property(fc.string(), data, (id, given) => {
+        const candidate = parseCandidate(entry, 3, serializeCandidate(id, given));
+        expect(candidate).toEqual({ id, node: NODE, position: 3, sequence: 2, data: given });
+      }),
+    );
+  });
+
+  it("shows another client's node by its uuid, with its data as text", () => {
+    const candidate = parseCandidate(entry, 0, Buffer.from('10.0.0.1'));
+    expect(candidate).toMatchObject({ id: '01234567-89ab-cdef-0123-456789abcdef', data: '10.0.0.1' });
+  });
+
+  it('can be read whatever was written to it', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array(),
+        (bytes) => void expect(parseCandidate(entry, 0, Buffer.from(bytes)).node).toBe(NODE),
+      ),
+    );
+  });
+});
