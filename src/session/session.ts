@@ -396,7 +396,7 @@ export class Session extends SafeEmitter<SessionEvents> {
   /** One connection after another, until the session is over. Never rejects. */
   async #maintain(): Promise<void> {
     try {
-      while (!isOver(this.#state)) {
+      while (this.#needsServer()) {
         const { connection, reply } = await this.#dial();
         if (reply.timeoutMs <= 0 || (this.#identity.id !== 0n && reply.id !== this.#identity.id)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
@@ -411,10 +411,21 @@ export class Session extends SafeEmitter<SessionEvents> {
     }
   }
 
+  /** While the session lives, and after it was closed as long as the servers haven't been told. */
+  #needsServer(): boolean {
+    return (
+      !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== requests.NEW_SESSION.id)
+    );
+  }
+
   #dial() {
     const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
-    const worthwhile = () => !isOver(this.#state) || this.#identity.id !== 0n;
-    return this.#dialer.dial(handshake, (path) => this.#watches.fire(path), worthwhile, this.#network.signal);
+    return this.#dialer.dial(
+      handshake,
+      (path) => this.#watches.fire(path),
+      () => this.#needsServer(),
+      this.#network.signal,
+    );
   }
 
   /** Everything that happens over one connection, from the handshake's answer to its end. */
@@ -509,9 +520,9 @@ export class Session extends SafeEmitter<SessionEvents> {
   async #close(): Promise<void> {
     const connection = this.#connection;
     this.#end({ name: 'closed' }, new SessionClosedError('the session was closed'));
-    // Over the connection at hand; else the search goes on for a while, for a server to say goodbye to.
-    const closing = connection === undefined ? this.#maintaining : this.#sayGoodbye(connection);
-    await settledWithin(this.clock, closing, CLOSE_WITHIN_MS);
+    // Over the connection at hand, if there is one; else the search for a server goes on for a while.
+    if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
+    await settledWithin(this.clock, this.#maintaining, CLOSE_WITHIN_MS);
     this.#network.abort(this.#over.signal.reason);
     connection?.destroy(this.#over.signal.reason);
     await this.#maintaining;
@@ -520,9 +531,15 @@ export class Session extends SafeEmitter<SessionEvents> {
   /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
   async #sayGoodbye(connection: Connection): Promise<void> {
     const giveUp = onAbort(this.#network.signal, () => connection.destroy(this.#network.signal.reason));
-    await connection.send(requests.closeSessionRequest()).catch(ignore); // There is nothing more to be done then.
-    giveUp();
-    connection.destroy(new SessionClosedError('the session was closed'));
+    try {
+      await connection.send(requests.closeSessionRequest());
+      this.#identity = requests.NEW_SESSION; // The servers know it no more.
+    } catch {
+      return; // Not acknowledged: the next server is told, if one is found in time.
+    } finally {
+      giveUp();
+      connection.destroy(new SessionClosedError('the session was closed'));
+    }
   }
 
   protected override reportListenerError(error: ListenerError): void {

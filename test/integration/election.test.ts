@@ -1,0 +1,581 @@
+import { describe, expect, it } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { parseRecord, serializeRecord } from '../../src/election/record.js';
+import type { Term } from '../../src/election/term.js';
+import {
+  type DemotionReason,
+  InvalidStateError,
+  SessionExpiredError,
+  TermEndedError,
+} from '../../src/errors.js';
+import type { Session } from '../../src/session/session.js';
+import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
+
+/** The record of a leader that is gone, and whose lease may still last. */
+const DEAD = {
+  state: 'held',
+  term: 41,
+  id: 'dead',
+  node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
+  leaseMs: 500,
+  since: 'long ago',
+} as const;
+
+/** An elector that has a place in the queue. */
+async function stand(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<LeaderElector> {
+  const elector = new LeaderElector(session, path, options);
+  await elector.start();
+  return elector;
+}
+
+/** An elector that leads. */
+async function lead(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<[LeaderElector, Term]> {
+  const elector = new LeaderElector(session, path, options);
+  const elected = nextEvent<[Term]>(elector, 'elected');
+  await elector.start();
+  return [elector, (await elected)[0]];
+}
+
+async function recordOf(session: Session, path: string) {
+  return parseRecord((await session.getData(path)).data);
+}
+
+describe('an election', () => {
+  it('is led in the order of joining over 20 resignations, one at a time, with rising tokens and terms 1, 2, 3…', async () => {
+    const path = uniquePath('election');
+    const leaders: string[] = [];
+    const terms: Term[] = [];
+    let leading = 0;
+    const electors: LeaderElector[] = [];
+    let arrived: () => void = () => undefined;
+    for (let index = 0; index < 5; index++) {
+      const elector = new LeaderElector(await openSession(), path, { id: `e${index}` });
+      elector.on('elected', (term) => {
+        expect(++leading).toBe(1);
+        expect(terms.every((former) => !former.isHeld())).toBe(true);
+        leaders.push(elector.id);
+        terms.push(term);
+        arrived();
+      });
+      elector.on('demoted', () => void leading--);
+      elector.on('error', (error) => expect.unreachable(String(error)));
+      electors.push(elector);
+    }
+    const first = nextEvent(electors[0], 'elected');
+    for (const elector of electors) await elector.start();
+    await first;
+    for (let round = 0; round < 20; round++) {
+      const next = new Promise<void>((resolve) => {
+        arrived = resolve;
+      });
+      const leader = electors.find(({ term }) => term !== undefined);
+      await leader?.resign();
+      await next;
+    }
+    expect(leaders).toEqual(Array.from({ length: 21 }, (_, round) => `e${round % 5}`));
+    expect(terms.map(({ number }) => number)).toEqual(Array.from({ length: 21 }, (_, round) => round + 1));
+    for (const [index, term] of terms.entries()) {
+      if (index > 0) expect(term.token).toBeGreaterThan(terms[index - 1]?.token as bigint);
+    }
+    await Promise.all(electors.map((elector) => elector.stop()));
+    const observer = await openSession();
+    expect(await observer.getChildren(path)).toEqual([]);
+    expect(await recordOf(observer, path)).toEqual({ state: 'vacant', term: 21 });
+  });
+
+  it('shows its candidates in order, what they advertise, and who leads', async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    const empty = new LeaderElector(session, path);
+    expect(await empty.candidates()).toEqual([]);
+    expect(await empty.leader()).toBeUndefined();
+    const [one] = await lead(session, path, { id: 'one', data: 'http://one' });
+    const two = await stand(await openSession(), path, { id: 'two', data: new Uint8Array([1, 2]) });
+    expect(await two.candidates()).toMatchObject([
+      { id: 'one', position: 0, data: 'http://one' },
+      { id: 'two', position: 1, data: new Uint8Array([1, 2]) },
+    ]);
+    expect(await two.leader()).toMatchObject({ id: 'one' });
+    await one.advertise('http://other');
+    expect(await two.leader()).toMatchObject({ id: 'one', data: 'http://other' });
+    expect(one.term?.isHeld()).toBe(true);
+    await Promise.all([one.stop(), two.stop()]);
+    expect(await empty.leader()).toBeUndefined();
+  });
+
+  it('tells a waiter its place', async () => {
+    const path = uniquePath('election');
+    const [one] = await lead(await openSession(), path);
+    const two = new LeaderElector(await openSession(), path);
+    const waiting = nextEvent<[{ position: number; ahead: string }]>(two, 'waiting');
+    await two.start();
+    const [place] = await waiting;
+    expect(place.position).toBe(1);
+    expect((await two.candidates())[0]?.node).toBe(place.ahead);
+    expect(two.state).toEqual({ name: 'waiting', ...place });
+    const elected = nextEvent(two, 'elected');
+    await one.stop();
+    await elected;
+    await two.stop();
+  });
+
+  it('has the zxid of its claim for a token, and the leader in its record', async () => {
+    const session = await openSession();
+    const path = uniquePath('election');
+    const [elector, term] = await lead(session, path, { id: 'one' });
+    const { stat } = await session.getData(path);
+    expect(term.token).toBe(stat.mzxid);
+    expect(await recordOf(session, path)).toMatchObject({
+      state: 'held',
+      term: 1,
+      id: 'one',
+      leaseMs: session.leaseMs,
+    });
+    await elector.stop();
+  });
+});
+
+describe('the end of a term', () => {
+  it('goes state, signal, demoted, work settled, release, in this order', async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    const observer = await openSession();
+    const steps: string[] = [];
+    const elector = new LeaderElector(session, path, {
+      lead: async (term) => {
+        term.signal.addEventListener('abort', () => void steps.push(`signal in ${elector.state.name}`));
+        await aborted(term.signal);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        steps.push(`settled while ${(await recordOf(observer, path)).state}`);
+      },
+    });
+    elector.on('demoted', (term, reason) => void steps.push(`demoted ${reason}, held ${term.isHeld()}`));
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await elector.start();
+    const [term] = await elected;
+    await elector.stop();
+    steps.push((await recordOf(observer, path)).state);
+    expect(steps).toEqual([
+      'signal in ending',
+      'demoted stopped, held false',
+      'settled while held',
+      'vacant',
+    ]);
+    expect(() => term.assertHeld()).toThrow(TermEndedError);
+    expect(term.signal.reason).toMatchObject({ code: 'TERM_ENDED', reason: 'stopped', term: 1 });
+  });
+
+  it('waits for everything given to waitUntil, also what is added late', async () => {
+    const path = uniquePath('election');
+    const [elector, term] = await lead(await openSession(), path);
+    const finished: string[] = [];
+    const work = async (name: string) => {
+      await aborted(term.signal);
+      finished.push(name);
+      if (name === 'first') term.waitUntil(work('second'));
+    };
+    term.waitUntil(work('first'));
+    await elector.stop();
+    expect(finished).toEqual(['first', 'second']);
+    expect(() => term.waitUntil(Promise.resolve())).toThrow(TermEndedError);
+  });
+
+  it('comes when lead returns, and the elector stands again', async () => {
+    const path = uniquePath('election');
+    const reasons: DemotionReason[] = [];
+    const elector = new LeaderElector(await openSession(), path, { lead: () => Promise.resolve('done') });
+    elector.on('demoted', (_, reason) => void reasons.push(reason));
+    await elector.start();
+    await until(() => reasons.length === 2);
+    await elector.stop();
+    expect(reasons.slice(0, 2)).toEqual(['finished', 'finished']);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('broken'))],
+  ])('comes when lead %s, which is reported, and others lead', async (_, work) => {
+    const path = uniquePath('election');
+    const elector = new LeaderElector(await openSession(), path, { lead: work });
+    const events = recordEvents(elector, 'elected', 'demoted', 'error');
+    const reported = nextEvent(elector, 'error');
+    await elector.start();
+    const other = await stand(await openSession(), path);
+    expect(await reported).toMatchObject([{ code: 'LEAD_FAILED', cause: { message: 'broken' } }]);
+    expect(events.slice(0, 3)).toEqual(['elected', 'demoted', 'error']);
+    if (other.term === undefined) await nextEvent(other, 'elected');
+    await Promise.all([elector.stop(), other.stop()]);
+  });
+
+  it('may be asked for by the work itself, which does not wait for its own end', async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    const steps: string[] = [];
+    const elector: LeaderElector = new LeaderElector(session, path, {
+      lead: async (term) => {
+        await (term.number === 1 ? elector.resign() : elector.stop());
+        steps.push(`${term.number} ${term.signal.aborted}`);
+      },
+    });
+    const stopped = nextEvent(elector, 'stopped');
+    await elector.start();
+    await stopped;
+    expect(steps).toEqual(['1 true', '2 true']);
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it("comes with node-deleted when somebody deletes the leader's node; one leads after that (CURATOR-49, -171)", async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    const observer = await openSession();
+    const [elector, term] = await lead(session, path, { takeoverDelayMs: 0 });
+    const demoted = nextEvent(elector, 'demoted');
+    const again = nextEvent<[Term]>(elector, 'elected');
+    const [node] = await observer.getChildren(path);
+    await observer.remove(`${path}/${node}`);
+    expect(await demoted).toEqual([term, 'node-deleted']);
+    const [next] = await again;
+    expect(next.number).toBe(2);
+    expect(await observer.getChildren(path)).toHaveLength(1);
+    await elector.stop();
+  });
+
+  it('comes with lease-expired when no server is heard within the lease, before another can lead (CURATOR-460)', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const [elector, term] = await lead(session, path);
+    const other = await stand(await openSession(), path);
+    const demoted = nextEvent(elector, 'demoted');
+    const elected = nextEvent<[Term]>(other, 'elected').then((event) => {
+      expect(term.isHeld()).toBe(false);
+      return event;
+    });
+    proxy.blackHole();
+    expect(await demoted).toEqual([term, 'lease-expired']);
+    expect((await elected)[0].number).toBe(2);
+    proxy.restore();
+    await nextEvent(elector, 'expired');
+    expect(elector.state.name).toBe('expired');
+    await Promise.all([elector.stop(), other.stop()]);
+  });
+
+  it('comes only once its lease is over: a lost connection alone demotes nobody', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
+    const [elector, term] = await lead(session, path);
+    const events = recordEvents(elector, ...EVENTS);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    expect(term.isHeld()).toBe(true);
+    const resumed = nextEvent(session, 'resumed');
+    proxy.restore();
+    await resumed;
+    expect(term.isHeld()).toBe(true);
+    expect(events).toEqual([]);
+    await elector.stop();
+  });
+
+  it('is followed by a clean release when the lease was lost and the session was not', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    const [elector] = await lead(session, path);
+    const other = await stand(await openSession(), path, { takeoverDelayMs: 50_000 });
+    const demoted = nextEvent(elector, 'demoted');
+    const elected = nextEvent<[Term]>(other, 'elected');
+    proxy.cut();
+    await demoted;
+    proxy.restore();
+    expect((await elected)[0].number).toBe(2);
+    await until(() => elector.state.name === 'waiting');
+    await Promise.all([elector.stop(), other.stop()]);
+  });
+
+  it('reports work that outlasts the lease', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    let finish: () => void = () => undefined;
+    const work = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const [elector] = await lead(session, path, { lead: () => work });
+    const overrun = nextEvent(elector, 'error');
+    proxy.cut();
+    expect(await overrun).toMatchObject([{ code: 'WORK_OVERRUN', term: 1 }]);
+    proxy.restore();
+    expect(elector.state.name).toBe('ending');
+    finish();
+    await elector.stop();
+  });
+
+  it('keeps the node, and its lease, while the work takes its time to settle', async () => {
+    const path = uniquePath('election');
+    const session = await openSession({ sessionTimeoutMs: 900 });
+    let finish: () => void = () => undefined;
+    const work = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const [elector] = await lead(session, path, { lead: () => work });
+    const other = await stand(await openSession(), path);
+    const errors = recordEvents(elector, 'error');
+    const stopping = elector.stop();
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // Longer than a lease, and than the session timeout.
+    expect(other.term).toBeUndefined();
+    expect(errors).toEqual([]);
+    const elected = nextEvent(other, 'elected');
+    finish();
+    await stopping;
+    await elected;
+    await other.stop();
+  });
+});
+
+describe('an unclean end', () => {
+  it('is waited out: the former lease and a little more, from when it was seen', async () => {
+    const path = uniquePath('election');
+    const observer = await openSession();
+    await observer.create(path, { data: serializeRecord(DEAD) });
+    const began = performance.now();
+    const [elector, term] = await lead(await openSession(), path);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(500 * 1.03 + 50);
+    expect(term.number).toBe(42);
+    await elector.stop();
+  });
+
+  it('is not waited out when takeoverDelayMs is 0', async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 24 * 3600 * 1000 }) });
+    const [elector, term] = await lead(session, path, { takeoverDelayMs: 0 });
+    expect(term.number).toBe(42);
+    await elector.stop();
+  });
+
+  it('is what a record that can not be read counts as', async () => {
+    const path = uniquePath('election');
+    const session = await openSession({ sessionTimeoutMs: 900 });
+    await session.create(path, { data: Buffer.from('<html>') });
+    const began = performance.now();
+    const [elector, term] = await lead(session, path);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(session.leaseMs);
+    expect(term.number).toBe(1);
+    await elector.stop();
+  });
+});
+
+describe('a lost reply', () => {
+  it('to the claim: it is looked up, and leads once', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const lost = proxy.loseReplyTo('multi', '"state":"held"');
+    const elector = new LeaderElector(session, path);
+    const events = recordEvents(elector, ...EVENTS);
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await elector.start();
+    const [term] = await elected;
+    await lost;
+    expect(term.number).toBe(1);
+    expect(term.token).toBe((await session.untilAnswered(() => session.getData(path))).stat.mzxid);
+    expect(term.isHeld()).toBe(true);
+    await elector.stop();
+    expect(events).toEqual(['elected', 'demoted', 'stopped']);
+  });
+
+  it('to the release: it is done once, and the next leads without the delay', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const [elector] = await lead(session, path);
+    const other = await stand(await openSession(), path, { takeoverDelayMs: 50_000 });
+    const lost = proxy.loseReplyTo('multi', '"state":"vacant"');
+    const elected = nextEvent<[Term]>(other, 'elected');
+    await elector.stop();
+    await lost;
+    expect((await elected)[0].number).toBe(2);
+    expect(await other.candidates()).toHaveLength(1);
+    await other.stop();
+  });
+
+  it('to the create: one place in the queue, and it leads', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    await session.ensurePath(path);
+    const lost = proxy.loseReplyTo('create');
+    const [elector] = await lead(session, path);
+    await lost;
+    expect(await elector.candidates()).toHaveLength(1);
+    await elector.stop();
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+});
+
+describe('stopping an elector', () => {
+  it('at any moment, also before or while it joins, settles and leaves no node', async () => {
+    const path = uniquePath('election');
+    const session = await openSession();
+    for (let moment = 0; moment < 25; moment++) {
+      const elector = new LeaderElector(session, path);
+      const events = recordEvents(elector, 'elected', 'demoted', 'stopped');
+      const starting = elector.start().catch((error: unknown) => error);
+      for (let turn = 0; turn < moment; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await elector.stop();
+      const outcome = await starting;
+      if (outcome !== undefined) expect(outcome).toBeInstanceOf(InvalidStateError);
+      expect(elector.state.name).toBe('stopped');
+      expect(events.filter((event) => event === 'elected')).toHaveLength(
+        events.filter((event) => event === 'demoted').length,
+      );
+      expect(events.at(-1)).toBe('stopped');
+      expect(await session.getChildren(path).catch(() => [])).toEqual([]);
+    }
+  });
+
+  it('with no server in reach, while leading or waiting, settles within a lease and a little', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    const [leader] = await lead(session, path);
+    const waiter = await stand(session, path);
+    const joining = new LeaderElector(session, path);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const started = joining.start().catch((error: unknown) => error);
+    const began = performance.now();
+    await Promise.all([leader.stop(), waiter.stop(), joining.stop()]);
+    expect(performance.now() - began).toBeLessThan(session.leaseMs + 500);
+    expect(await started).toBeInstanceOf(InvalidStateError);
+    proxy.restore();
+    const observer = await openSession();
+    await until(async () => (await observer.getChildren(path)).length === 0);
+    expect(await recordOf(observer, path)).toEqual({ state: 'vacant', term: 1 });
+  });
+
+  it('before it was started, or twice, is no error; starting it again is', async () => {
+    const session = await openSession();
+    const elector = new LeaderElector(session, uniquePath('election'));
+    const events = recordEvents(elector, ...EVENTS);
+    await Promise.all([elector.stop(), elector.stop()]);
+    await expect(elector.start()).rejects.toBeInstanceOf(InvalidStateError);
+    expect(events).toEqual(['stopped']);
+  });
+
+  it('follows from closing its session, in which case a term ends as stopped', async () => {
+    const session = await openSession();
+    const [elector] = await lead(session, uniquePath('election'));
+    const demoted = nextEvent<[Term, DemotionReason]>(elector, 'demoted');
+    const stopped = nextEvent(elector, 'stopped');
+    await session.close();
+    expect((await demoted)[1]).toBe('stopped');
+    await stopped;
+  });
+});
+
+describe('an elector whose session expires', () => {
+  it('is finished: demoted, expired, and nothing after that', async () => {
+    const path = uniquePath('election');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 800, leaseMs: 700 }, proxy.connectString);
+    const observer = await openSession();
+    const [elector, term] = await lead(session, path);
+    const waiter = await stand(session, path);
+    const events = recordEvents(elector, ...EVENTS);
+    const waiterEvents = recordEvents(waiter, ...EVENTS);
+    const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    await expired;
+    expect(term.isHeld()).toBe(false);
+    expect([elector.state.name, waiter.state.name]).toEqual(['expired', 'expired']);
+    expect(events).toEqual(['demoted', 'expired']);
+    expect(waiterEvents).toEqual(['expired']);
+    await expect(new LeaderElector(session, path).start()).rejects.toBeInstanceOf(SessionExpiredError);
+  });
+});
+
+describe('a listener that throws', () => {
+  it('reaches error, and the election goes on', async () => {
+    const path = uniquePath('election');
+    const elector = new LeaderElector(await openSession(), path);
+    const reported: unknown[] = [];
+    elector.on('error', (error) => {
+      reported.push(error);
+      throw new Error('not here either');
+    });
+    for (const event of ['elected', 'demoted', 'stopped'] as const) {
+      elector.on(event, () => {
+        throw new Error(`no ${event}`);
+      });
+    }
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await elected;
+    await elector.resign();
+    await until(() => elector.term !== undefined);
+    await elector.stop();
+    const causes = reported.map((error) => (error as { event: string }).event);
+    expect(causes).toEqual(['elected', 'demoted', 'elected', 'demoted', 'stopped']);
+  });
+
+  it('may resign or stop at once: lead is not called then', async () => {
+    const path = uniquePath('election');
+    let calls = 0;
+    const session = await openSession();
+    const elector = new LeaderElector(session, path, { lead: () => void calls++ });
+    elector.on('elected', () => void elector.stop());
+    const stopped = nextEvent(elector, 'stopped');
+    await elector.start();
+    await stopped;
+    expect(calls).toBe(0);
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+});
+
+describe('a blocked event loop', () => {
+  it('does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
+    const session = await openSession({ sessionTimeoutMs: 900 });
+    const [elector, term] = await lead(session, uniquePath('election'));
+    const end = performance.now() + 1000;
+    while (performance.now() < end);
+    expect(() => term.assertHeld()).toThrow(TermEndedError);
+    expect(term.signal.reason).toMatchObject({ reason: 'lease-expired' });
+    await elector.stop();
+  });
+});
+
+describe('a refusal by the server', () => {
+  it('rejects start, and the elector is stopped', async () => {
+    const path = uniquePath('election');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    await alice.ensurePath(path);
+    const elector = new LeaderElector(await openSession(), path);
+    const events = recordEvents(elector, ...EVENTS);
+    await expect(elector.start()).rejects.toMatchObject({ code: 'NO_AUTH' });
+    await elector.stop();
+    expect(events).toEqual(['error', 'stopped']);
+  });
+});

@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest';
+import {
+  LockLostError,
+  LockTimeoutError,
+  NodeLostError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../../src/errors.js';
+import { Contender } from '../../src/lock/contender.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import { aborted, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** Resolves when a contender waits behind somebody. */
+function waitingBehind(lock: DistributedLock): { waits: Promise<void>; hold: Promise<LockHold> } {
+  let hold!: Promise<LockHold>;
+  const waits = new Promise<void>((resolve) => {
+    hold = lock.acquire({ onWaiting: () => resolve() });
+  });
+  return { waits, hold };
+}
+
+describe('a lock', () => {
+  it('is held by one after the other, in the order of asking, with rising tokens, and leaves nothing', async () => {
+    const path = uniquePath('lock');
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => openSession()));
+    const locks = sessions.map((session) => new DistributedLock(session, path));
+    const order: number[] = [];
+    const tokens: bigint[] = [];
+    let holders = 0;
+    const turns: Promise<void>[] = [];
+    for (const [index, lock] of locks.entries()) {
+      const take = async (hold: Promise<LockHold>) => {
+        const held = await hold;
+        expect(++holders).toBe(1);
+        held.assertHeld();
+        order.push(index);
+        tokens.push(held.token);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        holders--;
+        await held.release();
+        expect(held.isHeld()).toBe(false);
+      };
+      const { waits, hold } = waitingBehind(lock);
+      turns.push(take(hold));
+      if (index > 0) await Promise.race([waits, hold]);
+      else await hold;
+    }
+    await Promise.all(turns);
+    expect(order).toEqual([0, 1, 2, 3]);
+    expect(tokens).toEqual([...tokens].sort((a, b) => Number(a - b)));
+    expect(await sessions[0]?.getChildren(path)).toEqual([]);
+  });
+
+  it('has the czxid of its node for a token', async () => {
+    const session = await openSession();
+    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+    expect((await session.getData(hold.path)).stat.czxid).toBe(hold.token);
+    await hold.release();
+  });
+
+  it('is not acquired in time, and nothing is left in the queue', async () => {
+    const path = uniquePath('lock');
+    const [one, two] = [await openSession(), await openSession()];
+    const hold = await new DistributedLock(one, path).acquire();
+    const lock = new DistributedLock(two, path);
+    await expect(lock.acquire({ timeoutMs: 50 })).rejects.toBeInstanceOf(LockTimeoutError);
+    await expect(lock.acquire({ timeoutMs: 0 })).rejects.toBeInstanceOf(LockTimeoutError);
+    expect(await lock.tryAcquire()).toBeUndefined();
+    expect(await one.getChildren(path)).toHaveLength(1);
+    await hold.release();
+    const next = await lock.tryAcquire();
+    expect(next?.isHeld()).toBe(true);
+    await next?.release();
+    const now = await lock.acquire({ timeoutMs: 0 });
+    expect(now.isHeld()).toBe(true);
+    await now.release();
+  });
+
+  it('rejects with the reason of an aborted signal, whenever that aborts, and leaves nothing', async () => {
+    const path = uniquePath('lock');
+    const [one, two] = [await openSession(), await openSession()];
+    const hold = await new DistributedLock(one, path).acquire();
+    const lock = new DistributedLock(two, path);
+    await expect(lock.acquire({ signal: AbortSignal.abort('before') })).rejects.toBe('before');
+    const joining = new AbortController();
+    const early = lock.acquire({ signal: joining.signal });
+    joining.abort('while joining');
+    await expect(early).rejects.toBe('while joining');
+    const waiting = new AbortController();
+    const late = lock.acquire({ signal: waiting.signal, onWaiting: () => waiting.abort('while waiting') });
+    await expect(late).rejects.toBe('while waiting');
+    expect(await one.getChildren(path)).toHaveLength(1);
+    await hold.release();
+  });
+
+  it('rejects with what onWaiting throws, and leaves nothing', async () => {
+    const path = uniquePath('lock');
+    const [one, two] = [await openSession(), await openSession()];
+    const hold = await new DistributedLock(one, path).acquire();
+    const onWaiting = () => {
+      throw new Error('cannot wait');
+    };
+    await expect(new DistributedLock(two, path).acquire({ onWaiting })).rejects.toThrow('cannot wait');
+    expect(await one.getChildren(path)).toHaveLength(1);
+    await hold.release();
+  });
+
+  it('does not pass to C when B, between A and C, gives up (etcd3 #176, Curator #115)', async () => {
+    const path = uniquePath('lock');
+    const [a, b, c] = [await openSession(), await openSession(), await openSession()];
+    const first = await new DistributedLock(a, path).acquire();
+    const second = waitingBehind(new DistributedLock(b, path));
+    await second.waits;
+    const third = waitingBehind(new DistributedLock(c, path));
+    await third.waits;
+    const gone = expect(second.hold).rejects.toBeInstanceOf(SessionClosedError);
+    await b.close();
+    await gone;
+    let held = false;
+    const watched = third.hold.then((hold) => {
+      held = true;
+      return hold;
+    });
+    await until(async () => (await c.getChildren(path)).length === 2);
+    await c.getChildren(path); // One round trip more: the notification has been dealt with.
+    expect(held).toBe(false);
+    await first.release();
+    await (await watched).release();
+  });
+
+  it('is lost, and says so, when somebody deletes its node', async () => {
+    const session = await openSession();
+    const other = await openSession();
+    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+    await other.remove(hold.path);
+    expect(await aborted(hold.signal)).toMatchObject({ code: 'LOCK_LOST', reason: 'node-deleted' });
+    expect(() => hold.assertHeld()).toThrow(LockLostError);
+    expect(hold.remainingMs()).toBe(0);
+    await hold.release();
+  });
+
+  it('is not acquired by one whose node somebody deleted while it waited', async () => {
+    const path = uniquePath('lock');
+    const [one, two] = [await openSession(), await openSession()];
+    const hold = await new DistributedLock(one, path).acquire();
+    const waiter = waitingBehind(new DistributedLock(two, path));
+    await waiter.waits;
+    const lost = expect(waiter.hold).rejects.toBeInstanceOf(NodeLostError);
+    const nodes = await one.getChildren(path);
+    const waiting = nodes.find((node) => !hold.path.endsWith(node));
+    await one.remove(`${path}/${waiting}`);
+    await lost;
+    await hold.release();
+  });
+
+  it('is over when its lease is, although the connection was only lost, and is given up afterwards', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 10_000, leaseMs: 400 }, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath('lock');
+    const hold = await new DistributedLock(session, path).acquire();
+    proxy.cut();
+    expect(await aborted(hold.signal)).toMatchObject({ reason: 'lease-expired' });
+    expect(await other.getChildren(path)).toHaveLength(1);
+    proxy.restore();
+    await until(async () => (await other.getChildren(path)).length === 0);
+  });
+
+  it('stays held over a reconnect within the lease', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
+    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+    for (let round = 0; round < 3; round++) {
+      const resumed = nextEvent(session, 'resumed');
+      proxy.bounce();
+      await resumed;
+    }
+    expect(hold.isHeld()).toBe(true);
+    await hold.release();
+  });
+
+  it('rejects those that wait when the session expires, and ends what is held', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath('lock');
+    const hold = await new DistributedLock(session, path).acquire();
+    const waiter = waitingBehind(new DistributedLock(session, path));
+    await waiter.waits;
+    const rejected = expect(waiter.hold).rejects.toBeInstanceOf(SessionExpiredError);
+    proxy.cut();
+    await until(async () => (await other.getChildren(path)).length === 0, 'the expiry');
+    expect(hold.isHeld()).toBe(false);
+    proxy.restore();
+    await rejected;
+  });
+
+  it('that is released while disconnected is given up as soon as the session is back (CURATOR-202, kazoo #732)', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath('lock');
+    const hold = await new DistributedLock(session, path).acquire();
+    const next = waitingBehind(new DistributedLock(other, path));
+    await next.waits;
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    await hold.release();
+    proxy.restore();
+    await (await next.hold).release();
+  });
+});
+
+describe('joining the queue', () => {
+  it('finds its node again when the reply to the create was lost, instead of standing behind itself', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const path = uniquePath('lock');
+    await session.ensurePath(path);
+    const lost = proxy.loseReplyTo('create');
+    const lock = new DistributedLock(session, path);
+    const hold = await lock.acquire({ timeoutMs: 5000 });
+    await lost;
+    expect(await session.getChildren(path)).toHaveLength(1);
+    expect(hold.isHeld()).toBe(true);
+    expect((await session.getData(hold.path)).stat.czxid).toBe(hold.token);
+    await hold.release();
+  });
+
+  it('leaves nothing when it was given up while the reply to its create was lost (CURATOR-3, -18, -79)', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath('lock');
+    await session.ensurePath(path);
+    const abort = new AbortController();
+    const lost = proxy.loseReplyTo('create').then(() => abort.abort('too late'));
+    await expect(new DistributedLock(session, path).acquire({ signal: abort.signal })).rejects.toBe(
+      'too late',
+    );
+    await lost;
+    await session.whenConnected();
+    await until(async () => (await other.getChildren(path)).length === 0);
+  });
+
+  it('ignores children that are no contenders, and leaves them alone', async () => {
+    const session = await openSession();
+    const path = uniquePath('lock');
+    await session.ensurePath(path);
+    const foreign = ['<img onerror=alert(1)>', '__proto__', 'lock-0000000000', `_c_x-lock-0000000000`];
+    for (const name of foreign) await session.create(`${path}/${name}`);
+    const hold = await new DistributedLock(session, path).acquire({ timeoutMs: 5000 });
+    await hold.release();
+    expect((await session.getChildren(path)).sort()).toEqual([...foreign].sort());
+  });
+
+  it('serves many contenders of one session in their order', async () => {
+    const path = uniquePath('lock');
+    const session = await openSession();
+    const contenders = [];
+    for (let index = 0; index < 10; index++) contenders.push(await Contender.join(session, path));
+    const order: number[] = [];
+    const turns = contenders.map(async (contender, index) => {
+      await contender.untilFirst();
+      order.push(index);
+      expect(await contender.isFirst()).toBe(true);
+      await contender.leave();
+    });
+    await Promise.all(turns);
+    expect(order).toEqual(contenders.map((_, index) => index));
+  });
+});

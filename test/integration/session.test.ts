@@ -1,0 +1,402 @@
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import {
+  BadVersionError,
+  ConnectTimeoutError,
+  InvalidOptionError,
+  NodeLostError,
+  NoNodeError,
+  SessionClosedError,
+  SessionExpiredError,
+  ZooKeeperError,
+} from '../../src/errors.js';
+import { Session } from '../../src/session/session.js';
+import {
+  aborted,
+  connectString,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const EVENTS = ['suspended', 'resumed', 'expired', 'closed', 'error'];
+
+describe('a session', () => {
+  it('is connected, with the session timeout that was agreed and a third of it for a lease', async () => {
+    const session = await openSession({ sessionTimeoutMs: 3000 });
+    expect(session.state).toEqual({ name: 'connected' });
+    expect(session.sessionTimeoutMs).toBe(3000);
+    expect(session.leaseMs).toBe(1000);
+  });
+
+  it('works with what the server grants when it asked for more or for less', async () => {
+    const short = await openSession({ sessionTimeoutMs: 1, leaseMs: 0.5 });
+    expect(short.sessionTimeoutMs).toBeGreaterThan(1);
+    expect(short.leaseMs).toBe(0.5);
+    const long = await openSession({ sessionTimeoutMs: 10_000_000, leaseMs: 9_000_000 });
+    expect(long.sessionTimeoutMs).toBeLessThan(10_000_000);
+    expect(long.leaseMs).toBe(long.sessionTimeoutMs / 3);
+  });
+
+  it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {
+    const session = await openSession();
+    const path = uniquePath();
+    const created = await session.create(path, { data: Buffer.from('one') });
+    expect(created.value).toBe(path);
+    const { data, stat } = await session.getData(path);
+    expect(data.toString()).toBe('one');
+    expect(stat.czxid).toBe(created.zxid);
+    expect(session.owns(stat)).toBe(false);
+    expect((await session.setData(path, Buffer.from('two'), 0)).version).toBe(1);
+    const child = await session.create(`${path}/c-`, { mode: 'ephemeral-sequential' });
+    expect(child.value).toBe(`${path}/c-0000000000`);
+    expect(session.owns((await session.getData(child.value)).stat)).toBe(true);
+    expect(await session.getChildren(path)).toEqual(['c-0000000000']);
+    await session.remove(child.value);
+    expect(await session.exists(child.value)).toBeUndefined();
+    await session.remove(path);
+    await expect(session.getData(path)).rejects.toBeInstanceOf(NoNodeError);
+  });
+
+  it('checks version 0 in a transaction, which the bare client takes for any version', async () => {
+    const session = await openSession();
+    const path = uniquePath();
+    await session.create(path);
+    await session.setData(path, Buffer.from('x'));
+    const refused = session.commit([{ kind: 'delete', path, version: 0 }]);
+    await expect(refused).rejects.toBeInstanceOf(BadVersionError);
+    await expect(refused).rejects.toMatchObject({ path, code: 'BAD_VERSION', serverCode: -103 });
+    expect(await session.exists(path)).toBeDefined();
+  });
+
+  it('gives a transaction all or nothing, with what each part did', async () => {
+    const session = await openSession();
+    const path = uniquePath();
+    const done = await session.commit([
+      { kind: 'create', path },
+      { kind: 'create', path: `${path}/a-`.slice(0, -1), mode: 'ephemeral' },
+      { kind: 'set', path, data: Buffer.from('x'), version: 0 },
+    ]);
+    expect(done.value.map((part) => part.path)).toEqual([path, `${path}/a`, undefined]);
+    expect(done.value[2]?.stat).toMatchObject({ version: 1, mzxid: done.zxid });
+    const missing = session.commit([
+      { kind: 'delete', path: `${path}/a` },
+      { kind: 'check', path: `${path}/b` },
+    ]);
+    await expect(missing).rejects.toMatchObject({ code: 'NO_NODE', path: `${path}/b` });
+    expect(await session.exists(`${path}/a`)).toBeDefined();
+  });
+
+  it('tells of a change once, to all that asked, and not to those that took it back', async () => {
+    const session = await openSession();
+    const path = uniquePath();
+    await session.create(path);
+    const told: string[] = [];
+    const back = new AbortController();
+    await session.getData(path, { onChange: () => told.push('a') });
+    await session.getData(path, { onChange: () => told.push('b') });
+    await session.getData(path, { onChange: () => told.push('never'), signal: back.signal });
+    back.abort();
+    await session.setData(path, Buffer.from('1'));
+    await session.setData(path, Buffer.from('2'));
+    expect(told).toEqual(['a', 'b']);
+  });
+
+  it('keeps to its chroot, which it creates', async () => {
+    const chroot = uniquePath('chroot');
+    const inside = await openSession({}, `${connectString()}${chroot}/deep`);
+    const outside = await openSession();
+    const { value } = await inside.create('/a-', { mode: 'ephemeral-sequential' });
+    expect(value).toBe('/a-0000000000');
+    expect(await outside.getChildren(`${chroot}/deep`)).toEqual(['a-0000000000']);
+    expect(await inside.getChildren('/')).toEqual(['a-0000000000']);
+    let told = false;
+    await inside.getData(value, {
+      onChange: () => {
+        told = true;
+      },
+    });
+    await outside.remove(`${chroot}/deep/a-0000000000`);
+    await until(() => told);
+  });
+
+  it('refuses paths and data that can not be sent, and stays usable', async () => {
+    const session = await openSession();
+    await expect(session.getData('a')).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(session.create('/x', { data: Buffer.alloc(1024 * 1024) })).rejects.toMatchObject({
+      option: 'data',
+    });
+    const path = uniquePath();
+    await session.create(path, { data: Buffer.alloc(1_040_000) });
+    expect((await session.getData(path)).data).toHaveLength(1_040_000);
+    await session.remove(path);
+  });
+
+  it('gives nodes to their creator only, when it authenticates', async () => {
+    const path = uniquePath('secret');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    const bob = await openSession({ auth: { scheme: 'digest', credentials: 'bob:builder' } });
+    await alice.create(path, { data: Buffer.from('x') });
+    expect((await alice.getData(path)).data.toString()).toBe('x');
+    await expect(bob.getData(path)).rejects.toMatchObject({ code: 'NO_AUTH' });
+    await expect(bob.getData(path)).rejects.toBeInstanceOf(ZooKeeperError);
+    await alice.remove(path);
+  });
+
+  it('logs neither credentials nor what would let others into the session', async () => {
+    const lines: string[] = [];
+    const write = (details: object, message: string) => void lines.push(JSON.stringify(details) + message);
+    const logger = { debug: write, info: write, warn: write, error: write };
+    const proxy = await FaultProxy.start();
+    const session = await openSession(
+      { logger, sessionTimeoutMs: 100_000, auth: { scheme: 'digest', credentials: 'alice:wonderland' } },
+      proxy.connectString,
+    );
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed;
+    const path = uniquePath();
+    const created = await session.create(`${path}-`, { mode: 'ephemeral-sequential' });
+    const { stat } = await session.getData(created.value);
+    await session.close();
+    expect(lines.length).toBeGreaterThan(0);
+    const text = lines.join('\n');
+    expect(text).not.toContain('wonderland');
+    expect(text).not.toContain(String(stat.ephemeralOwner));
+    expect(text).not.toContain(stat.ephemeralOwner.toString(16));
+  });
+});
+
+describe('a session whose connection goes', () => {
+  it('is suspended, resumes as the same session, and tells each once', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const events = recordEvents(session, ...EVENTS);
+    const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    expect(session.state.name).toBe('suspended');
+    const held = session.getData(value); // Held back until there is a connection.
+    const resumed = nextEvent(session, 'resumed');
+    proxy.restore();
+    await resumed;
+    expect(session.owns((await held).stat)).toBe(true);
+    expect(events).toEqual(['suspended', 'resumed']);
+  });
+
+  it('hears, when it resumes, of what changed meanwhile', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath();
+    await session.create(path);
+    let told = 0;
+    await session.getData(path, { onChange: () => told++ });
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    await other.remove(path);
+    proxy.restore();
+    await until(() => told === 1);
+  });
+
+  it('rejects what was sent and not answered as lost', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const path = uniquePath();
+    const lost = proxy.loseReplyTo('create');
+    await expect(session.create(path)).rejects.toMatchObject({ code: 'CONNECTION_LOSS', retryable: true });
+    await lost;
+    expect(await session.untilAnswered(() => session.exists(path))).toBeDefined();
+    await session.remove(path);
+  });
+
+  it('finds out by itself that a link is dead, and takes another', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 1500 }, `${proxy.connectString}`);
+    const suspended = nextEvent(session, 'suspended');
+    const began = performance.now();
+    proxy.blackHole();
+    await suspended;
+    // A third of the session timeout until it asks, and a lease, another third, until it gives up.
+    expect(performance.now() - began).toBeLessThan(1400);
+    proxy.restore();
+    await nextEvent(session, 'resumed');
+  });
+
+  it('gives each operation up after the session timeout', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    await expect(session.exists('/x')).rejects.toMatchObject({ code: 'OPERATION_TIMEOUT', sent: false });
+  });
+
+  it('expires, once, when it comes back too late; whatever waits on it rejects', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const observer = await openSession();
+    const events = recordEvents(session, ...EVENTS);
+    const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const own = session.own(value, sentAt);
+    proxy.cut();
+    await until(async () => (await observer.exists(value)) === undefined, 'the expiry');
+    const expired = nextEvent(session, 'expired');
+    const waiting = expect(session.whenConnected()).rejects.toBeInstanceOf(SessionExpiredError);
+    const operation = expect(session.exists('/x')).rejects.toBeInstanceOf(SessionExpiredError);
+    proxy.restore();
+    await expired;
+    await Promise.all([waiting, operation]);
+    expect(session.state).toEqual({ name: 'expired' });
+    expect(session.signal.reason).toBeInstanceOf(SessionExpiredError);
+    expect(own.signal.reason).toBeInstanceOf(SessionExpiredError);
+    await expect(session.exists('/x')).rejects.toBeInstanceOf(SessionExpiredError);
+    await session.close();
+    expect(events).toEqual(['suspended', 'expired']);
+  });
+
+  it('goes on to another server', async () => {
+    const [first, second] = [await FaultProxy.start(), await FaultProxy.start()];
+    const session = await openSession({}, `${first.connectString},${second.connectString}`);
+    for (const proxy of [first, second, first]) {
+      const other = proxy === first ? second : first;
+      other.restore();
+      proxy.cut();
+      await session.untilAnswered(() => session.exists('/'));
+    }
+    expect(session.state.name).toBe('connected');
+  });
+});
+
+describe('opening a session', () => {
+  it('fails after connectTimeoutMs when no server is there', async () => {
+    const connecting = Session.connect(`127.0.0.1:${await freePort()}`, { connectTimeoutMs: 300 });
+    await expect(connecting).rejects.toBeInstanceOf(ConnectTimeoutError);
+  });
+
+  it('fails with the reason of its signal', async () => {
+    const abort = new AbortController();
+    const connecting = Session.connect(`127.0.0.1:${await freePort()}`, { signal: abort.signal });
+    abort.abort(new Error('never mind'));
+    await expect(connecting).rejects.toThrow('never mind');
+    await expect(Session.connect('127.0.0.1', { signal: AbortSignal.abort('no') })).rejects.toBe('no');
+  });
+
+  it('tries the next server when one accepts and stays silent', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as { port: number };
+    const session = await openSession({ sessionTimeoutMs: 1500 }, `127.0.0.1:${port},${connectString()}`);
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('waits for a server that appears later', async () => {
+    const port = await freePort();
+    const connecting = Session.connect(`127.0.0.1:${port}`, { connectTimeoutMs: Number.POSITIVE_INFINITY });
+    const zookeeper = await startZooKeeper({ port });
+    onTestFinished(zookeeper.stop);
+    const session = await connecting;
+    expect(session.state.name).toBe('connected');
+    await session.close();
+  });
+});
+
+describe('closing a session', () => {
+  it('removes its ephemeral nodes at once, and settles as often as it is called', async () => {
+    const session = await openSession();
+    const observer = await openSession();
+    const events = recordEvents(session, ...EVENTS);
+    const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    await Promise.all([session.close(), session.close()]);
+    expect(await observer.exists(value)).toBeUndefined();
+    expect(session.state).toEqual({ name: 'closed' });
+    expect(session.signal.reason).toBeInstanceOf(SessionClosedError);
+    await expect(session.exists('/')).rejects.toBeInstanceOf(SessionClosedError);
+    await session.close();
+    expect(events).toEqual(['closed']);
+  });
+
+  it('ends the session also when it is suspended and a server comes back in time', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const observer = await openSession();
+    const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const closing = session.close();
+    proxy.restore();
+    await closing;
+    expect(await observer.exists(value)).toBeUndefined();
+  });
+
+  it('ends the session also in a listener of suspended', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const observer = await openSession();
+    const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const closing = new Promise<void>((resolve) => session.once('suspended', () => resolve(session.close())));
+    proxy.bounce();
+    await closing;
+    expect(await observer.exists(value)).toBeUndefined();
+  });
+
+  it.each(['cut', 'blackHole'] as const)(
+    'settles within 2 s when the network is gone (%s)',
+    async (fault) => {
+      const proxy = await FaultProxy.start();
+      const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+      proxy[fault]();
+      const began = performance.now();
+      await session.close();
+      expect(performance.now() - began).toBeLessThan(2000);
+      expect(session.state.name).toBe('closed');
+    },
+  );
+});
+
+describe('a node of a session', () => {
+  it('is known to be lost when somebody deletes it, without waiting for a heartbeat', async () => {
+    const session = await openSession();
+    const other = await openSession();
+    const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const own = session.own(value, sentAt);
+    expect(own.isCurrent()).toBe(true);
+    await other.remove(value);
+    expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
+    expect(own.isCurrent()).toBe(false);
+    await expect(own.renew()).rejects.toBeInstanceOf(NodeLostError);
+  });
+
+  it('is not ours when another session owns it, whatever its name', async () => {
+    const session = await openSession();
+    const other = await openSession();
+    const { value } = await other.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const own = session.own(value);
+    expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
+  });
+
+  it('stays under lease as long as heartbeats are answered, and not without', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const own = session.own(value, sentAt);
+    own.keepAlive();
+    const end = performance.now() + 1500;
+    while (performance.now() < end) {
+      expect(own.isCurrent()).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    proxy.blackHole();
+    await until(() => !own.isCurrent());
+    expect(own.remainingMs()).toBe(0);
+    proxy.restore();
+  });
+});
