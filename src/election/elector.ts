@@ -32,7 +32,7 @@ import { describeTerm, ElectedTerm, type Term } from './term.js';
  *
  * - `idle`: not started.
  * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
- * - `joining`: taking another place.
+ * - `joining`: taking another place, or finding out which place it has.
  * - `waiting`: behind `position` others, the nearest being `ahead`.
  * - `claiming`: nobody is ahead; claiming the next term, perhaps after the takeover delay.
  * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
@@ -62,7 +62,7 @@ export interface LeaderElectorEvents {
   demoted(term: Term, reason: DemotionReason): void;
   /** The session has expired: this elector is finished. */
   expired(): void;
-  /** It has left the election, by `stop()` or because its session was closed. */
+  /** It has left the election, by `stop()` or because its session was closed; never after `expired`. */
   stopped(): void;
   /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
   error(error: Error): void;
@@ -258,6 +258,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
     }
+    this.#become({ name: 'joining' });
     this.#placed.resolve();
     return this.#contender;
   }
@@ -332,10 +333,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #onSessionOver(): void {
-    const expired = this.#session.signal.reason instanceof SessionExpiredError;
+    const reason: Error = this.#session.signal.reason;
+    const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
-      this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', this.#session.signal.reason);
-    if (expired) this.emit('expired');
+      this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', reason);
+    if (!expired) return;
+    if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
+    this.emit('expired');
   }
 
   #onOverrun(term: Term): void {
@@ -377,8 +381,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     else if (this.#state.name === 'starting')
       this.#placed.reject(new InvalidStateError('stopped before it had a place'));
     else this.#placed.resolve();
-    if (over instanceof SessionExpiredError && !this.#stop.signal.aborted)
-      return this.#become({ name: 'expired' });
+    if (over instanceof SessionExpiredError) return this.#become({ name: 'expired' });
     this.#become({ name: 'stopped' });
     this.emit('stopped');
   }
@@ -395,6 +398,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** The only place that writes the state. */
   #become(next: ElectorState<ElectedTerm>): void {
+    if (this.#state.name === 'expired') return; // What was under way notices a moment later.
     this.#state = next;
   }
 
