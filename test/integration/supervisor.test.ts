@@ -1,0 +1,346 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import type { SessionLoss } from '../../src/cluster/cleanup.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
+import type { Term } from '../../src/election/term.js';
+import { CleanupFailedError, InvalidStateError } from '../../src/errors.js';
+import {
+  aborted,
+  connectString,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped', 'error'];
+const SOON = { minTimeout: 10, maxTimeout: 50 };
+
+function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
+  const supervisor = new ElectionSupervisor({
+    connect: connectString(),
+    takeoverDelayMs: 0,
+    retry: SOON,
+    ...options,
+  });
+  onTestFinished(() => supervisor.stop());
+  return supervisor;
+}
+
+/** A supervisor that leads over a proxy, and what makes its session expire. */
+async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
+  const path = uniquePath('supervised');
+  const proxy = await FaultProxy.start();
+  const observer = await openSession();
+  const session = { sessionTimeoutMs: 700 };
+  const supervisor = supervise({ connect: proxy.connectString, path, session, ...options });
+  const events = recordEvents(supervisor, ...EVENTS);
+  const elected = nextEvent<[Term]>(supervisor, 'elected');
+  await supervisor.start();
+  const [term] = await elected;
+  const expire = async () => {
+    const expired = nextEvent(supervisor, 'expired');
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    await expired;
+  };
+  return { path, proxy, observer, supervisor, events, term, expire };
+}
+
+describe('a supervisor', () => {
+  it('leads, resigns, and stops, leaving nothing', async () => {
+    const path = uniquePath('supervised');
+    const observer = await openSession();
+    const supervisor = supervise({ path, id: 'one', data: 'here' });
+    const events = recordEvents(supervisor, ...EVENTS);
+    const elected = nextEvent<[Term]>(supervisor, 'elected');
+    await Promise.all([supervisor.start(), supervisor.start()]);
+    expect((await elected)[0]).toBe(supervisor.term);
+    expect(supervisor.health()).toEqual({
+      live: true,
+      ready: true,
+      leading: true,
+      wedged: false,
+      reasons: [],
+    });
+    const again = nextEvent(supervisor, 'elected');
+    await supervisor.resign();
+    await again;
+    await Promise.all([supervisor.stop(), supervisor.stop()]);
+    expect(await observer.getChildren(path)).toEqual([]);
+    expect(events).toEqual(['elected', 'demoted', 'elected', 'demoted', 'stopped']);
+    expect(supervisor.health()).toMatchObject({ live: false, reasons: ['stopped'] });
+    await expect(supervisor.start()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('after an expiry: signal, demoted, expired, the hook, cleaned, restarting, elected, in this order', async () => {
+    const steps: string[] = [];
+    const losses: SessionLoss[] = [];
+    const { supervisor, term, expire } = await leadOverProxy({
+      lead: async ({ signal }) => {
+        signal.addEventListener('abort', () => void steps.push('signal'));
+        await aborted(signal);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        steps.push('work settled');
+      },
+      session: { sessionTimeoutMs: 700, leaseMs: 690 },
+      cleanup: async (loss) => {
+        losses.push(loss);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        steps.push('hook');
+      },
+    });
+    for (const event of EVENTS) supervisor.on(event as 'expired', () => void steps.push(event));
+    const elected = nextEvent<[Term]>(supervisor, 'elected');
+    await expire();
+    const [next] = await elected;
+    expect(steps.filter((step) => step !== 'expired' && step !== 'error')).toEqual([
+      'signal',
+      'demoted',
+      'work settled',
+      'hook',
+      'cleaned',
+      'restarting',
+      'elected',
+    ]);
+    expect(steps.indexOf('expired')).toBeGreaterThan(steps.indexOf('demoted'));
+    expect(steps.indexOf('expired')).toBeLessThan(steps.indexOf('hook'));
+    expect(losses).toHaveLength(1);
+    expect(losses[0]).toMatchObject({ attempt: 1 });
+    expect(next.number).toBe(term.number + 1);
+  });
+
+  it('calls a hook that throws again, and stands only when it has succeeded', async () => {
+    const attempts: number[] = [];
+    const { path, supervisor, observer, expire } = await leadOverProxy({
+      cleanup: async ({ attempt }) => {
+        attempts.push(attempt);
+        expect(await observer.getChildren(path)).toEqual([]);
+        if (attempt < 3) throw new TypeError('not yet'); // p-retry alone would give up at a TypeError.
+      },
+    });
+    const errors: unknown[] = [];
+    supervisor.on('error', (error) => void errors.push(error));
+    const elected = nextEvent(supervisor, 'elected');
+    await expire();
+    await elected;
+    expect(attempts).toEqual([1, 2, 3]);
+    expect(errors).toMatchObject([
+      { code: 'CLEANUP_ATTEMPT_FAILED', attempt: 1 },
+      { code: 'CLEANUP_ATTEMPT_FAILED', attempt: 2 },
+    ]);
+  });
+
+  it('stops, rather than lead with dirty state, when the hook never succeeds', async () => {
+    const { path, supervisor, observer, events, expire } = await leadOverProxy({
+      cleanup: () => {
+        throw 'never';
+      },
+      retry: { ...SOON, retries: 2 },
+    });
+    const errors: Error[] = [];
+    supervisor.on('error', (error) => void errors.push(error));
+    const stopped = nextEvent(supervisor, 'stopped');
+    await expire();
+    await stopped;
+    expect(errors.at(-1)).toBeInstanceOf(CleanupFailedError);
+    expect(errors.at(-1)).toMatchObject({ attempts: 3, cause: 'never' });
+    expect(events).not.toContain('restarting');
+    expect(await observer.getChildren(path)).toEqual([]);
+  });
+
+  it('gives an attempt of the hook up after cleanupTimeoutMs, and tells it by its signal', async () => {
+    const reasons: unknown[] = [];
+    const { supervisor, expire } = await leadOverProxy({
+      cleanupTimeoutMs: 50,
+      cleanup: async ({ attempt, signal }) => {
+        if (attempt === 1) reasons.push(await aborted(signal));
+      },
+    });
+    const elected = nextEvent(supervisor, 'elected');
+    await expire();
+    await elected;
+    expect(reasons).toHaveLength(1);
+  });
+
+  it("stops when the hook says 'stop'", async () => {
+    const { supervisor, events, expire } = await leadOverProxy({ cleanup: () => 'stop' as const });
+    const stopped = nextEvent(supervisor, 'stopped');
+    await expire();
+    await stopped;
+    expect(events.slice(-2)).toEqual(['cleaned', 'stopped']);
+  });
+
+  it('stopped while the hook runs, waits for it and does not stand again', async () => {
+    let finish: () => void = () => undefined;
+    const hook = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let entered: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => {
+      entered = resolve;
+    });
+    const { supervisor, events, expire } = await leadOverProxy({
+      cleanup: () => {
+        entered();
+        return hook;
+      },
+    });
+    await expire();
+    await running;
+    expect(supervisor.health()).toMatchObject({
+      live: true,
+      ready: false,
+      reasons: ['the clean-up hook runs'],
+    });
+    const stopping = supervisor.stop();
+    finish();
+    await stopping;
+    expect(events.slice(-2)).toEqual(['cleaned', 'stopped']);
+  });
+
+  it('may be stopped by its own work, which does not wait for its own end', async () => {
+    const path = uniquePath('supervised');
+    const supervisor: ElectionSupervisor = supervise({ path, lead: () => supervisor.stop() });
+    const stopped = nextEvent(supervisor, 'stopped');
+    await supervisor.start();
+    await stopped;
+    const observer = await openSession();
+    expect(await observer.getChildren(path)).toEqual([]);
+  });
+
+  it('calls the hook also when the session is lost by one that only waited', async () => {
+    const { path, supervisor: leader } = await leadOverProxy();
+    const proxy = await FaultProxy.start();
+    const observer = await openSession();
+    const losses: SessionLoss[] = [];
+    const waiter = supervise({
+      connect: proxy.connectString,
+      path,
+      session: { sessionTimeoutMs: 700 },
+      cleanup: (loss) => void losses.push(loss),
+    });
+    await waiter.start();
+    const restarting = nextEvent(waiter, 'restarting');
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 1, 'the expiry');
+    proxy.restore();
+    await restarting;
+    expect(losses).toMatchObject([{ term: undefined, reason: 'session-expired', attempt: 1 }]);
+    await Promise.all([leader.stop(), waiter.stop()]);
+  });
+
+  it('reports a listener that throws, and goes on', async () => {
+    const path = uniquePath('supervised');
+    const supervisor = supervise({ path });
+    supervisor.on('elected', () => {
+      throw new Error('no');
+    });
+    const reported = nextEvent(supervisor, 'error');
+    await supervisor.start();
+    expect(await reported).toMatchObject([{ code: 'LISTENER_FAILED', event: 'elected' }]);
+    expect(supervisor.health().leading).toBe(true);
+  });
+});
+
+describe('a supervisor without a server', () => {
+  it('waits, says so, and is elected once when one appears', async () => {
+    const port = await freePort();
+    const supervisor = supervise({
+      connect: `127.0.0.1:${port}`,
+      path: '/election',
+      session: { connectTimeoutMs: 200 },
+    });
+    const events = recordEvents(supervisor, 'elected', 'demoted', 'error');
+    const starting = supervisor.start();
+    await nextEvent(supervisor, 'restarting');
+    expect(supervisor.health()).toMatchObject({ live: true, ready: false, leading: false });
+    const zookeeper = await startZooKeeper({ port });
+    onTestFinished(zookeeper.stop);
+    await starting;
+    await until(() => supervisor.term !== undefined);
+    await supervisor.stop();
+    expect(events).toEqual(['elected', 'demoted']);
+  });
+
+  it.each([0, 5, 300])('can be stopped, %i ms after start', async (ms) => {
+    const path = uniquePath('supervised');
+    const supervisor = supervise({ connect: `127.0.0.1:${await freePort()}`, path });
+    const starting = supervisor.start().catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await supervisor.stop();
+    expect(await starting).toBeInstanceOf(InvalidStateError);
+  });
+
+  it('gives up after retry.retries', async () => {
+    const supervisor = supervise({
+      connect: `127.0.0.1:${await freePort()}`,
+      path: '/election',
+      session: { connectTimeoutMs: 50 },
+      retry: { ...SOON, retries: 1 },
+    });
+    const stopped = nextEvent(supervisor, 'stopped');
+    await expect(supervisor.start()).rejects.toMatchObject({ code: 'CONNECT_TIMEOUT' });
+    await stopped;
+  });
+
+  it('can be stopped in the middle of an election, and the processes end up with nothing held', async () => {
+    const zookeeper = await startZooKeeper();
+    onTestFinished(zookeeper.stop);
+    const session = { sessionTimeoutMs: 1500 };
+    const supervisor = supervise({ connect: zookeeper.connectString, path: '/election', session });
+    await supervisor.start();
+    await until(() => supervisor.term !== undefined);
+    const demoted = nextEvent(supervisor, 'demoted');
+    await zookeeper.servers[0]?.kill();
+    const began = performance.now();
+    await supervisor.stop();
+    await demoted;
+    expect(performance.now() - began).toBeLessThan(1500 / 3 + 2000 + 500);
+  });
+});
+
+describe('a server that is restarted', () => {
+  it('leaves the leader its term, if that is quick', async () => {
+    const zookeeper = await startZooKeeper();
+    onTestFinished(zookeeper.stop);
+    const session = { sessionTimeoutMs: 20_000, leaseMs: 15_000 };
+    const supervisor = supervise({ connect: zookeeper.connectString, path: '/election', session });
+    const other = supervise({ connect: zookeeper.connectString, path: '/election', session });
+    await supervisor.start();
+    await until(() => supervisor.term !== undefined);
+    await other.start();
+    const { term } = supervisor;
+    await zookeeper.servers[0]?.stop();
+    await zookeeper.servers[0]?.start();
+    await until(() => other.health().ready);
+    expect(supervisor.term).toBe(term);
+    expect(term?.isHeld()).toBe(true);
+    const elected = nextEvent<[Term]>(other, 'elected');
+    await supervisor.stop();
+    expect((await elected)[0].number).toBe(2);
+    expect((await elected)[0].token).toBeGreaterThan(term?.token as bigint);
+  });
+
+  it('after longer than the sessions last: the election goes on, with one leader', async () => {
+    const zookeeper = await startZooKeeper();
+    onTestFinished(zookeeper.stop);
+    const session = { sessionTimeoutMs: 600 };
+    const supervisors = [1, 2, 3].map(() =>
+      supervise({ connect: zookeeper.connectString, path: '/election', session }),
+    );
+    for (const supervisor of supervisors) await supervisor.start();
+    await until(() => supervisors.some(({ term }) => term !== undefined));
+    const demoted = Promise.any(supervisors.map((supervisor) => nextEvent(supervisor, 'demoted')));
+    await zookeeper.servers[0]?.kill();
+    await demoted;
+    await zookeeper.servers[0]?.start();
+    await until(() => supervisors.filter((supervisor) => supervisor.health().leading).length === 1);
+    await until(() => supervisors.every((supervisor) => supervisor.health().ready));
+    expect(supervisors.filter((supervisor) => supervisor.health().leading)).toHaveLength(1);
+  });
+});
