@@ -17,6 +17,17 @@ export function pauseMs(round: number, random: number): number {
   return most * (0.5 + random / 2);
 }
 
+/**
+ * How long a server may take to answer the handshake, in the `round`th round (from 0). At first so short that every
+ * server has its turn well before the session expires, also when some accept and stay silent, as one that is starting
+ * does; longer in each round, for servers that are slow.
+ */
+export function handshakeTimeoutMs(round: number, servers: number, sessionTimeoutMs: number): number {
+  const longest = Math.max(200, sessionTimeoutMs / 3);
+  const first = Math.max(200, Math.min(1000, longest / servers));
+  return Math.min(longest, first * 2 ** round);
+}
+
 /** The servers in another order, so that the clients of one ensemble don't all begin with the same one. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const result = [...items];
@@ -79,8 +90,8 @@ export class Dialer {
   }
 
   async #open(server: Server, handshake: Handshake, onEvent: (path: string) => void, signal: AbortSignal) {
-    // All servers should have had their turn before the session expires, also when they accept and stay silent.
-    const timeoutMs = Math.max(200, handshake.timeoutMs / 3 / this.#servers.length);
+    const round = Math.floor((this.#tries - 1) / this.#servers.length);
+    const timeoutMs = handshakeTimeoutMs(round, this.#servers.length, handshake.timeoutMs);
     const giveUp = new AbortController();
     const timer: Timer = this.#environment.clock.after(timeoutMs, () => {
       giveUp.abort(

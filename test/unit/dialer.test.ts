@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { handshakeTimeoutMs, pauseMs, shuffled } from '../../src/session/dialer.js';
+
+describe('looking for a server', () => {
+  it('pauses between rounds, longer each time up to a second, never at the same moment as others', () => {
+    expect([1, 2, 3, 4, 5, 6, 20].map((round) => pauseMs(round, 1))).toEqual([
+      50, 100, 200, 400, 800, 1000, 1000,
+    ]);
+    expect(pauseMs(6, 0)).toBe(500);
+  });
+
+  it('gives every server its turn within a third of the session timeout in the first round', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 7 }),
+        fc.integer({ min: 4200, max: 60_000 }),
+        (servers, sessionTimeoutMs) => {
+          expect(servers * handshakeTimeoutMs(0, servers, sessionTimeoutMs)).toBeLessThanOrEqual(
+            sessionTimeoutMs / 3 + 1e-6,
+          );
+        },
+      ),
+    );
+  });
+
+  it('gives a slow server a third of the session timeout in the end', () => {
+    expect(handshakeTimeoutMs(10, 5, 6000)).toBe(2000);
+    expect(handshakeTimeoutMs(0, 1, 20_000)).toBe(1000);
+  });
+
+  it('begins at another server in each client, with every server once', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat()),
+        fc.infiniteStream(fc.double({ min: 0, max: 1 - 1e-9, noNaN: true })),
+        (servers, chance) => {
+          const random = () => chance.next().value as number;
+          expect(shuffled(servers, random).sort()).toEqual([...servers].sort());
+        },
+      ),
+    );
+    const firsts = new Set(Array.from({ length: 200 }, () => shuffled(['a', 'b', 'c'], Math.random)[0]));
+    expect(firsts.size).toBe(3);
+  });
+});
