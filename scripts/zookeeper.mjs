@@ -156,6 +156,10 @@ export class ZooKeeperServer {
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     this.#process = child;
+    // Whatever ends this process, the server doesn't stay behind.
+    const killWithUs = () => child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => process.off('exit', killWithUs));
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.#log = (this.#log + text).slice(-20_000);
     });

@@ -7,8 +7,9 @@ import { backoffMs, type RetryPolicy } from './backoff.js';
 
 /** What was lost, for the clean-up hook. */
 export interface SessionLoss {
-  /** The term that the loss ended, if this process led. */
+  /** The term that the loss ended, if this process led: its signal has the reason for which that ended. */
   readonly term: Term | undefined;
+  /** `session-expired`, or `stopped` when no server would have the session any more. */
   readonly reason: DemotionReason;
   /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;

@@ -9,7 +9,7 @@ import {
   describe,
   InvalidStateError,
   type ListenerError,
-  SessionClosedError,
+  SessionExpiredError,
 } from '../errors.js';
 import { type Deferred, deferred, ignore, onAbort } from '../promises.js';
 import { Session } from '../session/session.js';
@@ -55,8 +55,8 @@ class StopRequest extends Error {}
 interface Candidacy {
   readonly session: Session;
   readonly elector: LeaderElector;
-  /** The term that the session's end took away. */
-  lost: { readonly term: Term; readonly reason: DemotionReason } | undefined;
+  /** The term that it lost last, until it has a place in the queue again: what the end of the session took away. */
+  lost: Term | undefined;
 }
 
 /**
@@ -218,9 +218,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
 
   #relay(candidacy: Candidacy): void {
     candidacy.elector
-      .on('elected', (term) => void this.emit('elected', term))
+      .on('waiting', () => {
+        candidacy.lost = undefined;
+      })
+      .on('elected', (term) => {
+        candidacy.lost = undefined;
+        this.emit('elected', term);
+      })
       .on('demoted', (term, reason) => {
-        if (candidacy.session.signal.aborted) candidacy.lost = { term, reason };
+        // Often the lease ends before the session is known to have: that is the same loss.
+        if (reason !== 'resigned' && reason !== 'finished') candidacy.lost = term;
         this.emit('demoted', term, reason);
       })
       .on('expired', () => void this.emit('expired'))
@@ -245,11 +252,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
     this.#become({ name: 'cleaning' });
     if (cleanup === undefined) return 'restart';
-    const reason =
-      lost?.reason ?? (session.signal.reason instanceof SessionClosedError ? 'stopped' : 'session-expired');
+    const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
       hook: cleanup,
-      loss: { term: lost?.term, reason },
+      loss: { term: lost, reason },
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,
       environment,

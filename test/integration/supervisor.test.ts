@@ -110,7 +110,8 @@ describe('a supervisor', () => {
     expect(steps.indexOf('expired')).toBeGreaterThan(steps.indexOf('demoted'));
     expect(steps.indexOf('expired')).toBeLessThan(steps.indexOf('hook'));
     expect(losses).toHaveLength(1);
-    expect(losses[0]).toMatchObject({ attempt: 1 });
+    expect(losses[0]).toMatchObject({ attempt: 1, reason: 'session-expired' });
+    expect(losses[0]?.term).toBe(term);
     expect(next.number).toBe(term.number + 1);
   });
 

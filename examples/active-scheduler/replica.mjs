@@ -1,0 +1,68 @@
+/**
+ * One replica of a service with a scheduler. Many run; only one at a time runs the job, every period.
+ *
+ *     node examples/active-scheduler/replica.mjs ZOOKEEPER ID [LOG_URL]
+ *
+ * With a LOG_URL (see ../support/fenced-sink.mjs) each execution is written there, with its token; without, it is
+ * printed. Started by another process (`fork`) it also reports what happens, and does as it is told.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ElectionSupervisor } from 'conclave';
+import { LogClient } from '../support/fenced-sink.mjs';
+
+const [connect = '127.0.0.1:2181', id = `replica-${process.pid}`, logUrl] = process.argv.slice(2);
+const periodMs = Number(process.env.PERIOD_MS ?? 1000);
+const sessionTimeoutMs = Number(process.env.SESSION_TIMEOUT_MS ?? 6000);
+
+/** Monotonic, and the same for all processes of a machine.
+ * @param {string} event
+ * @param {object} [details] */
+const report = (event, details = {}) =>
+  process.send?.({ event, id, atMs: Number(process.hrtime.bigint() / 1000n) / 1000, ...details });
+
+/** The leader's work: one tick after the other, from where the leader before has stopped.
+ * @param {import('conclave').Term} term */
+async function runSchedule(term) {
+  const log = logUrl === undefined ? undefined : new LogClient(logUrl, term, id);
+  let tick = (await log?.begin()) ?? 0;
+  while (term.isHeld()) {
+    if (log === undefined) console.log(`${id}: tick ${tick}, term ${term.number}, token ${term.token}`);
+    else await log.write(tick, new Date().toISOString());
+    tick++;
+    await sleep(periodMs, undefined, { signal: term.signal });
+  }
+}
+
+const supervisor = new ElectionSupervisor({
+  connect,
+  path: process.env.ELECTION ?? '/examples/active-scheduler',
+  id,
+  session: { sessionTimeoutMs },
+  lead: runSchedule,
+  cleanup: async ({ reason, attempt }) => {
+    report('cleanup', { reason, attempt }); // Here the application drops what must not outlive its session.
+  },
+});
+supervisor.on('elected', (term) => report('elected', { term: term.number, token: String(term.token) }));
+supervisor.on('demoted', (term, reason) => report('demoted', { term: term.number, reason }));
+supervisor.on('expired', () => report('expired'));
+supervisor.on('cleaned', () => report('cleaned'));
+supervisor.on('restarting', ({ attempt, delayMs }) => report('restarting', { attempt, delayMs }));
+supervisor.on('error', (error) => {
+  report('error', { message: error.message });
+  console.error(`${id}: ${error.message}`);
+});
+
+/** Leaves the election, and lets the process end by itself. */
+const leave = async () => {
+  await supervisor.stop();
+  if (process.connected) process.disconnect();
+};
+process.once('SIGTERM', leave).once('SIGINT', leave).once('disconnect', leave);
+process.on('message', (message) => {
+  if (message === 'resign') void supervisor.resign();
+  if (message === 'stop') void leave();
+});
+
+await supervisor.start();
+report('standing');

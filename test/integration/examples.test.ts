@@ -1,0 +1,85 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, it } from 'vitest';
+import { connectString } from '../helpers/cluster.js';
+
+const EXAMPLES = join(import.meta.dirname, '../../examples');
+
+/** Runs an example as a user would, on the servers of the tests. */
+async function run(
+  name: string,
+  ...options: string[]
+): Promise<{ lines: string[]; exitCode: number | undefined }> {
+  const { all, exitCode } = await execaNode(join(EXAMPLES, name, 'main.mjs'), options, {
+    env: { ZOOKEEPER: connectString() },
+    all: true,
+    reject: false,
+    timeout: 58_000,
+  });
+  return { lines: all.split('\n'), exitCode };
+}
+
+describe('the examples', () => {
+  it('are those that are run here', () => {
+    const folders = readdirSync(EXAMPLES);
+    expect(folders.sort()).toEqual([
+      'active-scheduler',
+      'article',
+      'cleanup-hook',
+      'demo',
+      'singleton-consumer',
+      'support',
+    ]);
+  });
+
+  it('article: fifteen nodes lead one after the other, each once', async () => {
+    const { lines, exitCode } = await run('article', '--scale', '0.03', '--seed', '7');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(lines.filter((line) => line === 'Now I am leader, all must follow!')).toHaveLength(15);
+    expect(
+      lines.filter((line) => /^waiting for \/examples\/article\/_c_.*-lock-\d{10}!$/.test(line)).length,
+    ).toBeGreaterThanOrEqual(14);
+    const unlocked = lines
+      .filter((line) => line.startsWith('Unlocking! /examples/article/_c_'))
+      .map((line) => line.slice(-10));
+    expect(unlocked).toHaveLength(15);
+    expect(unlocked).toEqual([...unlocked].sort());
+    expect(lines.at(-1)).toMatch(/^min \d+ ms, max \d+ ms, average \d+ ms$/);
+  });
+
+  it('cleanup-hook: the cache is dropped before the next election', async () => {
+    const { lines, exitCode } = await run('cleanup-hook');
+    expect(exitCode, lines.join('\n')).toBe(0);
+    expect(lines.at(-1)).toBe('The cache was dropped before the next election: yes');
+  });
+
+  it('singleton-consumer: nothing is lost and nothing comes twice', async () => {
+    const { lines, exitCode } = await run('singleton-consumer');
+    expect(exitCode, lines.join('\n')).toBe(0);
+    expect(lines).toContain('600 of 600 records in the log, in order and each once: yes');
+  });
+
+  it('demo, with active-scheduler: killed, resigned, expired; each tick once, never two leaders', async () => {
+    const { lines, exitCode } = await run('demo');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(output).toMatch(/Failover took \d+ ms/);
+    expect(output).toMatch(/yes {2}each of the \d+ ticks ran exactly once/);
+    expect(output).toMatch(/yes {2}never two leaders, in \d+ terms/);
+  });
+
+  it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {
+    const replica = execaNode(join(EXAMPLES, 'active-scheduler/replica.mjs'), [connectString(), 'alone'], {
+      env: { ELECTION: '/examples/alone', PERIOD_MS: '20' },
+      ipc: false,
+      timeout: 30_000,
+    });
+    for await (const line of replica) {
+      expect(line).toMatch(/^alone: tick \d+, term \d+, token \d+$/);
+      if (line.includes('tick 5,')) replica.kill('SIGTERM');
+    }
+    expect((await replica).exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { takeoverDelayMs } from '../../src/election/claim.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+
+const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
+// What a shared machine may add to any wait.
+const SLACK_MS = 1500;
+
+describe('a leader whose process is killed', () => {
+  it('is replaced within session timeout, one tick and the takeover delay; the term counts up, the token rises', async () => {
+    const zookeeper = await startZooKeeper({ tickMs: 200 });
+    onTestFinished(zookeeper.stop);
+    const path = uniquePath('killed');
+    const sessionTimeoutMs = 1200;
+    const child = execaNode(
+      fixture('leader.mjs'),
+      [zookeeper.connectString, path, String(sessionTimeoutMs)],
+      { reject: false },
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const [first] = await nextEvent<[Buffer]>(child.stdout, 'data');
+    const [, number, token] = /^elected (\d+) (\d+)/.exec(first.toString()) ?? [];
+    expect(number).toBe('1');
+
+    const session = await openSession({}, zookeeper.connectString);
+    const elector = new LeaderElector(session, path);
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    await elector.start();
+    const killedAt = performance.now();
+    child.kill('SIGKILL');
+    const [term] = await elected;
+    const tookMs = performance.now() - killedAt;
+    expect(tookMs).toBeGreaterThan(takeoverDelayMs(sessionTimeoutMs / 3));
+    expect(tookMs).toBeLessThan(sessionTimeoutMs + 200 + takeoverDelayMs(sessionTimeoutMs / 3) + SLACK_MS);
+    expect(term.number).toBe(2);
+    expect(term.token).toBeGreaterThan(BigInt(token as string));
+    await elector.stop();
+  });
+});
+
+describe('a process that has stopped everything', () => {
+  it.each(['none', 'network'])('ends by itself, with no exit forced (fault: %s)', async (fault) => {
+    const { stdout, exitCode } = await execaNode(
+      fixture('whole-life.mjs'),
+      [connectString(), uniquePath('life'), fault],
+      {
+        timeout: 30_000,
+      },
+    );
+    expect(stdout).toBe('all stopped');
+    expect(exitCode).toBe(0);
+  });
+});
+
+describe('after everything has stopped', () => {
+  it('there are no contenders and no watches, though the sessions are still open', async () => {
+    const zookeeper = await startZooKeeper();
+    onTestFinished(zookeeper.stop);
+    const port = zookeeper.servers[0]?.port as number;
+    const sessions = await Promise.all(
+      Array.from({ length: 4 }, () => openSession({}, zookeeper.connectString)),
+    );
+    const electors = sessions.map((session) => new LeaderElector(session, '/election'));
+    for (const elector of electors) await elector.start();
+    await until(() => electors.some(({ term }) => term !== undefined));
+    await electors.find(({ term }) => term !== undefined)?.resign();
+    await until(() => electors.some(({ term }) => term !== undefined));
+    const locks = sessions.map((session) => new DistributedLock(session, '/lock'));
+    const hold = await locks[0]?.acquire();
+    await Promise.all(locks.map((lock) => lock.acquire({ timeoutMs: 50 }).catch(() => undefined)));
+    await hold?.release();
+    expect(await fourLetterWord(port, 'wchs')).not.toMatch(/Total watches:0\s/);
+    await Promise.all(electors.map((elector) => elector.stop()));
+    expect(await sessions[0]?.getChildren('/election')).toEqual([]);
+    expect(await sessions[0]?.getChildren('/lock')).toEqual([]);
+    expect(await fourLetterWord(port, 'wchs')).toMatch(/watching 0 paths\s+Total watches:0\s/);
+  });
+});
+
+describe('the shared server of the tests', () => {
+  it('is a real ZooKeeper', async () => {
+    expect(await fourLetterWord(inject('port') as number, 'srvr')).toMatch(/^Zookeeper version: 3\./);
+  });
+});
