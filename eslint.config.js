@@ -17,4 +17,9 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-condition': 'off',
     },
   },
+  // A listener that returns a promise is what some tests are about.
+  {
+    files: ['test/**/*.ts'],
+    rules: { '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }] },
+  },
 );
