@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
+import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 
@@ -12,6 +13,9 @@ export function uniquePath(name = 'test'): string {
 export function connectString(): string {
   return inject('connectString');
 }
+
+/** The machine's environment, but for chance: servers are tried in the order in which they are named. */
+export const inOrder: Environment = { ...systemEnvironment, random: () => 1 - 1e-9 };
 
 /** A session that is closed when the test has ended. */
 export async function openSession(options: SessionOptions = {}, connect = connectString()): Promise<Session> {

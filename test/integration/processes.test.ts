@@ -58,6 +58,21 @@ describe('a process that has stopped everything', () => {
   });
 });
 
+describe("a process whose leader's work outlasts the lease", () => {
+  it("ends with code 70 when onOverrun is 'exit', and says why", async () => {
+    const { stdout, exitCode } = await execaNode(
+      fixture('overrun.mjs'),
+      [connectString(), uniquePath('overrun')],
+      {
+        timeout: 30_000,
+        reject: false,
+      },
+    );
+    expect(stdout).toBe('WORK_OVERRUN');
+    expect(exitCode).toBe(70);
+  });
+});
+
 describe('after everything has stopped', () => {
   it('there are no contenders and no watches, though the sessions are still open', async () => {
     const zookeeper = await startZooKeeper();

@@ -15,6 +15,7 @@ import { Session } from '../../src/session/session.js';
 import {
   aborted,
   connectString,
+  inOrder,
   nextEvent,
   openSession,
   recordEvents,
@@ -218,7 +219,7 @@ describe('a session whose connection goes', () => {
 
   it('finds out by itself that a link is dead, and takes another', async () => {
     const proxy = await FaultProxy.start();
-    const session = await openSession({ sessionTimeoutMs: 1500 }, `${proxy.connectString}`);
+    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const suspended = nextEvent(session, 'suspended');
     const began = performance.now();
     proxy.blackHole();
@@ -293,7 +294,10 @@ describe('opening a session', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void silent.close());
     const { port } = silent.address() as { port: number };
-    const session = await openSession({ sessionTimeoutMs: 1500 }, `127.0.0.1:${port},${connectString()}`);
+    const session = await openSession(
+      { sessionTimeoutMs: 1500, environment: inOrder },
+      `127.0.0.1:${port},${connectString()}`,
+    );
     expect(session.state.name).toBe('connected');
   });
 

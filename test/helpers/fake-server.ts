@@ -1,0 +1,63 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { FrameReader } from '../../src/session/frames.js';
+
+/** What a fake server does with the frames of one connection. */
+export interface Dialogue {
+  /** Answers the handshake; gives the reply's timeout, 0 for a session that is over. */
+  readonly handshake: (connection: number) => number;
+  /** Answers a request: an error code, or a body and no error; `undefined` for no answer. */
+  readonly answer?: (xid: number, type: number) => { code: number; body?: Buffer } | undefined;
+}
+
+const PASSWORD_BYTES = 16;
+
+/** A server that says what a test wants said, where the real one can't be made to. */
+export async function startFakeServer(dialogue: Dialogue): Promise<{ connectString: string }> {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const connection = ++connections;
+    sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)));
+    const frames = new FrameReader(2 ** 20);
+    let greeted = false;
+    socket.on('data', (chunk: Buffer) => {
+      for (const frame of frames.push(chunk)) {
+        if (!greeted) socket.write(handshakeReply(dialogue.handshake(connection)));
+        else answer(socket, frame, dialogue);
+        greeted = true;
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { connectString: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function answer(socket: Socket, frame: Buffer, dialogue: Dialogue): void {
+  const [xid, type] = [frame.readInt32BE(0), frame.readInt32BE(4)];
+  const given = dialogue.answer?.(xid, type);
+  if (given === undefined) return;
+  const header = Buffer.alloc(16);
+  header.writeInt32BE(xid, 0);
+  header.writeBigInt64BE(1n, 4);
+  header.writeInt32BE(given.code, 12);
+  socket.write(framed(Buffer.concat([header, given.body ?? Buffer.alloc(0)])));
+}
+
+function handshakeReply(timeoutMs: number): Buffer {
+  const reply = Buffer.alloc(4 + 4 + 8 + 4 + PASSWORD_BYTES + 1);
+  reply.writeInt32BE(timeoutMs, 4);
+  reply.writeBigInt64BE(timeoutMs === 0 ? 0n : 0x1234n, 8);
+  reply.writeInt32BE(PASSWORD_BYTES, 16);
+  return framed(reply);
+}
+
+function framed(payload: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(payload.length);
+  return Buffer.concat([length, payload]);
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  AuthenticationError,
+  ConnectionLossError,
+  SessionExpiredError,
+  ZooKeeperError,
+} from '../../src/errors.js';
+import { Session } from '../../src/session/session.js';
+import { aborted, connectString, inOrder, nextEvent, openSession } from '../helpers/cluster.js';
+import { startFakeServer } from '../helpers/fake-server.js';
+
+const AUTH = 100;
+const EXISTS = 3;
+
+describe('a server that is not what it should be', () => {
+  it.each([
+    ['random bytes', () => randomBytes(300)],
+    ['a frame of 2 GB', () => Buffer.from([0x7f, 0xff, 0xff, 0xff, 0, 0])],
+    ['a frame of negative length', () => Buffer.from([0xff, 0xff, 0xff, 0xff])],
+    ['an empty frame', () => Buffer.from([0, 0, 0, 0])],
+    ['HTTP', () => Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
+  ])('is left for another when it sends %s', async (_, bytes) => {
+    let tried = false;
+    const hostile = createServer((socket) => {
+      tried = true;
+      socket.on('error', () => undefined).end(bytes());
+    });
+    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void hostile.close());
+    const { port } = hostile.address() as AddressInfo;
+    const session = await openSession({ environment: inOrder }, `127.0.0.1:${port},${connectString()}`);
+    expect(tried).toBe(true);
+    expect(await session.exists('/')).toBeDefined();
+  });
+
+  it('gets an error for an error code that nobody knows, and the process lives', async () => {
+    const server = await startFakeServer({
+      handshake: () => 60_000,
+      answer: (_, type) => ({ code: type === EXISTS ? -987 : 0 }),
+    });
+    const session = await openSession({}, server.connectString);
+    const refused = session.exists('/a');
+    await expect(refused).rejects.toBeInstanceOf(ZooKeeperError);
+    await expect(refused).rejects.toMatchObject({ code: 'UNKNOWN', serverCode: -987, path: '/a' });
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('is left when a reply can not be read; the operation counts as lost', async () => {
+    const server = await startFakeServer({
+      handshake: () => 60_000,
+      answer: () => ({ code: 0, body: Buffer.alloc(3) }),
+    });
+    const session = await openSession({}, server.connectString);
+    const suspended = nextEvent(session, 'suspended');
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    await suspended;
+  });
+
+  it('that refuses the credentials fails the connect, for good', async () => {
+    const server = await startFakeServer({
+      handshake: () => 60_000,
+      answer: (_, type) => ({ code: type === AUTH ? -115 : 0 }),
+    });
+    const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
+    const connecting = Session.connect(server.connectString, { auth });
+    await expect(connecting).rejects.toBeInstanceOf(AuthenticationError);
+    await expect(connecting).rejects.not.toThrow('secret');
+  });
+
+  it.each([
+    ['session moved', -118],
+    ['session expired', -112],
+  ])(
+    'that answers "%s" loses the operation; the next handshake tells that the session is over',
+    async (_, code) => {
+      const server = await startFakeServer({
+        handshake: (connection) => (connection === 1 ? 60_000 : 0),
+        answer: () => ({ code }),
+      });
+      const session = await openSession({}, server.connectString);
+      await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+      expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
+      expect(session.state.name).toBe('expired');
+    },
+  );
+});
