@@ -40,10 +40,9 @@ export type { LockHold } from './lock/lock-hold.js';
 export type { Logger } from './logger.js';
 export type { Reply } from './session/connection.js';
 export type { Environment } from './session/environment.js';
+export type { CreateOptions, ReadOptions } from './session/operations.js';
 export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol.js';
 export {
-  type CreateOptions,
-  type ReadOptions,
   Session,
   type SessionEvents,
   type SessionState,

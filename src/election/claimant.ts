@@ -1,7 +1,8 @@
 import { sleep } from '../clock.js';
 import { BadVersionError, NoNodeError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
-import { isUnanswered, type Session } from '../session/session.js';
+import { isUnanswered } from '../session/operations.js';
+import type { Session } from '../session/session.js';
 import { type Foresight, foresee, nextClaimStep, takeoverDelayMs, type UncleanEnd } from './claim.js';
 import { type ElectionRecord, parseRecord, serializeRecord, type UnreadableRecord } from './record.js';
 

@@ -1,7 +1,8 @@
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
 import { abortable, deferred, ignore } from '../promises.js';
+import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
-import { isUnanswered, type Session } from '../session/session.js';
+import type { Session } from '../session/session.js';
 import { aheadOf, entryPrefix, parseEntry, type QueueEntry } from './order.js';
 
 /** Where a contender stands. */

@@ -1,27 +1,21 @@
 import type { Clock } from '../clock.js';
-import { SafeEmitter } from '../emitter.js';
 import {
   AuthenticationError,
   type ConclaveError,
-  ConnectionLossError,
   ConnectTimeoutError,
   describe,
-  InvalidOptionError,
   type ListenerError,
-  NodeExistsError,
-  NoNodeError,
-  OperationTimeoutError,
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkPath } from '../options.js';
 import { abortable, deferred, ignore, onAbort, settledWithin } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import type { Connection, Reply } from './connection.js';
 import { Dialer } from './dialer.js';
 import type { Environment } from './environment.js';
 import { Heartbeat } from './heartbeat.js';
+import { Operations } from './operations.js';
 import { Outbox } from './outbox.js';
 import { OwnNode, type OwnNodePort } from './own-node.js';
 import * as requests from './protocol.js';
@@ -30,7 +24,6 @@ import {
   resolveSessionOptions,
   type SessionOptions,
 } from './session-options.js';
-import { WatchRegistry } from './watches.js';
 
 /**
  * Where a session stands.
@@ -64,39 +57,14 @@ export interface SessionEvents {
   error(error: ConclaveError): void;
 }
 
-/** How a node is created. */
-export interface CreateOptions {
-  /** @default 'persistent' */
-  readonly mode?: requests.CreateMode;
-  /** At most about 1 MB. @default no data */
-  readonly data?: Buffer;
-}
-
-/** How a node is read. */
-export interface ReadOptions {
-  /** Called once when the node's data changes or the node is deleted, if the read succeeds. */
-  readonly onChange?: () => void;
-  /** Aborting it takes `onChange` back. */
-  readonly signal?: AbortSignal;
-}
-
 // `close()` settles within 2 s; the difference is for what comes after the wait.
 const CLOSE_WITHIN_MS = 1500;
 const WATCHES_PORTION_BYTES = 100_000;
-// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
-const MAX_DATA_BYTES = 1_048_575 - 5000;
 
 /**
- * One ZooKeeper session: its connection, whichever server that goes to, its operations, and the lease on its nodes.
+ * One ZooKeeper session: its connection, whichever server that goes to, and the lease on its nodes.
  *
  * The lease is the point: "until this instant, ZooKeeper can't have given my nodes away". See {@link OwnNode}.
- *
- * Operations that are issued without a connection wait for one. An operation rejects with
- * - `ConnectionLossError` when the connection goes before the reply: it may have been carried out;
- * - `OperationTimeoutError` when there is no reply within the session timeout;
- * - `SessionExpiredError` or `SessionClosedError` when the session is over;
- * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
- * - `InvalidOptionError` when a path or the data can't be sent.
  *
  * @example
  * ```ts
@@ -105,14 +73,12 @@ const MAX_DATA_BYTES = 1_048_575 - 5000;
  * await session.close();
  * ```
  */
-export class Session extends SafeEmitter<SessionEvents> {
-  readonly #target: ConnectTarget;
+export class Session extends Operations<SessionEvents> {
   readonly #options: ResolvedSessionOptions;
   readonly #environment: Environment;
   readonly #logger: Logger;
   readonly #dialer: Dialer;
   readonly #outbox: Outbox;
-  readonly #watches = new WatchRegistry();
   readonly #heartbeat: Heartbeat;
   readonly #over = new AbortController();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
@@ -127,8 +93,7 @@ export class Session extends SafeEmitter<SessionEvents> {
   #closing: Promise<void> | undefined;
 
   private constructor(target: ConnectTarget, options: ResolvedSessionOptions) {
-    super();
-    this.#target = target;
+    super(target.chroot, options.access);
     this.#options = options;
     this.#environment = options.environment;
     this.#logger = options.logger;
@@ -191,113 +156,6 @@ export class Session extends SafeEmitter<SessionEvents> {
     return this.close();
   }
 
-  // ---- operations ----
-
-  /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
-  async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
-    const { mode = 'persistent', data = Buffer.alloc(0) } = options;
-    // A sequential node's path may end with a slash, and a long one leaves room for the number.
-    const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
-      0,
-      mode === 'ephemeral-sequential' ? -1 : undefined,
-    );
-    const reply = await this.#perform(
-      requests.createRequest(target, checkData(data), mode, this.#options.access),
-    );
-    return { ...reply, value: this.#relative(reply.value) };
-  }
-
-  /** Reads a node's data and stat, and tells of the next change to it if asked. */
-  async getData(path: string, options: ReadOptions = {}): Promise<requests.NodeData> {
-    const { onChange, signal } = options;
-    const target = this.absolute(path);
-    if (onChange === undefined) return (await this.#perform(requests.getDataRequest(target, false))).value;
-    signal?.throwIfAborted();
-    // Registered before the request goes out: the event may come in the same packet as the reply.
-    this.#watches.add(target, onChange);
-    const forget = () => this.#watches.remove(target, onChange);
-    if (signal !== undefined) onAbort(signal, forget);
-    try {
-      return (await this.#perform(requests.getDataRequest(target, true))).value;
-    } catch (error) {
-      forget();
-      throw error;
-    }
-  }
-
-  /** A node's stat, or `undefined` if there is no such node. */
-  async exists(path: string): Promise<requests.Stat | undefined> {
-    try {
-      return (await this.#perform(requests.existsRequest(this.absolute(path)))).value;
-    } catch (error) {
-      if (error instanceof NoNodeError) return undefined;
-      throw error;
-    }
-  }
-
-  /** The names of a node's children, in no order. */
-  async getChildren(path: string): Promise<string[]> {
-    return (await this.#perform(requests.getChildrenRequest(this.absolute(path)))).value;
-  }
-
-  /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
-  async setData(path: string, data: Buffer, version?: number): Promise<requests.Stat> {
-    return (await this.#perform(requests.setDataRequest(this.absolute(path), checkData(data), version)))
-      .value;
-  }
-
-  /** Deletes a node, if it is still at `version`. */
-  async remove(path: string, version?: number): Promise<void> {
-    await this.#perform(requests.deleteRequest(this.absolute(path), version));
-  }
-
-  /**
-   * All parts or none, in one committed write.
-   *
-   * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
-   */
-  async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
-    const targets = parts.map((part) => ({ ...part, path: this.absolute(part.path) }));
-    try {
-      const reply = await this.#perform(requests.multiRequest(targets, this.#options.access));
-      const relative = reply.value.map((result) =>
-        result.path === undefined ? result : { ...result, path: this.#relative(result.path) },
-      );
-      return { ...reply, value: relative };
-    } catch (error) {
-      throw error instanceof requests.TransactionError ? error.error : error;
-    }
-  }
-
-  /** Creates `path` and all above it, as far as they are missing, as persistent nodes without data. */
-  async ensurePath(path: string): Promise<void> {
-    try {
-      await this.untilAnswered(() => this.create(path));
-    } catch (error) {
-      if (error instanceof NodeExistsError) return;
-      if (!(error instanceof NoNodeError)) throw error;
-      await this.ensurePath(path.slice(0, path.lastIndexOf('/')));
-      await this.ensurePath(path);
-    }
-  }
-
-  /**
-   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered.
-   *
-   * @throws the server's refusal, what ended the session, or the signal's reason
-   */
-  async untilAnswered<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    for (;;) {
-      signal?.throwIfAborted();
-      try {
-        return await operation();
-      } catch (error) {
-        if (!isUnanswered(error)) throw error;
-        await this.whenConnected(signal);
-      }
-    }
-  }
-
   /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
   async whenConnected(signal?: AbortSignal): Promise<void> {
     await abortable(this.#connected.promise, signal);
@@ -338,17 +196,7 @@ export class Session extends SafeEmitter<SessionEvents> {
     return this.#logger;
   }
 
-  /** @internal The path as the servers know it: below the chroot. */
-  absolute(path: string): string {
-    if (path === '/') return this.#target.chroot === '' ? '/' : this.#target.chroot;
-    return this.#target.chroot + checkPath('path', path);
-  }
-
-  #relative(path: string): string {
-    return path.slice(this.#target.chroot.length);
-  }
-
-  #perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
+  protected override perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
     return this.#outbox.submit(request, this.#sessionTimeoutMs);
   }
 
@@ -375,22 +223,7 @@ export class Session extends SafeEmitter<SessionEvents> {
 
   async #ready(): Promise<void> {
     await this.#connected.promise;
-    if (this.#target.chroot !== '') await this.#ensureChroot();
-  }
-
-  /** The chroot is above all paths that can be named, so it is made with requests of its own. */
-  async #ensureChroot(): Promise<void> {
-    const parts = this.#target.chroot.slice(1).split('/');
-    for (const index of parts.keys()) {
-      const path = `/${parts.slice(0, index + 1).join('/')}`;
-      const create = () =>
-        this.#perform(requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#options.access));
-      try {
-        await this.untilAnswered(create);
-      } catch (error) {
-        if (!(error instanceof NodeExistsError)) throw error;
-      }
-    }
+    await this.ensureChroot();
   }
 
   /** One connection after another, until the session is over. Never rejects. */
@@ -422,7 +255,7 @@ export class Session extends SafeEmitter<SessionEvents> {
     const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
     return this.#dialer.dial(
       handshake,
-      (path) => this.#watches.fire(path),
+      (path) => this.watches.fire(path),
       () => this.#needsServer(),
       this.#network.signal,
     );
@@ -440,7 +273,7 @@ export class Session extends SafeEmitter<SessionEvents> {
       throw error;
     }
     if (isOver(this.#state)) return this.#sayGoodbye(connection);
-    for (const paths of this.#watches.portions(WATCHES_PORTION_BYTES)) {
+    for (const paths of this.watches.portions(WATCHES_PORTION_BYTES)) {
       // Lost with its connection, and sent again with the next one.
       connection.send(requests.setWatchesRequest(this.#identity.lastZxid, paths)).catch(ignore);
     }
@@ -496,7 +329,7 @@ export class Session extends SafeEmitter<SessionEvents> {
       case 'expired':
       case 'closed':
         this.#heartbeat.stop();
-        this.#watches.clear();
+        this.watches.clear();
         return;
       case 'connecting':
         return; // The first state, never entered.
@@ -551,16 +384,6 @@ export class Session extends SafeEmitter<SessionEvents> {
 /** Whether the session has ended, one way or the other. */
 export function isOver(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
-}
-
-/** No server has answered: the operation was or wasn't carried out. */
-export function isUnanswered(error: unknown): boolean {
-  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
-}
-
-function checkData(data: Buffer): Buffer {
-  if (data.length <= MAX_DATA_BYTES) return data;
-  throw new InvalidOptionError('data', `${data.length} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
 }
 
 function max(a: bigint, b: bigint): bigint {

@@ -107,6 +107,22 @@ describe('a session', () => {
     expect(told).toEqual(['a', 'b']);
   });
 
+  it('reports an onChange that throws, and keeps its connection', async () => {
+    const session = await openSession();
+    const events = recordEvents(session, ...EVENTS);
+    const path = uniquePath();
+    await session.create(path);
+    const onChange = () => {
+      throw new Error('not now');
+    };
+    await session.getData(path, { onChange });
+    const reported = nextEvent(session, 'error');
+    await session.remove(path);
+    expect(await reported).toMatchObject([{ code: 'LISTENER_FAILED', event: 'onChange' }]);
+    expect(await session.exists(path)).toBeUndefined();
+    expect(events).toEqual(['error']);
+  });
+
   it('keeps to its chroot, which it creates', async () => {
     const chroot = uniquePath('chroot');
     const inside = await openSession({}, `${connectString()}${chroot}/deep`);

@@ -1,0 +1,214 @@
+import { SafeEmitter } from '../emitter.js';
+import {
+  ConnectionLossError,
+  InvalidOptionError,
+  ListenerError,
+  NodeExistsError,
+  NoNodeError,
+  OperationTimeoutError,
+} from '../errors.js';
+import { checkPath } from '../options.js';
+import { onAbort } from '../promises.js';
+import type { Reply } from './connection.js';
+import * as requests from './protocol.js';
+import { WatchRegistry } from './watches.js';
+
+/** How a node is created. */
+export interface CreateOptions {
+  /** @default 'persistent' */
+  readonly mode?: requests.CreateMode;
+  /** At most about 1 MB. @default no data */
+  readonly data?: Buffer;
+}
+
+/** How a node is read. */
+export interface ReadOptions {
+  /** Called once when the node's data changes or the node is deleted, if the read succeeds. */
+  readonly onChange?: () => void;
+  /** Aborting it takes `onChange` back. */
+  readonly signal?: AbortSignal;
+}
+
+// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
+const MAX_DATA_BYTES = 1_048_575 - 5000;
+
+/**
+ * What can be asked of the servers: nodes are created, read, written, deleted, listed and watched, below the chroot.
+ *
+ * Operations that are issued without a connection wait for one. An operation rejects with
+ * - `ConnectionLossError` when the connection goes before the reply: it may have been carried out;
+ * - `OperationTimeoutError` when there is no reply within the session timeout;
+ * - `SessionExpiredError` or `SessionClosedError` when the session is over;
+ * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
+ * - `InvalidOptionError` when a path or the data can't be sent.
+ */
+export abstract class Operations<
+  Events extends Record<keyof Events, (...args: never[]) => void>,
+> extends SafeEmitter<Events> {
+  protected readonly watches = new WatchRegistry();
+  readonly #chroot: string;
+  readonly #access: requests.Access;
+
+  /**
+   * @param chroot - what all paths are below, `''` for nothing
+   * @param access - who may touch the nodes that are created
+   */
+  protected constructor(chroot: string, access: requests.Access) {
+    super();
+    this.#chroot = chroot;
+    this.#access = access;
+  }
+
+  /** Sends a request, as soon as there is a connection. */
+  protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
+
+  /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
+  abstract whenConnected(signal?: AbortSignal): Promise<void>;
+
+  /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
+  async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
+    const { mode = 'persistent', data = Buffer.alloc(0) } = options;
+    // A sequential node's path may end with a slash, and a long one leaves room for the number.
+    const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
+      0,
+      mode === 'ephemeral-sequential' ? -1 : undefined,
+    );
+    const reply = await this.perform(requests.createRequest(target, checkData(data), mode, this.#access));
+    return { ...reply, value: this.#relative(reply.value) };
+  }
+
+  /** Reads a node's data and stat, and tells of the next change to it if asked. */
+  async getData(path: string, options: ReadOptions = {}): Promise<requests.NodeData> {
+    const { onChange, signal } = options;
+    const target = this.absolute(path);
+    if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
+    signal?.throwIfAborted();
+    // Not on the connection's stack, and still before anything that the server says after the event.
+    const watcher = () => queueMicrotask(() => this.#tell(onChange));
+    // Registered before the request goes out: the event may come in the same packet as the reply.
+    this.watches.add(target, watcher);
+    const forget = () => this.watches.remove(target, watcher);
+    if (signal !== undefined) onAbort(signal, forget);
+    try {
+      return (await this.perform(requests.getDataRequest(target, true))).value;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  /** A node's stat, or `undefined` if there is no such node. */
+  async exists(path: string): Promise<requests.Stat | undefined> {
+    try {
+      return (await this.perform(requests.existsRequest(this.absolute(path)))).value;
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The names of a node's children, in no order. */
+  async getChildren(path: string): Promise<string[]> {
+    return (await this.perform(requests.getChildrenRequest(this.absolute(path)))).value;
+  }
+
+  /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
+  async setData(path: string, data: Buffer, version?: number): Promise<requests.Stat> {
+    return (await this.perform(requests.setDataRequest(this.absolute(path), checkData(data), version))).value;
+  }
+
+  /** Deletes a node, if it is still at `version`. */
+  async remove(path: string, version?: number): Promise<void> {
+    await this.perform(requests.deleteRequest(this.absolute(path), version));
+  }
+
+  /**
+   * All parts or none, in one committed write.
+   *
+   * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
+   */
+  async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
+    const targets = parts.map((part) => ({ ...part, path: this.absolute(part.path) }));
+    try {
+      const reply = await this.perform(requests.multiRequest(targets, this.#access));
+      const relative = reply.value.map((result) =>
+        result.path === undefined ? result : { ...result, path: this.#relative(result.path) },
+      );
+      return { ...reply, value: relative };
+    } catch (error) {
+      throw error instanceof requests.TransactionError ? error.error : error;
+    }
+  }
+
+  /** Creates `path` and all above it, as far as they are missing, as persistent nodes without data. */
+  async ensurePath(path: string): Promise<void> {
+    try {
+      await this.untilAnswered(() => this.create(path));
+    } catch (error) {
+      if (error instanceof NodeExistsError) return;
+      if (!(error instanceof NoNodeError)) throw error;
+      await this.ensurePath(path.slice(0, path.lastIndexOf('/')));
+      await this.ensurePath(path);
+    }
+  }
+
+  /**
+   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered.
+   *
+   * @throws the server's refusal, what ended the session, or the signal's reason
+   */
+  async untilAnswered<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (;;) {
+      signal?.throwIfAborted();
+      try {
+        return await operation();
+      } catch (error) {
+        if (!isUnanswered(error)) throw error;
+        await this.whenConnected(signal);
+      }
+    }
+  }
+
+  /** @internal The path as the servers know it: below the chroot. */
+  absolute(path: string): string {
+    if (path === '/') return this.#chroot === '' ? '/' : this.#chroot;
+    return this.#chroot + checkPath('path', path);
+  }
+
+  /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
+  protected async ensureChroot(): Promise<void> {
+    const parts = this.#chroot.split('/').slice(1);
+    for (const index of parts.keys()) {
+      const path = `/${parts.slice(0, index + 1).join('/')}`;
+      const create = () =>
+        this.perform(requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access));
+      try {
+        await this.untilAnswered(create);
+      } catch (error) {
+        if (!(error instanceof NodeExistsError)) throw error;
+      }
+    }
+  }
+
+  #relative(path: string): string {
+    return path.slice(this.#chroot.length);
+  }
+
+  #tell(onChange: () => void): void {
+    try {
+      onChange();
+    } catch (cause) {
+      this.reportListenerError(new ListenerError('onChange', cause));
+    }
+  }
+}
+
+/** No server has answered: the operation was or wasn't carried out. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
+}
+
+function checkData(data: Buffer): Buffer {
+  if (data.length <= MAX_DATA_BYTES) return data;
+  throw new InvalidOptionError('data', `${data.length} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
+}
