@@ -5,8 +5,9 @@ export type { Health } from './cluster/health.js';
 export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
 export type { Candidate } from './election/candidate.js';
-export { type ElectorState, LeaderElector, type LeaderElectorEvents } from './election/elector.js';
+export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions } from './election/elector-options.js';
+export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
 export type { Term } from './election/term.js';
 export {
   AuthenticationError,

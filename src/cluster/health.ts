@@ -1,4 +1,5 @@
-import type { ElectorState, LeaderElector } from '../election/elector.js';
+import type { LeaderElector } from '../election/elector.js';
+import type { ElectorState } from '../election/elector-state.js';
 
 /**
  * Where a supervisor stands.

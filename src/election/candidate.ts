@@ -1,4 +1,4 @@
-import { type QueueEntry, queueOf } from '../lock/order.js';
+import type { QueueEntry } from '../lock/order.js';
 import { parseJsonObject } from './json.js';
 
 /** One that stands in the queue of an election. */
@@ -32,9 +32,4 @@ export function parseCandidate(entry: QueueEntry, position: number, data: Buffer
   if (typeof value.base64 === 'string')
     return { id: value.id, ...place, data: new Uint8Array(Buffer.from(value.base64, 'base64')) };
   return { id: value.id, ...place, data: typeof value.data === 'string' ? value.data : undefined };
-}
-
-/** The candidates among the election's children, in the order in which they will lead. */
-export function candidatesOf(children: readonly string[]): { entry: QueueEntry; position: number }[] {
-  return queueOf(children).map((entry, position) => ({ entry, position }));
 }

@@ -4,6 +4,7 @@ import { SafeEmitter } from '../emitter.js';
 import {
   type DemotionReason,
   describe,
+  InvalidOptionError,
   InvalidStateError,
   LeadError,
   type ListenerError,
@@ -16,7 +17,7 @@ import { Contender, type Place, withdraw } from '../lock/contender.js';
 import { checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
 import type { Session } from '../session/session.js';
-import { type Candidate, candidatesOf, parseCandidate, serializeCandidate } from './candidate.js';
+import { type Candidate, serializeCandidate } from './candidate.js';
 import type { Foresight } from './claim.js';
 import { type Claim, Claimant } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
@@ -25,48 +26,9 @@ import {
   type ResolvedElectorOptions,
   resolveElectorOptions,
 } from './elector-options.js';
+import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
+import { Roll } from './roll.js';
 import { describeTerm, ElectedTerm, type Term } from './term.js';
-
-/**
- * Where an elector stands.
- *
- * - `idle`: not started.
- * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
- * - `joining`: taking another place, or finding out which place it has.
- * - `waiting`: behind `position` others, the nearest being `ahead`.
- * - `claiming`: nobody is ahead; claiming the next term, perhaps after the takeover delay.
- * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
- * - `ending`: the term is over, its work has still to settle.
- * - `stopped`, `expired`: final.
- *
- * idle → starting → waiting → claiming → leading → ending → joining → waiting → …; any → stopped; any → expired.
- */
-export type ElectorState<T extends Term = Term> =
-  | { readonly name: 'idle' }
-  | { readonly name: 'starting' }
-  | { readonly name: 'joining' }
-  | ({ readonly name: 'waiting' } & Place)
-  | { readonly name: 'claiming' }
-  | { readonly name: 'leading'; readonly term: T }
-  | { readonly name: 'ending'; readonly term: T; readonly reason: DemotionReason }
-  | { readonly name: 'stopped' }
-  | { readonly name: 'expired' };
-
-/** The events of a {@link LeaderElector}. They inform; `term.signal` and `term.isHeld()` protect. */
-export interface LeaderElectorEvents {
-  /** Somebody is ahead: how many, and the name of the nearest one's node. */
-  waiting(place: Place): void;
-  /** A term begins. */
-  elected(term: Term): void;
-  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
-  demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired: this elector is finished. */
-  expired(): void;
-  /** It has left the election, by `stop()` or because its session was closed; never after `expired`. */
-  stopped(): void;
-  /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
-  error(error: Error): void;
-}
 
 /** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -99,6 +61,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #session: Session;
   readonly #options: ResolvedElectorOptions;
   readonly #claimant: Claimant;
+  readonly #roll: Roll;
   readonly #stop = new AbortController();
   /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
   readonly #work = new AsyncLocalStorage<Term>();
@@ -119,6 +82,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#options = resolveElectorOptions(options, session);
     this.id = this.#options.id;
     this.#data = this.#options.data;
+    this.#roll = new Roll(session, path);
     this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
   }
 
@@ -187,36 +151,20 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * @throws what ended the session, or a `ZooKeeperError` if a server refuses
    */
   async advertise(data: string | Uint8Array): Promise<void> {
+    if (data === undefined) throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
     this.#data = checkMetadata('data', data);
-    const contender = this.#contender;
-    if (contender === undefined) return; // The next node is created with it.
-    const bytes = serializeCandidate(this.id, data);
-    try {
-      await this.#session.untilAnswered(() => this.#session.setData(contender.own.path, bytes));
-    } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error; // As above.
-    }
+    // Without a node, the next one is created with it.
+    if (this.#contender !== undefined) await this.#publish(this.#contender);
   }
 
   /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
-  async candidates(): Promise<Candidate[]> {
-    const children = await this.#session
-      .untilAnswered(() => this.#session.getChildren(this.path))
-      .catch(noneIfMissing);
-    const candidates = candidatesOf(children).map(async ({ entry, position }) => {
-      const read = () => this.#session.getData(`${this.path}/${entry.node}`);
-      const node = await this.#session.untilAnswered(read).catch(undefinedIfMissing);
-      return node === undefined ? undefined : parseCandidate(entry, position, node.data);
-    });
-    return (await Promise.all(candidates)).filter((candidate) => candidate !== undefined);
+  candidates(): Promise<Candidate[]> {
+    return this.#roll.candidates();
   }
 
   /** Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. */
-  async leader(): Promise<Candidate | undefined> {
-    const read = await this.#claimant.read().catch(undefinedIfMissing);
-    if (read?.record.state !== 'held') return undefined;
-    const { node } = read.record;
-    return (await this.candidates()).find((candidate) => candidate.node === node);
+  leader(): Promise<Candidate | undefined> {
+    return this.#roll.leader();
   }
 
   // ---- the election, one paragraph ----
@@ -251,7 +199,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, this.#data));
+    const data = this.#data;
+    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, data));
     try {
       this.#contender = await abortable(joining, this.#stop.signal);
     } catch (error) {
@@ -260,7 +209,17 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     }
     this.#become({ name: 'joining' });
     this.#placed.resolve();
+    if (this.#data !== data) await this.#publish(this.#contender); // Advertised while the node was being created.
     return this.#contender;
+  }
+
+  async #publish({ own }: Contender): Promise<void> {
+    const bytes = serializeCandidate(this.id, this.#data);
+    try {
+      await this.#session.untilAnswered(() => this.#session.setData(own.path, bytes), own.signal);
+    } catch (error) {
+      if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error; // The next one has it.
+    }
   }
 
   async #waitForTurn(contender: Contender): Promise<Foresight | undefined> {
@@ -415,13 +374,4 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
     else this.#report(error);
   }
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  if (!(error instanceof NoNodeError)) throw error;
-}
-
-function noneIfMissing(error: unknown): string[] {
-  if (!(error instanceof NoNodeError)) throw error;
-  return [];
 }

@@ -108,8 +108,9 @@ export class DistributedLock {
 
   /** Nobody is ahead: what is missing is a lease, if the last proof of the node is too old to act on. */
   async #hold(contender: Contender): Promise<LockHold> {
-    if (!contender.own.isCurrent()) await contender.own.renew();
-    return new ContenderHold(contender, this.#session.clock, this.#session.leaseMs);
+    const { leaseMs } = this.#session;
+    if (!contender.own.isCurrent() || contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
+    return new ContenderHold(contender, this.#session.clock, leaseMs);
   }
 
   /** The caller may look at once whether anything is left: nothing is, if a server can be reached. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { healthOf, type SupervisorState } from '../../src/cluster/health.js';
-import type { ElectorState } from '../../src/election/elector.js';
+import type { ElectorState } from '../../src/election/elector-state.js';
 import type { Term } from '../../src/election/term.js';
 
 const term = (held: boolean) => ({ isHeld: () => held }) as Term;

@@ -1,0 +1,44 @@
+import type { DemotionReason } from '../errors.js';
+import type { Place } from '../lock/contender.js';
+import type { Term } from './term.js';
+
+/**
+ * Where an elector stands.
+ *
+ * - `idle`: not started.
+ * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
+ * - `joining`: taking another place, or finding out which place it has.
+ * - `waiting`: behind `position` others, the nearest being `ahead`.
+ * - `claiming`: nobody is ahead; claiming the next term, perhaps after the takeover delay.
+ * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
+ * - `ending`: the term is over, its work has still to settle.
+ * - `stopped`, `expired`: final.
+ *
+ * idle → starting → waiting → claiming → leading → ending → joining → waiting → …; any → stopped; any → expired.
+ */
+export type ElectorState<T extends Term = Term> =
+  | { readonly name: 'idle' }
+  | { readonly name: 'starting' }
+  | { readonly name: 'joining' }
+  | ({ readonly name: 'waiting' } & Place)
+  | { readonly name: 'claiming' }
+  | { readonly name: 'leading'; readonly term: T }
+  | { readonly name: 'ending'; readonly term: T; readonly reason: DemotionReason }
+  | { readonly name: 'stopped' }
+  | { readonly name: 'expired' };
+
+/** The events of a `LeaderElector`. They inform; `term.signal` and `term.isHeld()` protect. */
+export interface LeaderElectorEvents {
+  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  waiting(place: Place): void;
+  /** A term begins. */
+  elected(term: Term): void;
+  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
+  demoted(term: Term, reason: DemotionReason): void;
+  /** The session has expired: this elector is finished. */
+  expired(): void;
+  /** It has left the election, by `stop()` or because its session was closed; never after `expired`. */
+  stopped(): void;
+  /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
+  error(error: Error): void;
+}
