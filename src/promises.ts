@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, sleep } from './clock.js';
 
 /** A promise and the two functions that settle it. */
@@ -54,6 +55,13 @@ export async function settledWithin(clock: Clock, promise: Promise<unknown>, ms:
     sleep(clock, ms, waiting.signal).catch(ignore), // Rejects only because the other one won.
   ]);
   waiting.abort();
+}
+
+/** A controller of a signal that any number may listen to, without Node's warning of a leak. */
+export function sharedAbortController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */

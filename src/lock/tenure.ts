@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../clock.js';
 import { NodeLostError, SessionClosedError } from '../errors.js';
-import { onAbort } from '../promises.js';
+import { onAbort, sharedAbortController } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 
 /** What can end a tenure without its holder's doing. */
@@ -16,7 +16,7 @@ export type LossReason = 'lease-expired' | 'session-expired' | 'session-closed' 
 export class Tenure {
   readonly #own: OwnNode;
   readonly #clock: Clock;
-  readonly #controller = new AbortController();
+  readonly #controller = sharedAbortController();
   readonly #onLoss: (reason: LossReason, cause?: Error) => void;
   readonly #forgetNode: () => void;
   #timer: Timer | undefined;

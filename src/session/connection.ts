@@ -130,13 +130,17 @@ export class Connection {
   send<T>(request: Request<T>): Promise<Reply<T>> {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     const xid = this.#xid;
-    return this.#exchange<T>(request, request.encode(xid), (pending) => this.#pending.set(xid, pending));
+    return this.#exchange<T>(
+      request,
+      () => request.encode(xid),
+      (pending) => this.#pending.set(xid, pending),
+    );
   }
 
   /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
     const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
-    return this.#exchange(request, encodePing(), (pending) => this.#pings.push(pending));
+    return this.#exchange(request, encodePing, (pending) => this.#pings.push(pending));
   }
 
   /** @throws AuthenticationError if the server refuses */
@@ -161,12 +165,18 @@ export class Connection {
     this.#ended.resolve(reason);
   }
 
-  #exchange<T>(request: Request<T>, bytes: Buffer, register: (pending: Pending) => void): Promise<Reply<T>> {
-    if (this.#end !== undefined) return Promise.reject(this.#lossOf(request.name));
+  /** Async so that what can't be encoded is a rejection, for its caller alone. */
+  async #exchange<T>(
+    request: Request<T>,
+    encode: () => Buffer,
+    register: (pending: Pending) => void,
+  ): Promise<Reply<T>> {
+    if (this.#end !== undefined) throw this.#lossOf(request.name);
+    const bytes = encode();
     const outcome = deferred<Reply<T>>();
     register({ request, sentAt: this.#clock.now(), outcome: outcome as Deferred<Reply<unknown>> });
     this.#socket.write(bytes);
-    return outcome.promise;
+    return await outcome.promise;
   }
 
   #lossOf(operation: string): ConnectionLossError {

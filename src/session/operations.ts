@@ -7,7 +7,7 @@ import {
   NoNodeError,
   OperationTimeoutError,
 } from '../errors.js';
-import { checkPath } from '../options.js';
+import { checkOneOf, checkPath } from '../options.js';
 import { onAbort } from '../promises.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
@@ -18,7 +18,7 @@ export interface CreateOptions {
   /** @default 'persistent' */
   readonly mode?: requests.CreateMode;
   /** At most about 1 MB. @default no data */
-  readonly data?: Buffer;
+  readonly data?: Uint8Array;
 }
 
 /** How a node is read. */
@@ -29,6 +29,7 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
+const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
 // A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
 const MAX_DATA_BYTES = 1_048_575 - 5000;
 
@@ -67,7 +68,8 @@ export abstract class Operations<
 
   /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
-    const { mode = 'persistent', data = Buffer.alloc(0) } = options;
+    const { data = Buffer.alloc(0) } = options;
+    const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
     // A sequential node's path may end with a slash, and a long one leaves room for the number.
     const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
       0,
@@ -113,13 +115,15 @@ export abstract class Operations<
   }
 
   /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
-  async setData(path: string, data: Buffer, version?: number): Promise<requests.Stat> {
-    return (await this.perform(requests.setDataRequest(this.absolute(path), checkData(data), version))).value;
+  async setData(path: string, data: Uint8Array, version?: number): Promise<requests.Stat> {
+    return (
+      await this.perform(requests.setDataRequest(this.absolute(path), checkData(data), checkVersion(version)))
+    ).value;
   }
 
   /** Deletes a node, if it is still at `version`. */
   async remove(path: string, version?: number): Promise<void> {
-    await this.perform(requests.deleteRequest(this.absolute(path), version));
+    await this.perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
   }
 
   /**
@@ -128,7 +132,7 @@ export abstract class Operations<
    * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
    */
   async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
-    const targets = parts.map((part) => ({ ...part, path: this.absolute(part.path) }));
+    const targets = parts.map((part) => this.#checkPart(part));
     try {
       const reply = await this.perform(requests.multiRequest(targets, this.#access));
       const relative = reply.value.map((result) =>
@@ -190,6 +194,27 @@ export abstract class Operations<
     }
   }
 
+  #checkPart(part: requests.TransactionPart): requests.TransactionPart {
+    const path = this.absolute(part.path);
+    switch (part.kind) {
+      case 'check':
+      case 'delete':
+        return { ...part, path, version: checkVersion(part.version) };
+      case 'set':
+        return { ...part, path, data: checkData(part.data), version: checkVersion(part.version) };
+      case 'create': {
+        const mode = checkOneOf('mode', part.mode, CREATE_MODES, 'persistent');
+        return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)) };
+      }
+      default:
+        throw new InvalidOptionError(
+          'kind',
+          (part as { kind: unknown }).kind,
+          "'check', 'create', 'set' or 'delete'",
+        );
+    }
+  }
+
   #relative(path: string): string {
     return path.slice(this.#chroot.length);
   }
@@ -208,7 +233,17 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
 }
 
-function checkData(data: Buffer): Buffer {
-  if (data.length <= MAX_DATA_BYTES) return data;
-  throw new InvalidOptionError('data', `${data.length} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
+function checkData(data: Uint8Array): Buffer {
+  if (!(data instanceof Uint8Array))
+    throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');
+  if (data.byteLength > MAX_DATA_BYTES) {
+    throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
+  }
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** Versions are signed 32-bit numbers; -1 fits any. */
+function checkVersion(version: number = requests.ANY_VERSION): number {
+  if (version === (version | 0)) return version;
+  throw new InvalidOptionError('version', version, "a node's version, or -1 for any");
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { abortable, deferred, ignore, onAbort } from '../promises.js';
+import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../promises.js';
 import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
 import type { Stat } from './protocol.js';
@@ -26,7 +26,7 @@ export class OwnNode {
   readonly #session: Session;
   readonly #port: OwnNodePort;
   readonly #lease: Lease;
-  readonly #lost = new AbortController();
+  readonly #lost = sharedAbortController();
   readonly #released = new AbortController();
   readonly #heartbeat: HeartbeatNode;
   readonly #forgetSession: () => void;

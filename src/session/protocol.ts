@@ -44,8 +44,8 @@ export type CreateMode = 'persistent' | 'ephemeral' | 'ephemeral-sequential';
 /** One part of a transaction. A `version` of -1 fits any. */
 export type TransactionPart =
   | { readonly kind: 'check'; readonly path: string; readonly version?: number }
-  | { readonly kind: 'create'; readonly path: string; readonly data?: Buffer; readonly mode?: CreateMode }
-  | { readonly kind: 'set'; readonly path: string; readonly data: Buffer; readonly version?: number }
+  | { readonly kind: 'create'; readonly path: string; readonly data?: Uint8Array; readonly mode?: CreateMode }
+  | { readonly kind: 'set'; readonly path: string; readonly data: Uint8Array; readonly version?: number }
   | { readonly kind: 'delete'; readonly path: string; readonly version?: number };
 
 /** What a part of a committed transaction did: the stat of a `set`, the final path of a `create`. */
@@ -315,13 +315,18 @@ function toOperation(part: TransactionPart, access: Access) {
     case 'delete':
       return { type: codes.DELETE, path, version: part.version ?? ANY_VERSION };
     case 'set':
-      return { type: codes.SET_DATA, path, data: part.data, version: part.version ?? ANY_VERSION };
+      return {
+        type: codes.SET_DATA,
+        path,
+        data: Buffer.from(part.data),
+        version: part.version ?? ANY_VERSION,
+      };
     case 'create': {
       const acls = acl(access).map((record) => ({ toRecord: () => record }));
       return {
         type: codes.CREATE,
         path,
-        data: part.data ?? Buffer.alloc(0),
+        data: Buffer.from(part.data ?? []),
         acls,
         mode: FLAGS[part.mode ?? 'persistent'],
       };

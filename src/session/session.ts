@@ -9,7 +9,7 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { abortable, deferred, ignore, onAbort, settledWithin } from '../promises.js';
+import { abortable, deferred, ignore, onAbort, settledWithin, sharedAbortController } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import type { Connection, Reply } from './connection.js';
 import { Dialer } from './dialer.js';
@@ -80,7 +80,7 @@ export class Session extends Operations<SessionEvents> {
   readonly #dialer: Dialer;
   readonly #outbox: Outbox;
   readonly #heartbeat: Heartbeat;
-  readonly #over = new AbortController();
+  readonly #over = sharedAbortController();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
   readonly #network = new AbortController();
   #state: SessionState = { name: 'connecting' };
@@ -294,6 +294,12 @@ export class Session extends Operations<SessionEvents> {
     const fitting = leaseMs !== undefined && leaseMs < timeoutMs ? leaseMs : timeoutMs / 3;
     // A lease never grows: those who wait for this one to end go by the length that was written down.
     this.#leaseMs = first ? fitting : Math.min(this.#leaseMs, fitting);
+    if (first && leaseMs !== undefined && fitting !== leaseMs) {
+      this.#logger.warn(
+        { leaseMs, grantedMs: timeoutMs },
+        'leaseMs does not fit the granted session timeout: using a third of that',
+      );
+    }
     if (first && timeoutMs !== this.#options.sessionTimeoutMs) {
       const asked = this.#options.sessionTimeoutMs;
       this.#logger.warn(

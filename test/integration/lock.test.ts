@@ -257,6 +257,21 @@ describe('joining the queue', () => {
     expect((await session.getChildren(path)).sort()).toEqual([...foreign].sort());
   });
 
+  it('lets a hundred use one session without a warning of leaks', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const session = await openSession();
+    const path = uniquePath('lock');
+    const holds = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => new DistributedLock(session, `${path}/${index}`).acquire()),
+    );
+    expect(holds.every((hold) => hold.isHeld())).toBe(true);
+    await Promise.all(holds.map((hold) => hold.release()));
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('serves many contenders of one session in their order', async () => {
     const path = uniquePath('lock');
     const session = await openSession();
