@@ -2,7 +2,7 @@
  * Does what is missing before a command of the README can run: installs the locked dependencies and builds `dist/`,
  * each only if it isn't there or is older than what it is made of.
  */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './build.mjs';
@@ -32,10 +32,9 @@ const newestIn = (folder) =>
 // npm writes this file when an install has come to its end.
 if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(root, 'package-lock.json'))) {
   console.error('Installing the dependencies (npm ci) …');
-  execFileSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const options = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+  const { status } = spawnSync('npm', options, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) process.exit(status ?? 1); // npm has said why.
 }
 
 if (!process.argv.includes('--dependencies-only')) {
