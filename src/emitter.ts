@@ -12,6 +12,8 @@ type Listener = (...args: unknown[]) => unknown;
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
   readonly #emitter = new EventEmitter<Record<string, Listener>>();
+  /** What is being emitted, and what comes after that. */
+  readonly #queue: (() => void)[] = [];
   readonly #wrappers = new Map<string, WeakMap<Listener, Listener>>();
 
   /** Calls `listener` at every `event` from now on. */
@@ -49,9 +51,17 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this.#emitter.listenerCount(event);
   }
 
-  /** Tells whether anybody listened. */
-  protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): boolean {
-    return this.#emitter.emit(event, ...(args as unknown[]));
+  /**
+   * Calls the listeners of `event`, unless those of an earlier event are being called: then after them, so that what a
+   * listener sets off isn't heard by the others before what it heard itself.
+   */
+  protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
+    this.#queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
+    if (this.#queue.length > 1) return;
+    while (this.#queue.length > 0) {
+      this.#queue[0]?.();
+      this.#queue.shift();
+    }
   }
 
   /** A listener failed. Called on the emitter's stack, and must not throw. */

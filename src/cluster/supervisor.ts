@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pRetry from 'p-retry';
 import { sleep } from '../clock.js';
 import { LeaderElector } from '../election/elector.js';
@@ -85,6 +86,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
   readonly #options: ResolvedSupervisorOptions;
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
+  /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
+  readonly #hook = new AsyncLocalStorage<true>();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
 
@@ -133,13 +136,14 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
    * Leaves for good: the leader's work settles, the term is given back, the session is closed. A hook that is running
    * is waited for and not called again. Resolves when all that is done, with no server in reach after one lease and 2 s
    * at most beyond what the work and the hook take; called from inside the leader's work, as soon as the term's signal
-   * has aborted. Never rejects.
+   * has aborted, and from inside the hook at once. Never rejects.
    */
   async stop(): Promise<void> {
     if (!this.#stop.signal.aborted) {
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
+    if (this.#hook.getStore() !== undefined && this.#state.name === 'cleaning') return; // The hook's own call.
     const elector = this.#elector;
     await elector?.stop();
     // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
@@ -200,6 +204,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       ...this.#options.sessionOptions,
       signal: this.#stop.signal,
     });
+    session.on('error', (error) => this.#report(error));
     const elector = new LeaderElector(session, this.#options.path, { ...this.#options.elector, id: this.id });
     const candidacy: Candidacy = { session, elector, lost: undefined };
     this.#relay(candidacy);
@@ -254,7 +259,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
     if (cleanup === undefined) return 'restart';
     const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
-      hook: cleanup,
+      hook: (loss) => this.#hook.run(true, cleanup, loss),
       loss: { term: lost, reason },
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,

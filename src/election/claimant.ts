@@ -62,7 +62,7 @@ export class Claimant {
    */
   async claim(contender: Contender, foresight: Foresight | undefined, signal: AbortSignal): Promise<Claim> {
     if (foresight !== undefined) {
-      const claim = await this.#tryClaim(contender, foresight);
+      const claim = await this.#tryClaim(contender, foresight, signal);
       if (claim !== undefined) return claim;
     }
     let unclean: UncleanEnd | undefined;
@@ -81,7 +81,7 @@ export class Claimant {
           await sleep(this.#session.clock, step.ms, AbortSignal.any([signal, contender.own.signal]));
           break;
         case 'claim': {
-          const claim = await this.#tryClaim(contender, step);
+          const claim = await this.#tryClaim(contender, step, signal);
           if (claim !== undefined) return claim;
         }
       }
@@ -126,7 +126,13 @@ export class Claimant {
   }
 
   /** `undefined`: the record isn't at that version, or nobody knows; look again. */
-  async #tryClaim(contender: Contender, { term, version }: Foresight): Promise<Claim | undefined> {
+  async #tryClaim(
+    contender: Contender,
+    { term, version }: Foresight,
+    signal: AbortSignal,
+  ): Promise<Claim | undefined> {
+    // Not held back until there is a connection: a claim that was given up must not go out later.
+    await this.#session.whenConnected(signal);
     const { clock, leaseMs } = this.#session;
     const { node } = contender.entry;
     const data = serializeRecord({
@@ -150,8 +156,8 @@ export class Claimant {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
       // A check of our node that is committed: after it, the record tells whether the claim was carried out. It
-      // rejects if the node is gone, and begins a lease otherwise.
-      await contender.own.renew();
+      // rejects if the node is gone, and begins a lease otherwise. Who gives up here leaves as after an unclean end.
+      await contender.own.renew(signal);
       return undefined;
     }
   }

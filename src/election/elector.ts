@@ -68,6 +68,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
   #data: string | Uint8Array | undefined;
+  /** What its node says, as far as that is known. */
+  #published: string | Uint8Array | undefined;
   /** Settles when it has a place in the queue again, or never will. */
   #placed: Deferred<void> = deferred();
   #running: Promise<void> = Promise.resolve();
@@ -173,6 +175,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #stand(): Promise<void> {
     const contender = await this.#join();
     try {
+      await this.#publish(contender, this.#stop.signal);
       const foresight = await this.#waitForTurn(contender);
       const claim = await this.#claim(contender, foresight);
       await this.#lead(contender, claim);
@@ -199,8 +202,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    const data = this.#data;
-    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, data));
+    this.#published = this.#data;
+    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, this.#data));
     try {
       this.#contender = await abortable(joining, this.#stop.signal);
     } catch (error) {
@@ -209,16 +212,24 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     }
     this.#become({ name: 'joining' });
     this.#placed.resolve();
-    if (this.#data !== data) await this.#publish(this.#contender); // Advertised while the node was being created.
     return this.#contender;
   }
 
-  async #publish({ own }: Contender): Promise<void> {
-    const bytes = serializeCandidate(this.id, this.#data);
-    try {
-      await this.#session.untilAnswered(() => this.#session.setData(own.path, bytes), own.signal);
-    } catch (error) {
-      if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error; // The next one has it.
+  /** Writes what was advertised to the node, unless it is there. What counts is the newest, also when it is tried again. */
+  async #publish({ own }: Contender, signal?: AbortSignal): Promise<void> {
+    const over = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
+    while (this.#published !== this.#data) {
+      const write = async () => {
+        const data = this.#data;
+        await this.#session.setData(own.path, serializeCandidate(this.id, data));
+        this.#published = data;
+      };
+      try {
+        await this.#session.untilAnswered(write, over);
+      } catch (error) {
+        if (error instanceof NoNodeError || error instanceof NodeLostError) return; // The next node has it.
+        throw error;
+      }
     }
   }
 
@@ -272,11 +283,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   #startWork(term: ElectedTerm): void {
     const { lead } = this.#options;
-    // A listener of `elected` may have resigned, or taken longer than the lease lasts.
-    if (lead === undefined || !term.isHeld()) return;
-    const work = (async () => {
-      await lead(term);
-    })();
+    if (lead === undefined) return;
+    // Begun when it is counted: it may ask for its own end before it has returned a promise. A listener of `elected` may
+    // have resigned, or taken longer than the lease lasts: then it isn't begun at all.
+    const work = Promise.resolve().then(() => (term.isHeld() ? lead(term) : undefined));
     term.waitUntil(work.finally(() => this.#endTerm(term, 'finished')));
   }
 
@@ -362,7 +372,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #isOwnWork(): boolean {
-    return this.#state.name === 'ending' && this.#work.getStore() === this.#state.term;
+    const { name } = this.#state;
+    if (name !== 'ending' || !this.#state.term.hasWork) return false;
+    return this.#work.getStore() === this.#state.term;
   }
 
   #report(error: Error): void {

@@ -90,6 +90,11 @@ export class ElectedTerm implements Term {
     this.#work.add(settled);
   }
 
+  /** Whether there is work that has still to settle. */
+  get hasWork(): boolean {
+    return this.#work.size > 0;
+  }
+
   end(reason: DemotionReason, cause?: Error): void {
     this.#tenure.end(new TermEndedError(this.number, reason, { cause }));
   }

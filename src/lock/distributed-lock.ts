@@ -110,6 +110,7 @@ export class DistributedLock {
   async #hold(contender: Contender): Promise<LockHold> {
     const { leaseMs } = this.#session;
     if (!contender.own.isCurrent() || contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
+    contender.own.signal.throwIfAborted();
     return new ContenderHold(contender, this.#session.clock, leaseMs);
   }
 

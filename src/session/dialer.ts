@@ -69,6 +69,7 @@ export class Dialer {
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#tries = 0;
     while (worthwhile()) {
+      signal.throwIfAborted();
       if (this.#tries > 0 && this.#tries % this.#servers.length === 0) await this.#pause(signal);
       this.#tries++;
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;

@@ -8,7 +8,7 @@ import {
   OperationTimeoutError,
 } from '../errors.js';
 import { checkOneOf, checkPath } from '../options.js';
-import { onAbort } from '../promises.js';
+import { abortable, ignore, onAbort } from '../promises.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
 import { WatchRegistry } from './watches.js';
@@ -85,12 +85,19 @@ export abstract class Operations<
     const target = this.absolute(path);
     if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
     signal?.throwIfAborted();
-    // Not on the connection's stack, and still before anything that the server says after the event.
-    const watcher = () => queueMicrotask(() => this.#tell(onChange));
+    const watcher = () => {
+      forget();
+      // Not on the connection's stack, and still before anything that the server says after the event.
+      queueMicrotask(() => this.#tell(onChange));
+    };
+    const takeBack =
+      signal === undefined ? ignore : onAbort(signal, () => this.watches.remove(target, watcher));
+    const forget = () => {
+      takeBack();
+      this.watches.remove(target, watcher);
+    };
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
-    const forget = () => this.watches.remove(target, watcher);
-    if (signal !== undefined) onAbort(signal, forget);
     try {
       return (await this.perform(requests.getDataRequest(target, true))).value;
     } catch (error) {
@@ -151,13 +158,15 @@ export abstract class Operations<
     } catch (error) {
       if (error instanceof NodeExistsError) return;
       if (!(error instanceof NoNodeError)) throw error;
-      await this.ensurePath(path.slice(0, path.lastIndexOf('/')));
+      const parent = path.slice(0, path.lastIndexOf('/'));
+      await (parent === '' ? this.ensureChroot() : this.ensurePath(parent));
       await this.ensurePath(path);
     }
   }
 
   /**
-   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered.
+   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered. When the
+   * signal aborts it isn't waited for any more, and may be carried out all the same.
    *
    * @throws the server's refusal, what ended the session, or the signal's reason
    */
@@ -165,7 +174,7 @@ export abstract class Operations<
     for (;;) {
       signal?.throwIfAborted();
       try {
-        return await operation();
+        return await abortable(operation(), signal);
       } catch (error) {
         if (!isUnanswered(error)) throw error;
         await this.whenConnected(signal);

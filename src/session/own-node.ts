@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { type Clock, sleep } from '../clock.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../promises.js';
 import type { HeartbeatNode } from './heartbeat.js';
@@ -29,14 +29,14 @@ export class OwnNode {
   readonly #lost = sharedAbortController();
   readonly #released = new AbortController();
   readonly #heartbeat: HeartbeatNode;
-  readonly #forgetSession: () => void;
+  #forgetSession: () => void = ignore;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
   constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
     this.path = path;
     this.#session = session;
     this.#port = port;
-    this.#lease = new Lease(port.clock);
+    this.#lease = new Lease(port.clock, () => session.leaseMs);
     if (sentAt !== undefined) this.confirm(sentAt);
     this.#heartbeat = {
       path: port.absolute(path),
@@ -67,7 +67,7 @@ export class OwnNode {
 
   /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
   confirm(sentAt: number): void {
-    if (!this.#lost.signal.aborted) this.#lease.confirm(sentAt, this.#session.leaseMs);
+    if (!this.#lost.signal.aborted) this.#lease.confirm(sentAt);
   }
 
   /** Sends heartbeats for it from now on, so that its lease goes on and on. */
@@ -80,13 +80,12 @@ export class OwnNode {
    * Proves at once that the node is there, and begins a lease. After a lost reply it is also the barrier after which
    * reads tell the truth: whatever was sent before it, on any connection of this session, has happened or never will.
    *
-   * @throws NodeLostError if it isn't there, or what ended the session
+   * @throws NodeLostError if it isn't there, what ended the session, or the signal's reason
    */
-  async renew(): Promise<void> {
+  async renew(signal?: AbortSignal): Promise<void> {
     try {
-      const { sentAt } = await this.#session.untilAnswered(() =>
-        this.#session.commit([{ kind: 'check', path: this.path }]),
-      );
+      const check = () => this.#session.commit([{ kind: 'check', path: this.path }]);
+      const { sentAt } = await this.#session.untilAnswered(check, signal);
       this.confirm(sentAt);
     } catch (error) {
       if (error instanceof NoNodeError) this.#heartbeat.lose();
@@ -137,7 +136,21 @@ export class OwnNode {
   }
 }
 
-/** Deletes a node of this session, and goes on trying until it is gone or the session is over. Never rejects. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Deletes a node of this session, and goes on trying until it is gone or the session is over. A refusal is reported by
+ * the session, at the first time: as long as the node stays, everybody behind it waits. Never rejects.
+ */
 export async function deleteForSure(session: Session, path: string): Promise<void> {
-  await session.untilAnswered(() => session.remove(path)).catch(ignore); // Gone already, or gone with the session.
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      return await session.untilAnswered(() => session.remove(path));
+    } catch (error) {
+      if (error instanceof NoNodeError || session.signal.aborted) return; // Gone already, or gone with the session.
+      if (pauseMs === FIRST_PAUSE_MS) session.report(error as Error, 'a node can not be deleted: trying on');
+      await sleep(session.clock, pauseMs, session.signal).catch(ignore); // Seen at the next try.
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import {
   AuthenticationError,
-  type ConclaveError,
+  ConnectionLossError,
   ConnectTimeoutError,
   describe,
   type ListenerError,
@@ -53,8 +53,8 @@ export interface SessionEvents {
   expired(): void;
   /** The session was closed by this process. */
   closed(): void;
-  /** A listener failed. */
-  error(error: ConclaveError): void;
+  /** A listener failed, or a node can't be deleted. */
+  error(error: Error): void;
 }
 
 // `close()` settles within 2 s; the difference is for what comes after the wait.
@@ -158,7 +158,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
   async whenConnected(signal?: AbortSignal): Promise<void> {
-    await abortable(this.#connected.promise, signal);
+    await abortable(this.#connected.promise, this.#over.signal, signal);
   }
 
   /** Whether `stat` is of an ephemeral node of this very session. */
@@ -265,13 +265,7 @@ export class Session extends Operations<SessionEvents> {
   async #use(connection: Connection, reply: requests.HandshakeReply): Promise<void> {
     this.#adopt(reply);
     if (isOver(this.#state)) return this.#sayGoodbye(connection);
-    try {
-      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
-    } catch (error) {
-      if (!(error instanceof AuthenticationError)) return;
-      connection.destroy(error);
-      throw error;
-    }
+    if (!(await this.#authenticate(connection))) return;
     if (isOver(this.#state)) return this.#sayGoodbye(connection);
     for (const paths of this.watches.portions(WATCHES_PORTION_BYTES)) {
       // Lost with its connection, and sent again with the next one.
@@ -283,6 +277,24 @@ export class Session extends Operations<SessionEvents> {
     if (this.#state.name === 'connected') {
       this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
       this.#become({ name: 'suspended', sinceMs: this.clock.now() });
+    }
+  }
+
+  /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
+  async #authenticate(connection: Connection): Promise<boolean> {
+    const silent = new ConnectionLossError('no answer to the credentials');
+    const tooLate = this.clock.after(this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
+    const giveUp = onAbort(this.#network.signal, () => connection.destroy(this.#network.signal.reason));
+    try {
+      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
+      return true;
+    } catch (error) {
+      if (!(error instanceof AuthenticationError)) return false;
+      connection.destroy(error);
+      throw error;
+    } finally {
+      tooLate.clear();
+      giveUp();
     }
   }
 
@@ -381,9 +393,15 @@ export class Session extends Operations<SessionEvents> {
     }
   }
 
+  /** @internal Something went wrong that nobody waits for. */
+  report(error: Error, message: string): void {
+    this.#logger.error({ cause: describe(error) }, message);
+    this.emit('error', error);
+  }
+
   protected override reportListenerError(error: ListenerError): void {
-    this.#logger.error({ cause: describe(error) }, 'a listener failed');
-    if (error.event !== 'error') this.emit('error', error);
+    if (error.event === 'error') this.#logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.report(error, 'a listener failed');
   }
 }
 

@@ -3,7 +3,14 @@ import { inject, onTestFinished } from 'vitest';
 import { FrameReader } from '../../src/session/frames.js';
 
 /** ZooKeeper's operation codes, as far as tests wait for them. */
-export const OPERATION = { create: 1, delete: 2, getChildren: 12, multi: 14, closeSession: -11 } as const;
+export const OPERATION = {
+  create: 1,
+  delete: 2,
+  setData: 5,
+  getChildren: 12,
+  multi: 14,
+  closeSession: -11,
+} as const;
 export type OperationName = keyof typeof OPERATION;
 
 interface Link {

@@ -153,8 +153,13 @@ describe('the end of a term', () => {
     const session = await openSession();
     const observer = await openSession();
     const steps: string[] = [];
+    let begin: () => void = () => undefined;
+    const working = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const elector = new LeaderElector(session, path, {
       lead: async (term) => {
+        begin();
         term.signal.addEventListener('abort', () => void steps.push(`signal in ${elector.state.name}`));
         await aborted(term.signal);
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -165,6 +170,7 @@ describe('the end of a term', () => {
     const elected = nextEvent<[Term]>(elector, 'elected');
     await elector.start();
     const [term] = await elected;
+    await working;
     await elector.stop();
     steps.push((await recordOf(observer, path)).state);
     expect(steps).toEqual([

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { handshakeTimeoutMs, pauseMs, shuffled } from '../../src/session/dialer.js';
+import { resolveLogger } from '../../src/logger.js';
+import { Dialer, handshakeTimeoutMs, pauseMs, shuffled } from '../../src/session/dialer.js';
+import { NEW_SESSION } from '../../src/session/protocol.js';
+import { FakeClock } from '../helpers/fake-clock.js';
 
 describe('looking for a server', () => {
   it('pauses between rounds, longer each time up to a second, never at the same moment as others', () => {
@@ -27,6 +30,26 @@ describe('looking for a server', () => {
   it('gives a slow server a third of the session timeout in the end', () => {
     expect(handshakeTimeoutMs(10, 5, 6000)).toBe(2000);
     expect(handshakeTimeoutMs(0, 1, 20_000)).toBe(1000);
+  });
+
+  it('opened one more connection when it was told to give up between two (closing took longer than 2 s)', async () => {
+    let sockets = 0;
+    const opened = () => {
+      sockets++;
+      throw new Error('no network');
+    };
+    const environment = { clock: new FakeClock(), random: () => 0, uuid: () => 'a', openSocket: opened };
+    const dialer = new Dialer([{ host: 'a', port: 1 }], environment, resolveLogger(undefined));
+    const handshake = { ...NEW_SESSION, timeoutMs: 3000 };
+    const dialling = dialer.dial(
+      handshake,
+      () => undefined,
+      () => true,
+      AbortSignal.abort('enough'),
+    );
+    await expect(dialling).rejects.toBe('enough');
+    expect(sockets).toBe(0);
+    expect(environment.clock.running).toBe(0);
   });
 
   it('begins at another server in each client, with every server once', () => {

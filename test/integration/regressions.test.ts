@@ -1,0 +1,220 @@
+/// <reference path="../../src/session/jute.d.ts" />
+import jute from 'node-zookeeper-client/lib/jute/index.js';
+import { describe, expect, it } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { SessionClosedError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { Session } from '../../src/session/session.js';
+import {
+  connectString,
+  inOrder,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+import { startFakeServer } from '../helpers/fake-server.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** Creates a node that everybody may do this with: what our own sessions never do. */
+function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
+  const everybody = new jute.data.ACL(permissions, new jute.data.Id('world', 'anyone'));
+  const payload = new jute.protocol.CreateRequest(path, Buffer.alloc(0), [everybody], 0);
+  const encode = (xid: number) =>
+    new jute.Request(new jute.protocol.RequestHeader(xid, 1), payload).toBuffer();
+  return session['perform']({ name: 'create', encode, decode: () => undefined });
+}
+
+/** Every bug that was found after its code had landed, by what went wrong. */
+
+const AUTH = 100;
+
+describe('an elector', () => {
+  it('could not be stopped while the outcome of its claim was unknown and no server in reach', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    await session.ensurePath(path);
+    const lost = proxy.loseReplyTo('multi', '"state":"held"').then(() => proxy.cut());
+    const elector = new LeaderElector(session, path);
+    await elector.start();
+    await lost;
+    await until(() => session.state.name === 'suspended');
+    const began = performance.now();
+    await elector.stop();
+    expect(performance.now() - began).toBeLessThan(session.leaseMs + 500);
+  });
+
+  it('could not be stopped while it published what was advertised during the create', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
+    await session.ensurePath(path);
+    const elector = new LeaderElector(session, path);
+    const lost = proxy.loseReplyTo('setData', 'later').then(() => proxy.cut());
+    const starting = elector.start();
+    await elector.advertise('later');
+    await Promise.all([starting, lost]);
+    await until(() => session.state.name === 'suspended');
+    const began = performance.now();
+    await elector.stop();
+    expect(performance.now() - began).toBeLessThan(session.leaseMs + 500);
+  });
+
+  it('published an older advertisement over a newer one when the reply to the older was lost', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const elector = new LeaderElector(session, path, { data: 'first' });
+    await elector.start();
+    const suspended = nextEvent(session, 'suspended');
+    void proxy.loseReplyTo('setData', 'older').then(() => proxy.cut());
+    const older = elector.advertise('older');
+    await suspended;
+    const newer = elector.advertise('newer');
+    proxy.restore();
+    await Promise.all([older, newer]);
+    expect((await elector.candidates())[0]?.data).toBe('newer');
+    await elector.stop();
+  });
+
+  it('told its listeners of demoted before elected when the first of them resigned', async () => {
+    const path = uniquePath('bug');
+    const elector = new LeaderElector(await openSession(), path);
+    elector.once('elected', () => void elector.resign());
+    const heard = recordEvents(elector, 'elected', 'demoted');
+    await elector.start();
+    await until(() => heard.length >= 3);
+    expect(heard.slice(0, 3)).toEqual(['elected', 'demoted', 'elected']);
+    await elector.stop();
+  });
+
+  it('did not wait for its release when a listener of elected stopped it', async () => {
+    const path = uniquePath('bug');
+    const session = await openSession();
+    const elector = new LeaderElector(session, path);
+    const stopped = new Promise<void>((resolve) => {
+      elector.on('elected', async () => {
+        await elector.stop();
+        resolve();
+      });
+    });
+    await elector.start();
+    await stopped;
+    expect(elector.state.name).toBe('stopped');
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it('went on for ever without electing anybody when an operator had wiped the chroot', async () => {
+    const chroot = uniquePath('chroot');
+    const session = await openSession({}, `${connectString()}${chroot}`);
+    const outside = await openSession();
+    await outside.remove(chroot);
+    const elector = new LeaderElector(session, '/election');
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await elected;
+    await elector.stop();
+  });
+
+  it('collected a listener at each change of a node that it watched', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const path = uniquePath('bug');
+    const elector = new LeaderElector(await openSession(), path);
+    const waiter = new LeaderElector(await openSession(), path);
+    await elector.start();
+    await waiter.start();
+    for (let change = 0; change < 40; change++) await elector.advertise(`${change}`);
+    await Promise.all([elector.stop(), waiter.stop()]);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
+  it('left its node behind without a word when the servers refused to delete it', async () => {
+    const path = uniquePath('bug');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    const session = await openSession();
+    const [READ, WRITE, CREATE] = [1, 2, 4];
+    await createWithPermissions(alice, path, READ | WRITE | CREATE);
+    const reported = nextEvent<[Error]>(session, 'error');
+    const elector = new LeaderElector(session, path);
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await elected;
+    await elector.stop();
+    expect((await reported)[0]).toMatchObject({ code: 'NO_AUTH' });
+  });
+});
+
+describe('a session', () => {
+  it('waited for ever on a server that took the handshake and never answered the credentials', async () => {
+    const silent = await startFakeServer({
+      handshake: () => 3000,
+      answer: (_, type) => (type === AUTH ? undefined : { code: 0 }),
+    });
+    const talking = await startFakeServer({
+      handshake: () => 3000,
+      answer: () => ({ code: 0, body: Buffer.alloc(68) }),
+    });
+    const session = await openSession(
+      { sessionTimeoutMs: 3000, environment: inOrder, auth: { scheme: 'digest', credentials: 'alice:a' } },
+      `${silent.connectString},${talking.connectString}`,
+    );
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('said that it was connected after it was closed', async () => {
+    const session = await openSession();
+    await session.close();
+    await expect(session.whenConnected()).rejects.toBeInstanceOf(SessionClosedError);
+  });
+});
+
+describe('a lock', () => {
+  it('rejected with a TypeError when the session was closed during the create', async () => {
+    for (let round = 0; round < 30; round++) {
+      const session = await openSession();
+      const path = uniquePath('bug');
+      await session.ensurePath(path);
+      const acquiring = new DistributedLock(session, path).acquire();
+      const outcome = acquiring.then(
+        () => 'held',
+        (error: unknown) => (error as Error).name,
+      );
+      for (let turn = 0; turn < round; turn++) await Promise.resolve();
+      await session.close();
+      expect(['SessionClosedError', 'held']).toContain(await outcome);
+    }
+  });
+});
+
+describe('a supervisor', () => {
+  it('waited for its own clean-up hook when that stopped it', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const observer = await openSession();
+    const supervisor: ElectionSupervisor = new ElectionSupervisor({
+      connect: proxy.connectString,
+      path,
+      session: { sessionTimeoutMs: 700 },
+      cleanup: async () => {
+        await supervisor.stop();
+      },
+    });
+    const errors = recordEvents(supervisor, 'error');
+    const stopped = nextEvent(supervisor, 'stopped');
+    const elected = nextEvent<[Term]>(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    await stopped;
+    expect(errors).toEqual([]);
+  });
+});
