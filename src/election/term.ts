@@ -35,13 +35,13 @@ export interface Term {
 }
 
 /** The term of an elector: what the world sees, and the work that is done in it. */
-export class ElectedTerm implements Term {
+export class ElectedTerm extends Tenure implements Term {
   readonly number: number;
   readonly token: bigint;
   readonly #own: OwnNode;
   readonly #clock: Clock;
-  readonly #tenure: Tenure;
   readonly #work = new Set<Promise<void>>();
+  readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
   #givenAway = false;
 
@@ -56,28 +56,13 @@ export class ElectedTerm implements Term {
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,
   ) {
+    super(own, clock);
     this.number = claim.term;
     this.token = claim.token;
     this.#own = own;
     this.#clock = clock;
+    this.#onLoss = onLoss;
     this.#onWorkFailed = onWorkFailed;
-    this.#tenure = new Tenure(own, clock, (reason, cause) => onLoss(demotionReason(reason), cause));
-  }
-
-  get signal(): AbortSignal {
-    return this.#tenure.signal;
-  }
-
-  isHeld(): boolean {
-    return this.#tenure.isHeld();
-  }
-
-  assertHeld(): void {
-    if (!this.isHeld()) throw this.signal.reason;
-  }
-
-  remainingMs(): number {
-    return this.#tenure.remainingMs();
   }
 
   waitUntil(work: Promise<unknown>): void {
@@ -96,7 +81,12 @@ export class ElectedTerm implements Term {
   }
 
   end(reason: DemotionReason, cause?: Error): void {
-    this.#tenure.end(new TermEndedError(this.number, reason, { cause }));
+    this.endTenure(new TermEndedError(this.number, reason, { cause }));
+  }
+
+  /** A session that was closed was closed by this process: that is the same as stopping. */
+  protected override onLoss(reason: LossReason, cause?: Error): void {
+    this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
   }
 
   /**
@@ -129,10 +119,6 @@ export class ElectedTerm implements Term {
     if (!this.signal.aborted) return false;
     return cause === this.signal.reason || (cause instanceof Error && cause.name === 'AbortError');
   }
-}
-
-function demotionReason(reason: LossReason): DemotionReason {
-  return reason === 'session-closed' ? 'stopped' : reason;
 }
 
 /** For logs. */

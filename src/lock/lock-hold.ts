@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { type HoldEndReason, LockLostError } from '../errors.js';
 import { settledWithin } from '../promises.js';
 import type { Contender } from './contender.js';
-import { Tenure } from './tenure.js';
+import { type LossReason, Tenure } from './tenure.js';
 
 /** A lock, held. */
 export interface LockHold {
@@ -27,43 +27,22 @@ export interface LockHold {
 }
 
 /** The hold that a {@link Contender} has when nobody is ahead of it. */
-export class ContenderHold implements LockHold {
+export class ContenderHold extends Tenure implements LockHold {
+  readonly token: bigint;
+  readonly path: string;
   readonly #contender: Contender;
-  readonly #tenure: Tenure;
   readonly #clock: Clock;
   readonly #leaseMs: number;
   #releasing: Promise<void> | undefined;
 
   constructor(contender: Contender, clock: Clock, leaseMs: number) {
+    super(contender.own, clock);
+    this.token = contender.token;
+    this.path = contender.own.path;
     this.#contender = contender;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     contender.own.keepAlive();
-    this.#tenure = new Tenure(contender.own, clock, (reason, cause) => this.#lose(reason, cause));
-  }
-
-  get token(): bigint {
-    return this.#contender.token;
-  }
-
-  get path(): string {
-    return this.#contender.own.path;
-  }
-
-  get signal(): AbortSignal {
-    return this.#tenure.signal;
-  }
-
-  isHeld(): boolean {
-    return this.#tenure.isHeld();
-  }
-
-  assertHeld(): void {
-    if (!this.isHeld()) throw this.signal.reason;
-  }
-
-  remainingMs(): number {
-    return this.#tenure.remainingMs();
   }
 
   release(): Promise<void> {
@@ -76,12 +55,12 @@ export class ContenderHold implements LockHold {
   }
 
   /** A lock that is lost is given up as well: its node may still be there, and those behind it wait for that. */
-  #lose(reason: HoldEndReason, cause?: Error): void {
+  protected override onLoss(reason: LossReason, cause?: Error): void {
     this.#releasing ??= this.#release(reason, cause);
   }
 
   async #release(reason: HoldEndReason, cause?: Error): Promise<void> {
-    this.#tenure.end(new LockLostError(reason, { cause }));
+    this.endTenure(new LockLostError(reason, { cause }));
     await settledWithin(this.#clock, this.#contender.leave(), this.#leaseMs);
   }
 }

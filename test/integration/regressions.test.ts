@@ -25,6 +25,7 @@ function createWithPermissions(session: Session, path: string, permissions: numb
   const payload = new jute.protocol.CreateRequest(path, Buffer.alloc(0), [everybody], 0);
   const encode = (xid: number) =>
     new jute.Request(new jute.protocol.RequestHeader(xid, 1), payload).toBuffer();
+  // biome-ignore lint/complexity/useLiteralKeys: it is protected, and only the brackets may
   return session['perform']({ name: 'create', encode, decode: () => undefined });
 }
 
