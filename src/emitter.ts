@@ -59,8 +59,11 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     this.#queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
     if (this.#queue.length > 1) return;
     while (this.#queue.length > 0) {
-      this.#queue[0]?.();
-      this.#queue.shift();
+      try {
+        this.#queue[0]?.();
+      } finally {
+        this.#queue.shift(); // Whatever comes of one delivery, the next one is made.
+      }
     }
   }
 

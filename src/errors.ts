@@ -226,10 +226,14 @@ export class CleanupFailedError extends ConclaveError {
   }
 }
 
-/** What a thrown value says of itself, whatever it is. */
+/** What a thrown value says of itself, whatever it is. Never throws: people throw strange things. */
 export function describe(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
-  return show(thrown);
+  try {
+    if (!(thrown instanceof Error)) return show(thrown);
+    return String(thrown.message === '' ? thrown.name : thrown.message);
+  } catch {
+    return 'something that can not be described';
+  }
 }
 
 function show(value: unknown): string {

@@ -55,6 +55,17 @@ export function checkMs(name: string, value: unknown): number | undefined {
   return value;
 }
 
+/** An instance of the class itself, and not what only looks like one. */
+export function checkInstance<T extends object>(
+  name: string,
+  value: T,
+  type: { readonly prototype: T; readonly name: string },
+): T {
+  if (!Object.prototype.isPrototypeOf.call(type.prototype, value))
+    throw new InvalidOptionError(name, value, `a ${type.name}`);
+  return value;
+}
+
 export function checkFunction<F extends (...args: never[]) => unknown>(
   name: string,
   value: F | undefined,

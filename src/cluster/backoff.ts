@@ -28,7 +28,7 @@ export function resolveRetryOptions(given: unknown, retries: number): RetryPolic
     factor: checkFactor(options.factor) ?? 2,
     minTimeout,
     maxTimeout: checkMs('retry.maxTimeout', options.maxTimeout) ?? Math.max(5000, minTimeout),
-    randomize: options.randomize ?? true,
+    randomize: options.randomize === undefined ? true : options.randomize,
   };
   if (policy.maxTimeout < minTimeout) {
     throw new InvalidOptionError(

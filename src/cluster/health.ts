@@ -43,13 +43,8 @@ export function healthOf(state: SupervisorState): Health {
     case 'connecting':
       return { ...unwell, reasons: [`no session yet, attempt ${state.attempt}`] };
     case 'standing':
-      return electorHealth(state.elector.state);
     case 'settling':
-      return {
-        ...unwell,
-        wedged: true,
-        reasons: ['the session is over, and the work of its last term still runs'],
-      };
+      return electorHealth(state.elector.state);
     case 'cleaning':
       return { ...unwell, reasons: ['the clean-up hook runs'] };
     case 'stopped':

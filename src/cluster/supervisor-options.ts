@@ -79,6 +79,15 @@ const KNOWN = [
   'logger',
   'retry',
 ] as const;
+// All but `signal`: what ends the supervisor is `stop()`.
+const SESSION_OPTIONS = [
+  'sessionTimeoutMs',
+  'leaseMs',
+  'connectTimeoutMs',
+  'auth',
+  'logger',
+  'environment',
+] as const;
 const CLEANUP_RETRIES = 4;
 
 /** Checks everything at once: what is wrong must not turn up at the first loss. */
@@ -87,8 +96,14 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN);
   parseConnectString(options.connect);
-  const logger = resolveLogger(options.logger ?? options.session?.logger);
-  const { environment } = resolveSessionOptions(options.session, logger);
+  const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
+    'session',
+    options.session,
+    SESSION_OPTIONS,
+  );
+  if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
+  const logger = resolveLogger(options.logger === undefined ? sessionLogger : options.logger);
+  const { environment } = resolveSessionOptions(session, logger);
   const lead = checkFunction('lead', options.lead);
   const data = checkMetadata('data', options.data);
   const takeoverDelayMs = checkMs('takeoverDelayMs', options.takeoverDelayMs);
@@ -97,7 +112,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     path: checkPath('path', options.path),
     id: checkId('id', options.id),
     environment,
-    sessionOptions: { ...options.session, logger },
+    sessionOptions: { ...session, logger },
     elector: {
       ...(lead !== undefined && { lead }),
       ...(data !== undefined && { data }),

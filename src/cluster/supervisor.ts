@@ -6,6 +6,9 @@ import { defaultId } from '../election/elector-options.js';
 import type { Term } from '../election/term.js';
 import { SafeEmitter } from '../emitter.js';
 import {
+  AuthenticationError,
+  ConnectionLossError,
+  ConnectTimeoutError,
   type DemotionReason,
   describe,
   InvalidStateError,
@@ -114,6 +117,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
    * gives the first one's promise.
    *
    * @throws InvalidStateError if it was stopped, before or meanwhile
+   * @throws AuthenticationError if the servers refuse the credentials: it stops then
    * @throws the last error if `retry.retries` is finite and no try succeeded
    */
   start(): Promise<void> {
@@ -189,6 +193,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
         this.#stop.signal.throwIfAborted();
         this.#options.logger.warn({ attempt, cause: describe(error) }, 'could not stand for election');
+        if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
+        const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
+        if (!unreachable && retriesLeft > 0) this.#report(error);
         if (retriesLeft <= 0) return;
         const delayMs = backoffMs(attemptNumber, retry, environment.random());
         attempt = attemptNumber + 1;

@@ -14,10 +14,11 @@ import {
   WorkOverrunError,
 } from '../errors.js';
 import { Contender, type Place, withdraw } from '../lock/contender.js';
-import { checkMetadata, checkPath } from '../options.js';
+import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
-import type { Session } from '../session/session.js';
-import { type Candidate, serializeCandidate } from './candidate.js';
+import { Session } from '../session/session.js';
+import { Advertisement } from './advertisement.js';
+import type { Candidate } from './candidate.js';
 import type { Foresight } from './claim.js';
 import { type Claim, Claimant } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
@@ -62,28 +63,27 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #options: ResolvedElectorOptions;
   readonly #claimant: Claimant;
   readonly #roll: Roll;
+  readonly #advertisement: Advertisement;
   readonly #stop = new AbortController();
   /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
   readonly #work = new AsyncLocalStorage<Term>();
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
-  #data: string | Uint8Array | undefined;
-  /** What its node says, as far as that is known. */
-  #published: string | Uint8Array | undefined;
   /** Settles when it has a place in the queue again, or never will. */
   #placed: Deferred<void> = deferred();
   #running: Promise<void> = Promise.resolve();
+  #stoppedAt: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
   constructor(session: Session, path: string, options?: LeaderElectorOptions) {
     super();
-    this.#session = session;
+    this.#session = checkInstance('session', session, Session);
     this.path = checkPath('path', path);
-    this.#options = resolveElectorOptions(options, session);
+    this.#options = resolveElectorOptions(options, this.#session);
     this.id = this.#options.id;
-    this.#data = this.#options.data;
+    this.#advertisement = new Advertisement(this.id, this.#options.data);
     this.#roll = new Roll(session, path);
     this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
   }
@@ -130,11 +130,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /**
    * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over;
-   * while no server can be reached, after one lease at most, and the node is deleted as soon as one can be. Called
-   * from inside the leader's work, resolves as soon as the term's signal has aborted. Never rejects.
+   * while no server can be reached, after a lease and a half at most, and the node is deleted as soon as one can be. Called
+   * from inside the leader's work (`lead`, or a function given to `waitUntil`), resolves as soon as the term's signal has
+   * aborted. Never rejects.
    */
   async stop(): Promise<void> {
     if (!this.#stop.signal.aborted) {
+      this.#stoppedAt = this.#session.clock.now();
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
@@ -150,13 +152,17 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * Changes what the others see of it, without another election.
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
+   * @throws InvalidStateError if the elector has stopped
    * @throws what ended the session, or a `ZooKeeperError` if a server refuses
    */
   async advertise(data: string | Uint8Array): Promise<void> {
-    if (data === undefined) throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
-    this.#data = checkMetadata('data', data);
+    if (checkMetadata('data', data) === undefined)
+      throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
+    this.#session.signal.throwIfAborted();
+    if (this.#state.name === 'stopped') throw new InvalidStateError('the elector has stopped');
+    this.#advertisement.change(data);
     // Without a node, the next one is created with it.
-    if (this.#contender !== undefined) await this.#publish(this.#contender);
+    if (this.#contender !== undefined) await this.#advertisement.publish(this.#session, this.#contender.own);
   }
 
   /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
@@ -175,7 +181,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #stand(): Promise<void> {
     const contender = await this.#join();
     try {
-      await this.#publish(contender, this.#stop.signal);
+      await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
       const foresight = await this.#waitForTurn(contender);
       const claim = await this.#claim(contender, foresight);
       await this.#lead(contender, claim);
@@ -202,35 +208,18 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    this.#published = this.#data;
-    const joining = Contender.join(this.#session, this.path, serializeCandidate(this.id, this.#data));
+    const { bytes, revision } = this.#advertisement;
+    const joining = Contender.join(this.#session, this.path, bytes);
     try {
       this.#contender = await abortable(joining, this.#stop.signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
     }
+    this.#advertisement.created(revision);
     this.#become({ name: 'joining' });
     this.#placed.resolve();
     return this.#contender;
-  }
-
-  /** Writes what was advertised to the node, unless it is there. What counts is the newest, also when it is tried again. */
-  async #publish({ own }: Contender, signal?: AbortSignal): Promise<void> {
-    const over = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
-    while (this.#published !== this.#data) {
-      const write = async () => {
-        const data = this.#data;
-        await this.#session.setData(own.path, serializeCandidate(this.id, data));
-        this.#published = data;
-      };
-      try {
-        await this.#session.untilAnswered(write, over);
-      } catch (error) {
-        if (error instanceof NoNodeError || error instanceof NodeLostError) return; // The next node has it.
-        throw error;
-      }
-    }
   }
 
   async #waitForTurn(contender: Contender): Promise<Foresight | undefined> {
@@ -268,6 +257,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       clock,
       (reason, cause) => this.#endTerm(term, reason, cause),
       (cause) => this.#report(new LeadError(term.number, cause)),
+      (work) => this.#work.run(term, work),
     );
     term.signal.addEventListener('abort', () => ended.resolve(), { once: true });
     this.#become({ name: 'leading', term });
@@ -284,10 +274,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #startWork(term: ElectedTerm): void {
     const { lead } = this.#options;
     if (lead === undefined) return;
-    // Begun when it is counted: it may ask for its own end before it has returned a promise. A listener of `elected` may
-    // have resigned, or taken longer than the lease lasts: then it isn't begun at all.
-    const work = Promise.resolve().then(() => (term.isHeld() ? lead(term) : undefined));
-    term.waitUntil(work.finally(() => this.#endTerm(term, 'finished')));
+    term.waitUntil(async () => {
+      try {
+        // A listener of `elected` may have resigned, or taken longer than the lease lasts.
+        if (term.isHeld()) await lead(term);
+      } finally {
+        this.#endTerm(term, 'finished');
+      }
+    });
   }
 
   /** The only way in which a term ends: state, signal, event, in this order. The first reason counts. */
@@ -362,7 +356,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Waits for a node to be gone, but no longer than it takes to see that no server can be reached. */
   #goneOrUnreachable(leaving: Promise<void>): Promise<void> {
-    return settledWithin(this.#session.clock, leaving, this.#session.leaseMs);
+    const { clock, leaseMs } = this.#session;
+    // What `stop` has waited for already, the outcome of a claim say, counts.
+    const sinceStop = this.#stoppedAt === undefined ? 0 : clock.now() - this.#stoppedAt;
+    return settledWithin(clock, leaving, Math.max(0, leaseMs - sinceStop));
   }
 
   /** The only place that writes the state. */

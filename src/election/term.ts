@@ -27,11 +27,12 @@ export interface Term {
   remainingMs(): number;
   /**
    * Counts `work` as the leader's: when the term ends, leadership isn't given away before it has settled. A
-   * rejection is reported through `error`.
+   * rejection is reported through `error`. Work that calls `resign()` or `stop()` and waits for it is given as a
+   * function, which is called right after: of a promise nobody can tell that it waits for its own end.
    *
    * @throws TermEndedError if the term has been given away already
    */
-  waitUntil(work: Promise<unknown>): void;
+  waitUntil(work: Promise<unknown> | (() => unknown)): void;
 }
 
 /** The term of an elector: what the world sees, and the work that is done in it. */
@@ -43,11 +44,13 @@ export class ElectedTerm extends Tenure implements Term {
   readonly #work = new Set<Promise<void>>();
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
+  readonly #runWork: (work: () => unknown) => unknown;
   #givenAway = false;
 
   /**
    * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
    * @param onWorkFailed - work rejected while the term lasted, or for a reason of its own
+   * @param runWork - calls the leader's work, so that it can be told from others who ask for the term's end
    */
   constructor(
     claim: Claim,
@@ -55,6 +58,7 @@ export class ElectedTerm extends Tenure implements Term {
     clock: Clock,
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,
+    runWork: (work: () => unknown) => unknown,
   ) {
     super(own, clock);
     this.number = claim.term;
@@ -63,16 +67,23 @@ export class ElectedTerm extends Tenure implements Term {
     this.#clock = clock;
     this.#onLoss = onLoss;
     this.#onWorkFailed = onWorkFailed;
+    this.#runWork = runWork;
   }
 
-  waitUntil(work: Promise<unknown>): void {
+  waitUntil(work: Promise<unknown> | (() => unknown)): void {
     if (this.#givenAway) throw this.signal.reason;
-    const settled: Promise<void> = Promise.resolve(work)
+    const promise = typeof work === 'function' ? this.#begin(work) : Promise.resolve(work);
+    const settled: Promise<void> = promise
       .then(ignore, (cause: unknown) => {
         if (!this.#isOwnEnd(cause)) this.#onWorkFailed(cause);
       })
       .finally(() => this.#work.delete(settled));
     this.#work.add(settled);
+  }
+
+  /** Begun when it is counted: it may ask for its own end before it has returned a promise. */
+  #begin(work: () => unknown): Promise<unknown> {
+    return Promise.resolve().then(() => this.#runWork(work));
   }
 
   /** Whether there is work that has still to settle. */

@@ -1,7 +1,7 @@
 import { LockTimeoutError } from '../errors.js';
-import { checkFunction, checkMs, checkOptions, checkPath, checkSignal } from '../options.js';
+import { checkFunction, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../options.js';
 import { abortable, ignore, settledWithin } from '../promises.js';
-import type { Session } from '../session/session.js';
+import { Session } from '../session/session.js';
 import { Contender, type Place, withdraw } from './contender.js';
 import { ContenderHold, type LockHold } from './lock-hold.js';
 
@@ -41,7 +41,7 @@ export class DistributedLock {
 
   /** @throws InvalidOptionError if the path isn't one */
   constructor(session: Session, path: string) {
-    this.#session = session;
+    this.#session = checkInstance('session', session, Session);
     this.path = checkPath('path', path);
   }
 

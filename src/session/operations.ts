@@ -7,7 +7,7 @@ import {
   NoNodeError,
   OperationTimeoutError,
 } from '../errors.js';
-import { checkOneOf, checkPath } from '../options.js';
+import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../options.js';
 import { abortable, ignore, onAbort } from '../promises.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
@@ -68,7 +68,7 @@ export abstract class Operations<
 
   /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
-    const { data = Buffer.alloc(0) } = options;
+    const { data = Buffer.alloc(0) } = checkOptions<CreateOptions>('create', options, ['mode', 'data']);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
     // A sequential node's path may end with a slash, and a long one leaves room for the number.
     const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
@@ -81,7 +81,9 @@ export abstract class Operations<
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */
   async getData(path: string, options: ReadOptions = {}): Promise<requests.NodeData> {
-    const { onChange, signal } = options;
+    const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
+    checkFunction('onChange', onChange);
+    checkSignal('signal', signal);
     const target = this.absolute(path);
     if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
     signal?.throwIfAborted();
@@ -102,6 +104,16 @@ export abstract class Operations<
       return (await this.perform(requests.getDataRequest(target, true))).value;
     } catch (error) {
       forget();
+      throw error;
+    }
+  }
+
+  async #existsAt(target: string): Promise<boolean> {
+    try {
+      await this.perform(requests.existsRequest(target));
+      return true;
+    } catch (error) {
+      if (error instanceof NoNodeError) return false;
       throw error;
     }
   }
@@ -139,7 +151,8 @@ export abstract class Operations<
    * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
    */
   async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
-    const targets = parts.map((part) => this.#checkPart(part));
+    if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
+    const targets = (parts as readonly requests.TransactionPart[]).map((part) => this.#checkPart(part));
     try {
       const reply = await this.perform(requests.multiRequest(targets, this.#access));
       const relative = reply.value.map((result) =>
@@ -190,13 +203,15 @@ export abstract class Operations<
 
   /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
   protected async ensureChroot(): Promise<void> {
+    // Asked first: whoever may use it needn't be allowed to create it.
+    if (this.#chroot === '' || (await this.untilAnswered(() => this.exists('/'))) !== undefined) return;
     const parts = this.#chroot.split('/').slice(1);
     for (const index of parts.keys()) {
       const path = `/${parts.slice(0, index + 1).join('/')}`;
-      const create = () =>
-        this.perform(requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access));
+      if (await this.untilAnswered(() => this.#existsAt(path))) continue;
+      const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
-        await this.untilAnswered(create);
+        await this.untilAnswered(() => this.perform(request));
       } catch (error) {
         if (!(error instanceof NodeExistsError)) throw error;
       }
@@ -204,6 +219,8 @@ export abstract class Operations<
   }
 
   #checkPart(part: requests.TransactionPart): requests.TransactionPart {
+    if (typeof part !== 'object' || part === null)
+      throw new InvalidOptionError('parts', part, 'an array of objects');
     const path = this.absolute(part.path);
     switch (part.kind) {
       case 'check':

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../clock.js';
-import { OperationTimeoutError } from '../errors.js';
+import { ConnectionLossError, OperationTimeoutError } from '../errors.js';
 import { type Deferred, deferred } from '../promises.js';
 import type { Connection, Reply } from './connection.js';
 import type { Request } from './protocol.js';
@@ -73,7 +73,10 @@ export class Outbox {
       },
       (error: unknown) => {
         timer.clear();
-        outcome.reject(error);
+        // Lost because the session has ended: then that is what there is to know of it.
+        const outlet = this.#outlet;
+        const over = outlet.name === 'ended' && error instanceof ConnectionLossError;
+        outcome.reject(over ? outlet.reason : error);
       },
     );
   }

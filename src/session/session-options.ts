@@ -80,8 +80,15 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     access: options.auth === undefined ? 'world' : 'creator',
     logger,
     signal: checkSignal('signal', options.signal),
-    environment: options.environment ?? systemEnvironment,
+    environment:
+      options.environment === undefined ? systemEnvironment : checkEnvironment(options.environment),
   };
+}
+
+function checkEnvironment(value: Environment): Environment {
+  const functions = [value?.clock?.now, value?.clock?.after, value?.random, value?.uuid, value?.openSocket];
+  if (functions.every((each) => typeof each === 'function')) return value;
+  throw new InvalidOptionError('environment', value, '{ clock, random, uuid, openSocket }');
 }
 
 /** Never shows what was given: it may hold a password, wherever the caller put it. */

@@ -26,7 +26,7 @@ export class FaultProxy {
   readonly #links = new Set<Link>();
   readonly #target: number;
   #mode: 'open' | 'refusing' | 'silent' = 'open';
-  #trap: { operation: number; text: string; sprung: () => void } | undefined;
+  #trap: { operation: number; text: string; swallow: boolean; sprung: () => void } | undefined;
 
   private constructor(target: number) {
     this.#target = target;
@@ -72,7 +72,18 @@ export class FaultProxy {
    */
   loseReplyTo(operation: OperationName, text = ''): Promise<void> {
     return new Promise((resolve) => {
-      this.#trap = { operation: OPERATION[operation], text, sprung: resolve };
+      this.#trap = { operation: OPERATION[operation], text, swallow: false, sprung: resolve };
+    });
+  }
+
+  /** From the next such request on, it included, nothing comes through in either direction. */
+  swallowFrom(operation: OperationName, text = ''): Promise<void> {
+    return new Promise((resolve) => {
+      const sprung = () => {
+        this.#mode = 'silent';
+        resolve();
+      };
+      this.#trap = { operation: OPERATION[operation], text, swallow: true, sprung };
     });
   }
 
@@ -94,6 +105,12 @@ export class FaultProxy {
       if (this.#mode === 'silent') return;
       // The first frame is the handshake: without a header, and longer than the two numbers that are read here.
       for (const frame of requests.push(chunk)) losing ||= this.#springsAt(frame);
+      if (losing && this.#trap?.swallow) {
+        this.#trap.sprung();
+        this.#trap = undefined;
+        losing = false;
+        return;
+      }
       server.write(chunk);
     });
     server.on('data', (chunk: Buffer) => {
@@ -106,9 +123,8 @@ export class FaultProxy {
   }
 
   #springsAt(frame: Buffer): boolean {
-    return (
-      this.#trap !== undefined && frame.readInt32BE(0) > 0 && frame.readInt32BE(4) === this.#trap.operation
-    );
+    if (this.#trap === undefined || frame.readInt32BE(0) <= 0) return false;
+    return frame.readInt32BE(4) === this.#trap.operation && frame.includes(this.#trap.text);
   }
 
   #end(link: Link): void {

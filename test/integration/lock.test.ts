@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
 import {
   LockLostError,
   LockTimeoutError,
@@ -9,7 +11,7 @@ import {
 import { Contender } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { aborted, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Resolves when a contender waits behind somebody. */
@@ -93,6 +95,42 @@ describe('a lock', () => {
     await expect(late).rejects.toBe('while waiting');
     expect(await one.getChildren(path)).toHaveLength(1);
     await hold.release();
+  });
+
+  it.each([
+    ['timeoutMs', null],
+    ['timeoutMs', -1],
+    ['timeoutMs', Number.NaN],
+    ['signal', null],
+    ['onWaiting', 5],
+    ['timeout', 5],
+  ])('refuses to be acquired with %s %j', async (option, value) => {
+    const lock = new DistributedLock(await openSession(), uniquePath('lock'));
+    const refused = expect(lock.acquire({ [option]: value })).rejects;
+    await refused.toMatchObject({ option: option === 'timeout' ? 'acquire.timeout' : option, value });
+  });
+
+  it('and all else can be disposed of', async () => {
+    const path = uniquePath('lock');
+    const observer = await openSession();
+    const session = await openSession();
+    const hold = await new DistributedLock(session, path).acquire();
+    await hold[Symbol.asyncDispose]();
+    expect(await observer.getChildren(path)).toEqual([]);
+    const elector = new LeaderElector(session, path);
+    await elector.start();
+    await elector[Symbol.asyncDispose]();
+    expect(await observer.getChildren(path)).toEqual([]);
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path });
+    await supervisor.start();
+    await supervisor[Symbol.asyncDispose]();
+    await session[Symbol.asyncDispose]();
+    expect([elector.state.name, session.state.name, supervisor.health().live]).toEqual([
+      'stopped',
+      'closed',
+      false,
+    ]);
+    expect(await observer.getChildren(path)).toEqual([]);
   });
 
   it('rejects with what onWaiting throws, and leaves nothing', async () => {

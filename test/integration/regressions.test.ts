@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
-import { SessionClosedError } from '../../src/errors.js';
+import { AuthenticationError, InvalidStateError, SessionClosedError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { Session } from '../../src/session/session.js';
 import {
@@ -152,7 +152,89 @@ describe('an elector', () => {
   });
 });
 
+describe("the leader's work", () => {
+  it.each(['stop', 'resign'] as const)(
+    'waited for itself when it called %s and was begun outside of lead',
+    async (method) => {
+      const path = uniquePath('bug');
+      const elector = new LeaderElector(await openSession(), path);
+      const elected = nextEvent<[Term]>(elector, 'elected');
+      await elector.start();
+      const [term] = await elected;
+      const done = new Promise<void>((resolve) => {
+        term.waitUntil(async () => {
+          await elector[method]();
+          expect(term.signal.aborted).toBe(true);
+          resolve();
+        });
+      });
+      await done;
+      await elector.stop();
+    },
+  );
+});
+
+describe('an advertisement', () => {
+  it('was not published when the same bytes were given with another content', async () => {
+    const elector = new LeaderElector(await openSession(), uniquePath('bug'));
+    await elector.start();
+    const bytes = new Uint8Array([1]);
+    await elector.advertise(bytes);
+    bytes[0] = 2;
+    expect((await elector.candidates())[0]?.data).toEqual(new Uint8Array([1]));
+    await elector.advertise(bytes);
+    expect((await elector.candidates())[0]?.data).toEqual(new Uint8Array([2]));
+    await elector.stop();
+  });
+
+  it('was taken without a word after the end', async () => {
+    const [stopped, closed] = [await openSession(), await openSession()];
+    const elector = new LeaderElector(stopped, uniquePath('bug'));
+    await elector.stop();
+    await expect(elector.advertise('late')).rejects.toBeInstanceOf(InvalidStateError);
+    const other = new LeaderElector(closed, uniquePath('bug'));
+    await closed.close();
+    await expect(other.advertise('late')).rejects.toBeInstanceOf(SessionClosedError);
+    await expect(elector.advertise(undefined as never)).rejects.toMatchObject({ option: 'data' });
+  });
+});
+
+describe('stopping an elector', () => {
+  it('took two leases and more when its claim was in a black hole', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 6000 }, proxy.connectString);
+    await session.ensurePath(path);
+    const elector = new LeaderElector(session, path);
+    const claiming = proxy.swallowFrom('multi', '"state":"held"');
+    await elector.start();
+    await claiming;
+    const began = performance.now();
+    await elector.stop();
+    expect(performance.now() - began).toBeLessThan(session.leaseMs * 1.5 + 300);
+  });
+});
+
 describe('a session', () => {
+  it('could not use a chroot that it could not have created', async () => {
+    const locked = uniquePath('locked');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    await alice.create(locked);
+    await createWithPermissions(alice, `${locked}/app`, 31);
+    const session = await openSession({}, `${connectString()}${locked}/app`);
+    await session.create('/mine');
+    await session.remove('/mine');
+  });
+
+  it('said of an operation in flight at its close that the connection was lost', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    proxy.blackHole();
+    const operation = expect(session.exists('/')).rejects.toBeInstanceOf(SessionClosedError);
+    await session.close();
+    await operation;
+  });
+
   it('waited for ever on a server that took the handshake and never answered the credentials', async () => {
     const silent = await startFakeServer({
       handshake: () => 3000,
@@ -195,6 +277,49 @@ describe('a lock', () => {
 });
 
 describe('a supervisor', () => {
+  it('tried for ever, and told nobody, when its credentials were refused', async () => {
+    const server = await startFakeServer({
+      handshake: () => 60_000,
+      answer: (_, type) => ({ code: type === AUTH ? -115 : 0 }),
+    });
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: '/election',
+      session: { auth: { scheme: 'digest', credentials: 'alice:a' } },
+    });
+    const events = recordEvents(supervisor, 'restarting', 'error', 'stopped');
+    const stopped = nextEvent(supervisor, 'stopped');
+    await expect(supervisor.start()).rejects.toBeInstanceOf(AuthenticationError);
+    await stopped;
+    expect(events).toEqual(['error', 'stopped']);
+  });
+
+  it('told of nothing but a refusal by the server that it tried again after', async () => {
+    const path = uniquePath('bug');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
+    await alice.ensurePath(path);
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path, retry: { minTimeout: 10 } });
+    const reported = nextEvent<[Error]>(supervisor, 'error');
+    const starting = supervisor.start().catch((error: unknown) => error);
+    expect((await reported)[0]).toMatchObject({ code: 'NO_AUTH' });
+    await supervisor.stop();
+    expect(await starting).toBeInstanceOf(InvalidStateError);
+  });
+
+  it('said that it was wedged while it was merely stopping', async () => {
+    const path = uniquePath('bug');
+    const seen: boolean[] = [];
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path });
+    await supervisor.start();
+    const watching = setInterval(() => seen.push(supervisor.health().wedged), 0);
+    supervisor.on('demoted', () => void seen.push(supervisor.health().wedged));
+    await until(() => supervisor.term !== undefined);
+    await supervisor.stop();
+    clearInterval(watching);
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen).not.toContain(true);
+  });
+
   it('waited for its own clean-up hook when that stopped it', async () => {
     const path = uniquePath('bug');
     const proxy = await FaultProxy.start();

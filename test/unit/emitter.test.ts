@@ -39,6 +39,42 @@ describe('an emitter', () => {
     expect(bell.reported).toHaveLength(1);
   });
 
+  it('makes the deliveries that a listener sets off after the one that it is called for', () => {
+    const bell = new Bell();
+    const heard: string[] = [];
+    bell.on('ring', (times) => {
+      if (times > 0) bell.ring(times - 1);
+    });
+    bell.on('ring', (times) => void heard.push(`${times}`));
+    bell.ring(3);
+    expect(heard).toEqual(['3', '2', '1', '0']);
+  });
+
+  it.each([
+    ['a message that is a symbol', () => Object.assign(new Error(), { message: Symbol('odd') })],
+    [
+      'a message that throws',
+      () =>
+        Object.defineProperty(new Error(), 'message', {
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+    ],
+    ['undefined', () => undefined],
+  ])('goes on after a listener that throws an error with %s', (_, thrown) => {
+    const bell = new Bell();
+    let heard = 0;
+    bell.on('ring', () => {
+      throw thrown();
+    });
+    bell.on('ring', () => void heard++);
+    bell.ring(1);
+    bell.ring(1);
+    expect(heard).toBe(2);
+    expect(bell.reported).toHaveLength(2);
+  });
+
   it('takes off what was added, whether for ever or for once', () => {
     const bell = new Bell();
     const heard: string[] = [];

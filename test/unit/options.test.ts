@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { resolveRetryOptions } from '../../src/cluster/backoff.js';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
 import { InvalidOptionError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { resolveLogger } from '../../src/logger.js';
 import { checkPath } from '../../src/options.js';
 import { resolveSessionOptions } from '../../src/session/session-options.js';
@@ -68,6 +70,11 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['retry', 3],
     ['session', 'none'],
     ['session', null],
+    ['logger', null],
+    ['onOverrun', null],
+    ['id', null],
+    ['cleanup', null],
+    ['retry', null],
   ])('supervisor: %s %j', (option, value) => {
     expect(refusal(() => supervisor({ [option]: value }))).toMatchObject({ option, value });
   });
@@ -82,6 +89,27 @@ describe('a wrong option is refused at once, by its name and value', () => {
   ])('retry: %s %j', (option, value) => {
     expect(refusal(() => resolveRetryOptions({ [option]: value }, 1))).toMatchObject({
       option: `retry.${option}`,
+      value,
+    });
+  });
+
+  it('also within the session options of a supervisor', () => {
+    expect(refusal(() => supervisor({ session: { signal: AbortSignal.abort() } })).option).toBe(
+      'session.signal',
+    );
+    expect(refusal(() => supervisor({ session: { logger: {} }, logger })).option).toBe('session.logger');
+    expect(refusal(() => supervisor({ session: { environment: null } })).option).toBe('environment');
+    expect(refusal(() => session({ environment: 5 })).option).toBe('environment');
+    expect(refusal(() => resolveRetryOptions({ randomize: null }, 1)).option).toBe('retry.randomize');
+  });
+
+  it.each([undefined, null, {}, 'session'])('also %j for a session', (value) => {
+    expect(refusal(() => new LeaderElector(value as never, '/a'))).toMatchObject({
+      option: 'session',
+      value,
+    });
+    expect(refusal(() => new DistributedLock(value as never, '/a'))).toMatchObject({
+      option: 'session',
       value,
     });
   });

@@ -1,0 +1,68 @@
+import { NodeLostError, NoNodeError } from '../errors.js';
+import { ignore } from '../promises.js';
+import type { OwnNode } from '../session/own-node.js';
+import type { Session } from '../session/session.js';
+import { serializeCandidate } from './candidate.js';
+
+/**
+ * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
+ * an older one whose reply was lost doesn't come back over a newer one.
+ */
+export class Advertisement {
+  readonly #id: string;
+  #bytes: Buffer;
+  #revision = 0;
+  /** The revision that the node is known to have. */
+  #published = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(id: string, data: string | Uint8Array | undefined) {
+    this.#id = id;
+    this.#bytes = serializeCandidate(id, data);
+  }
+
+  /** What a new node is created with. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** A node was created with what `bytes` were at this revision. */
+  created(revision: number): void {
+    this.#published = revision;
+  }
+
+  /** Takes a copy: what the caller does to its bytes later isn't told to anybody. */
+  change(data: string | Uint8Array): void {
+    this.#bytes = serializeCandidate(this.#id, data);
+    this.#revision++;
+  }
+
+  /**
+   * Resolves when the node says what was last given, or is gone: the next one is created with it.
+   *
+   * @throws what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
+   */
+  async publish(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {
+    const turn = this.#writing.then(() => this.#write(session, own, signal));
+    this.#writing = turn.catch(ignore); // Its own caller sees it; whoever comes next tries for itself.
+    await turn;
+  }
+
+  async #write(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {
+    const over = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
+    const writeNewest = async () => {
+      const revision = this.#revision;
+      await session.setData(own.path, this.#bytes);
+      this.#published = revision;
+    };
+    try {
+      while (this.#published < this.#revision) await session.untilAnswered(writeNewest, over);
+    } catch (error) {
+      if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error;
+    }
+  }
+}
