@@ -12,8 +12,9 @@ type Listener = (...args: unknown[]) => unknown;
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
   readonly #emitter = new EventEmitter<Record<string, Listener>>();
-  /** What is being emitted, and what comes after that. */
+  /** What comes after what is being emitted. */
   readonly #queue: (() => void)[] = [];
+  #emitting = false;
   readonly #wrappers = new Map<string, WeakMap<Listener, Listener>>();
 
   /** Calls `listener` at every `event` from now on. */
@@ -57,13 +58,12 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
    */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
     this.#queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
-    if (this.#queue.length > 1) return;
-    while (this.#queue.length > 0) {
-      try {
-        this.#queue[0]?.();
-      } finally {
-        this.#queue.shift(); // Whatever comes of one delivery, the next one is made.
-      }
+    if (this.#emitting) return;
+    this.#emitting = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next();
+    } finally {
+      this.#emitting = false; // Whatever comes of one delivery, there will be others.
     }
   }
 
