@@ -44,6 +44,37 @@ describe('a leader whose process is killed', () => {
   });
 });
 
+describe('a leader whose process stands still', () => {
+  it('has acted for the last time before its successor is elected, and does not act when it goes on', async () => {
+    const path = uniquePath('stalled');
+    const child = execaNode(fixture('acting-leader.mjs'), [connectString(), path, '900'], {
+      reject: false,
+      buffer: false,
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines: { acts: boolean; at: bigint }[] = [];
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      const parts = (text + chunk.toString()).split('\n');
+      text = parts.pop() ?? '';
+      for (const part of parts) lines.push({ acts: part.startsWith('acts'), at: BigInt(part.slice(5)) });
+    });
+    await until(() => lines.length > 20);
+    const elector = new LeaderElector(await openSession(), path);
+    const elected = nextEvent(elector, 'elected').then(() => process.hrtime.bigint());
+    await elector.start();
+    child.kill('SIGSTOP');
+    const electedAt = await elected;
+    const before = lines.length;
+    child.kill('SIGCONT');
+    await until(() => lines.length > before + 20);
+    const lastAct = lines.filter(({ acts }) => acts).at(-1);
+    expect(lastAct?.at).toBeLessThan(electedAt);
+    expect(lines.at(-1)?.acts).toBe(false);
+    await elector.stop();
+  });
+});
+
 describe('a process that has stopped everything', () => {
   it.each(['none', 'network'])('ends by itself, with no exit forced (fault: %s)', async (fault) => {
     const { stdout, exitCode } = await execaNode(
