@@ -72,7 +72,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** Settles when it has a place in the queue again, or never will. */
   #placed: Deferred<void> = deferred();
   #running: Promise<void> = Promise.resolve();
-  #stoppedAt: number | undefined;
+  /** Since when `stop` waits for the servers; not for the leader's work. */
+  #waitingSince: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
 
@@ -136,7 +137,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    */
   async stop(): Promise<void> {
     if (!this.#stop.signal.aborted) {
-      this.#stoppedAt = this.#session.clock.now();
+      this.#waitingSince = this.#session.clock.now();
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
@@ -268,6 +269,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     });
     await ended.promise;
     await term.settled(() => this.#onOverrun(term));
+    if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
   }
 
@@ -358,8 +360,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #goneOrUnreachable(leaving: Promise<void>): Promise<void> {
     const { clock, leaseMs } = this.#session;
     // What `stop` has waited for already, the outcome of a claim say, counts.
-    const sinceStop = this.#stoppedAt === undefined ? 0 : clock.now() - this.#stoppedAt;
-    return settledWithin(clock, leaving, Math.max(0, leaseMs - sinceStop));
+    const waitedMs = this.#waitingSince === undefined ? 0 : clock.now() - this.#waitingSince;
+    return settledWithin(clock, leaving, Math.max(0, leaseMs - waitedMs));
   }
 
   /** The only place that writes the state. */

@@ -8,6 +8,7 @@ import { AuthenticationError, InvalidStateError, SessionClosedError } from '../.
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { Session } from '../../src/session/session.js';
 import {
+  aborted,
   connectString,
   inOrder,
   nextEvent,
@@ -200,6 +201,30 @@ describe('an advertisement', () => {
 });
 
 describe('stopping an elector', () => {
+  it('did not wait for the release when the work had taken longer than a lease', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 3000, leaseMs: 400 }, proxy.connectString);
+    let settledAt = 0;
+    let begin: () => void = () => undefined;
+    const working = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const elector = new LeaderElector(session, path, {
+      lead: async ({ signal }) => {
+        begin();
+        await aborted(signal);
+        await new Promise((resolve) => setTimeout(resolve, session.leaseMs * 2));
+        settledAt = performance.now();
+      },
+    });
+    await elector.start();
+    await working;
+    void proxy.swallowFrom('multi', '"state":"vacant"'); // No answer: it waits as long as it ever does.
+    await elector.stop();
+    expect(performance.now() - settledAt).toBeGreaterThan(session.leaseMs * 0.9);
+  });
+
   it('took two leases and more when its claim was in a black hole', async () => {
     const path = uniquePath('bug');
     const proxy = await FaultProxy.start();
