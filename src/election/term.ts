@@ -17,7 +17,10 @@ export interface Term {
   readonly number: number;
   /** The fencing token: higher than that of every earlier term, also when the election was deleted in between. */
   readonly token: bigint;
-  /** Aborts when the term ends, before anything else happens, with a `TermEndedError` that has the reason. */
+  /**
+   * Aborts when the term ends, before anything else happens, with a `TermEndedError` that has the reason. An abort
+   * listener that throws is an uncaught exception, as with any AbortSignal: Node reports it, not this library.
+   */
   readonly signal: AbortSignal;
   /** Whether this process leads at this very moment: asks the clock, so it is right after any pause. */
   isHeld(): boolean;

@@ -104,6 +104,30 @@ describe("a process whose leader's work outlasts the lease", () => {
   });
 });
 
+describe('logging', () => {
+  const run = async (environment: Record<string, string>, ...level: string[]) => {
+    const { stdout } = await execaNode(fixture('logging.mjs'), [connectString(), ...level], {
+      env: environment,
+    });
+    return stdout.split('\n').filter((line) => line !== '');
+  };
+
+  it('is silent unless CONCLAVE_LOG_LEVEL says otherwise', async () => {
+    expect(await run({})).toEqual([]);
+    const [line] = await run({ CONCLAVE_LOG_LEVEL: 'warn' });
+    expect(JSON.parse(line as string)).toMatchObject({ name: 'conclave', level: 40, askedMs: 10_000_000 });
+  });
+
+  it('goes to the logger that is given, at its level', async () => {
+    const [line] = await run({}, 'warn');
+    expect(JSON.parse(line as string)).toMatchObject({
+      name: 'own',
+      msg: 'the servers granted another session timeout',
+    });
+    expect(await run({ CONCLAVE_LOG_LEVEL: 'trace' }, 'error')).toEqual([]);
+  });
+});
+
 describe('after everything has stopped', () => {
   it('there are no contenders and no watches, though the sessions are still open', async () => {
     const zookeeper = await startZooKeeper();

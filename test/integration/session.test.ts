@@ -405,7 +405,7 @@ describe('a node of a session', () => {
 
   it('stays under lease as long as heartbeats are answered, and not without', async () => {
     const proxy = await FaultProxy.start();
-    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 1000 }, proxy.connectString);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = session.own(value, sentAt);
     own.keepAlive();
