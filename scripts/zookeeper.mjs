@@ -122,12 +122,14 @@ export class ZooKeeperServer {
   #log = '';
 
   /**
-   * @param {{ classPath: string, folder: string, port: number }} place
+   * @param {{ classPath: string, folder: string, port: number, id: number }} place
    */
-  constructor({ classPath, folder, port }) {
+  constructor({ classPath, folder, port, id }) {
     this.#classPath = classPath;
     this.#folder = folder;
     this.port = port;
+    /** Its number in the ensemble, from 1. */
+    this.id = id;
   }
 
   get connectString() {
@@ -173,12 +175,28 @@ export class ZooKeeperServer {
     });
     const deadline = performance.now() + START_WITHIN_MS;
     // `ruok` is answered before the server serves: `srvr` tells the truth.
-    while (!(await fourLetterWord(this.port, 'srvr').catch(() => '')).includes('Mode:')) {
+    while ((await this.mode()) === '') {
       if (failure !== undefined || performance.now() > deadline) {
         throw new Error(`ZooKeeper did not start on port ${this.port}:\n${this.#log}`, { cause: failure });
       }
       await pause(50);
     }
+  }
+
+  /** Whether it leads its ensemble, follows, or is alone; `''` when it doesn't serve. */
+  async mode() {
+    const answer = await fourLetterWord(this.port, 'srvr').catch(() => '');
+    return /Mode: (\w+)/.exec(answer)?.[1] ?? '';
+  }
+
+  /** Stands still from now on, its connections open: a machine that hangs. */
+  pause() {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  /** Goes on after {@link pause}. */
+  resume() {
+    this.#process?.kill('SIGCONT');
   }
 
   /** Stops it; its data stay. */
@@ -200,9 +218,21 @@ export class ZooKeeperServer {
 /**
  * One server alone, or an ensemble, with data of its own that go with `stop`.
  *
- * @param {{ servers?: number, tickMs?: number, port?: number }} [options] `tickMs`: how fine expiry is told; `port` of a single server
+ * @param {object} [options]
+ * @param {number} [options.servers]
+ * @param {number} [options.tickMs] how fine expiry is told
+ * @param {number} [options.port] of a single server
+ * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`, or others in their place
+ * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] which port leads from
+ *   one server of an ensemble to a port of another: for a proxy between the two
  */
-export async function startZooKeeper({ servers = 1, tickMs = 200, port } = {}) {
+export async function startZooKeeper({
+  servers = 1,
+  tickMs = 200,
+  port,
+  settings = {},
+  route = async (link) => link.port,
+} = {}) {
   const classPath = await findClassPath();
   const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
   const places = [];
@@ -214,32 +244,41 @@ export async function startZooKeeper({ servers = 1, tickMs = 200, port } = {}) {
       quorum: [await freePort(), await freePort()],
     });
   }
-  const peers =
-    servers === 1 ? [] : places.map(({ id, quorum }) => `server.${id}=127.0.0.1:${quorum.join(':')}`);
   for (const { id, folder, port: clientPort } of places) {
+    /** @type {Record<string, string | number>} */
+    const peers = {};
+    for (const { id: to, quorum } of servers === 1 ? [] : places) {
+      const ports = quorum.map((peerPort) =>
+        to === id ? peerPort : route({ from: id, to, port: peerPort }),
+      );
+      peers[`server.${to}`] = `127.0.0.1:${(await Promise.all(ports)).join(':')}`;
+    }
+    const lines = {
+      tickTime: tickMs,
+      minSessionTimeout: 2 * tickMs,
+      maxSessionTimeout: 60_000,
+      dataDir: folder,
+      clientPort,
+      clientPortAddress: '127.0.0.1',
+      maxClientCnxns: 0,
+      'admin.enableServer': 'false',
+      '4lw.commands.whitelist': '*',
+      initLimit: 50,
+      syncLimit: 25,
+      ...peers,
+      ...settings,
+    };
     await mkdir(folder);
     await writeFile(join(folder, 'myid'), String(id));
     await writeFile(
       join(folder, 'zoo.cfg'),
-      [
-        `tickTime=${tickMs}`,
-        `minSessionTimeout=${2 * tickMs}`,
-        'maxSessionTimeout=60000',
-        `dataDir=${folder}`,
-        `clientPort=${clientPort}`,
-        'clientPortAddress=127.0.0.1',
-        'maxClientCnxns=0',
-        'admin.enableServer=false',
-        '4lw.commands.whitelist=*',
-        'initLimit=50',
-        'syncLimit=25',
-        ...peers,
-        '',
-      ].join('\n'),
+      Object.entries(lines)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
     );
   }
   const all = places.map(
-    (place) => new ZooKeeperServer({ classPath, folder: place.folder, port: place.port }),
+    (place) => new ZooKeeperServer({ classPath, folder: place.folder, port: place.port, id: place.id }),
   );
   const stop = async () => {
     await Promise.all(all.map((server) => server.kill()));
