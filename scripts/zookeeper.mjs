@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
-const DEBIAN_LOGGER = '/usr/share/java/slf4j-simple.jar';
+// What the server's own manifest leaves out: something that logs, and what Netty needs to serve TLS.
+const DEBIAN_EXTRAS = ['slf4j-simple', 'netty-codec', 'netty-resolver', 'netty-transport-native-unix-common'];
 const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 const START_WITHIN_MS = 60_000;
 
@@ -30,7 +31,7 @@ export async function findClassPath() {
   const home = process.env.ZOOKEEPER_HOME?.trim();
   if (home !== undefined && home !== '') return classPathOfDistribution(home);
   if (!existsSync(DEBIAN_JAR) || !hasJava()) installDebianPackage();
-  return `${DEBIAN_JAR}:${DEBIAN_LOGGER}`;
+  return [DEBIAN_JAR, ...DEBIAN_EXTRAS.map((name) => `/usr/share/java/${name}.jar`)].join(':');
 }
 
 /** @param {string} home */

@@ -82,6 +82,19 @@ export class AuthenticationError extends ConclaveError {
   readonly code = 'AUTHENTICATION_FAILED';
 }
 
+/**
+ * Everybody may write the node of a lock or an election, or delete its children, though the session's own nodes are
+ * for their creator only: anybody could end a leader's term. Change the node's access list, or say
+ * `allowUnprotectedPaths` if that is meant to be so.
+ */
+export class UnprotectedPathError extends ConclaveError {
+  readonly code = 'UNPROTECTED_PATH';
+
+  constructor(readonly path: string) {
+    super(`${path} can be written, or its children deleted, by everybody`);
+  }
+}
+
 /** A server answered with an error code. The ones with a class of their own are subclasses. */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;

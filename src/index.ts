@@ -32,6 +32,7 @@ export {
   SessionClosedError,
   SessionExpiredError,
   TermEndedError,
+  UnprotectedPathError,
   WorkOverrunError,
   ZooKeeperError,
 } from './errors.js';
@@ -39,10 +40,18 @@ export type { Place } from './lock/contender.js';
 export { type AcquireOptions, DistributedLock } from './lock/distributed-lock.js';
 export type { LockHold } from './lock/lock-hold.js';
 export type { Logger } from './logger.js';
-export type { Reply } from './session/connection.js';
+export type { Credentials, Reply } from './session/connection.js';
 export type { Environment } from './session/environment.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
-export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol.js';
+export type {
+  Access,
+  AccessEntry,
+  CreateMode,
+  NodeData,
+  PartResult,
+  Stat,
+  TransactionPart,
+} from './session/protocol.js';
 export {
   Session,
   type SessionEvents,

@@ -81,6 +81,12 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
   return value;
 }
 
+export function checkBoolean(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw new InvalidOptionError(name, value, 'true or false');
+  return value;
+}
+
 export function checkOneOf<T extends string>(
   name: string,
   value: unknown,

@@ -50,19 +50,23 @@ export class Contender {
    * Takes a place at the end of the queue, whose path is created if it is missing. Can't be aborted: whoever gives up
    * waiting for it calls {@link withdraw} with its promise.
    *
-   * @throws what ended the session, or a `ZooKeeperError` when the server refuses
+   * @throws UnprotectedPathError if the path isn't safe to stand on, what ended the session, or a `ZooKeeperError` when
+   *   the server refuses
    */
   static async join(session: Session, queue: string, data: Buffer = Buffer.alloc(0)): Promise<Contender> {
     const id = session.environment.uuid();
     const prefix = `${queue}/${entryPrefix(id)}`;
     for (;;) {
       await session.whenConnected();
+      await session.guard.check(queue);
       try {
         const { value, zxid, sentAt } = await session.create(prefix, { mode: 'ephemeral-sequential', data });
         return new Contender(session, queue, entryOf(value), zxid, sentAt);
       } catch (error) {
-        if (error instanceof NoNodeError) await session.ensurePath(queue);
-        else if (!isUnanswered(error)) throw error;
+        if (error instanceof NoNodeError) {
+          session.guard.forget(queue);
+          await session.ensurePath(queue);
+        } else if (!isUnanswered(error)) throw error;
         else {
           const found = await Contender.#find(session, queue, id);
           if (found !== undefined) return found;

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
-import { type Deferred, deferred } from '../promises.js';
+import { type Deferred, deferred, onAbort } from '../promises.js';
 import type { Server } from './connect-string.js';
-import type { Environment } from './environment.js';
 import { FrameReader } from './frames.js';
 import {
   AUTH_XID,
@@ -24,6 +23,7 @@ import {
   serverError,
   TransactionError,
 } from './protocol.js';
+import type { Transport } from './transport.js';
 
 /** A server's answer to a request. */
 export interface Reply<T> {
@@ -46,11 +46,20 @@ export interface Credentials {
   readonly credentials: string;
 }
 
-/** The servers' word that a session is over. */
-export class SessionGoneError extends Error {}
+/** A server's word that the session isn't this connection's: it is over, or another connection has taken it. */
+export class SessionGoneError extends Error {
+  constructor(readonly moved: boolean) {
+    super("the server says that the session isn't this connection's any more");
+  }
+}
+
+/** The handshake was sent and not answered: the server may have taken the session to itself all the same. */
+export class HandshakeLostError extends Error {}
 
 // A listing of 100,000 contenders is under 6 MB. Whoever claims more isn't a ZooKeeper server.
 const LONGEST_FRAME_BYTES = 64 * 1024 * 1024;
+// The answer to the handshake has 41 bytes. Until it is there, nobody has shown to be a server at all.
+const LONGEST_GREETING_BYTES = 1024;
 const LAST_XID = 2 ** 31 - 1;
 
 /**
@@ -63,7 +72,7 @@ export class Connection {
   readonly server: Server;
   readonly #socket: Socket;
   readonly #clock: Clock;
-  readonly #frames = new FrameReader(LONGEST_FRAME_BYTES);
+  readonly #frames = new FrameReader(LONGEST_GREETING_BYTES);
   readonly #ended = deferred<Error>();
   readonly #pending = new Map<number, Pending>();
   readonly #pings: Pending[] = [];
@@ -74,40 +83,46 @@ export class Connection {
   #xid = 0;
   #lastZxid = 0n;
 
-  private constructor(server: Server, environment: Environment, onEvent: (path: string) => void) {
+  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (path: string) => void) {
     this.server = server;
-    this.#clock = environment.clock;
+    this.#clock = clock;
     this.#onEvent = onEvent;
-    this.#socket = environment.openSocket(server);
-    this.#socket.setNoDelay(true);
+    this.#socket = socket;
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#socket.on('error', (error) => this.destroy(error));
     this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
   }
 
   /**
-   * Connects to `server` and makes the connection part of a session. Give up by aborting `signal`.
+   * Makes the connection that `transport` is on its way to part of a session. Give up by aborting `signal`.
    *
-   * @throws whatever ended the connection before the handshake was done, or the signal's reason
+   * @throws HandshakeLostError, whose cause is what ended the connection, if the handshake was sent and not answered;
+   *   whatever ended it before that
    */
   static async open(
     server: Server,
+    transport: Transport,
     handshake: Handshake,
-    environment: Environment,
+    clock: Clock,
     onEvent: (path: string) => void,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
-    signal.throwIfAborted();
-    const connection = new Connection(server, environment, onEvent);
+    const { socket, ready } = transport;
+    const connection = new Connection(server, socket, clock, onEvent);
     const answer = deferred<HandshakeReply>();
     connection.#handshake = answer;
-    connection.#socket.once('connect', () => connection.#socket.write(encodeHandshake(handshake)));
-    const onAbort = () => connection.destroy(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    let sent = false;
+    socket.once(ready, () => {
+      sent = true;
+      socket.write(encodeHandshake(handshake));
+    });
+    const takeBack = onAbort(signal, () => connection.destroy(signal.reason));
     try {
       return { connection, reply: await answer.promise };
+    } catch (cause) {
+      throw sent ? new HandshakeLostError(describe(cause), { cause }) : cause;
     } finally {
-      signal.removeEventListener('abort', onAbort);
+      takeBack();
     }
   }
 
@@ -203,6 +218,7 @@ export class Connection {
     if (this.#handshake !== undefined) {
       this.#handshake.resolve(decodeHandshake(frame));
       this.#handshake = undefined;
+      this.#frames.limit = LONGEST_FRAME_BYTES;
       return;
     }
     const reply = decodeReply(frame);
@@ -234,9 +250,7 @@ export class Connection {
     if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
       // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
       outcome.reject(new ConnectionLossError(`${request.name}: the session was taken from this connection`));
-      return this.destroy(
-        new SessionGoneError("the server says that the session isn't this connection's any more"),
-      );
+      return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
     }
     if (errorCode !== 0) return outcome.reject(serverError(errorCode, request.name, request.path));
     try {

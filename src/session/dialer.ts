@@ -1,10 +1,14 @@
-import { sleep, type Timer } from '../clock.js';
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import { sleep } from '../clock.js';
 import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { abortable, onAbort } from '../promises.js';
 import type { Server } from './connect-string.js';
-import { Connection } from './connection.js';
+import { Connection, HandshakeLostError } from './connection.js';
 import type { Environment } from './environment.js';
 import type { Handshake, HandshakeReply } from './protocol.js';
+import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
@@ -19,12 +23,12 @@ export function pauseMs(round: number, random: number): number {
 
 /**
  * How long a server may take to answer the handshake, in the `round`th round (from 0). At first so short that every
- * server has its turn well before the session expires, also when some accept and stay silent, as one that is starting
+ * address has its turn well before the session expires, also when some accept and stay silent, as one that is starting
  * does; longer in each round, for servers that are slow.
  */
-export function handshakeTimeoutMs(round: number, servers: number, sessionTimeoutMs: number): number {
+export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
   const longest = Math.max(200, sessionTimeoutMs / 3);
-  const first = Math.max(200, Math.min(1000, longest / servers));
+  const first = Math.max(200, Math.min(1000, longest / addresses));
   return Math.min(longest, first * 2 ** round);
 }
 
@@ -39,21 +43,56 @@ export function shuffled<T>(items: readonly T[], random: () => number): T[] {
 }
 
 /**
+ * The addresses of one server in the order to try them: shuffled, but first those of the family that the system lists
+ * first, since a machine without a route for the other one would only lose time; and last the one tried last.
+ */
+export function inTurn(found: readonly string[], last: string | undefined, random: () => number): string[] {
+  const rank = (address: string) => (address === last ? 2 : Number(isIP(address) !== isIP(found[0] ?? '')));
+  return shuffled([...new Set(found)], random).sort((a, b) => rank(a) - rank(b));
+}
+
+/** What a dialer goes by. */
+export interface DialerOptions {
+  readonly servers: readonly Server[];
+  readonly environment: Environment;
+  readonly tls: ConnectionOptions | undefined;
+  readonly logger: Logger;
+}
+
+/**
  * Finds a server that takes the session: one after the other, the next one at once, and after each round in vain a
- * pause that grows, with jitter. A server that accepts and then drops the connection counts as in vain.
+ * pause that grows, with jitter. A server that accepts and then drops the connection counts as in vain. Names are
+ * looked up anew each time a server has its turn, and all its addresses are tried.
  */
 export class Dialer {
   readonly #servers: readonly Server[];
   readonly #environment: Environment;
+  readonly #tls: ConnectionOptions | undefined;
   readonly #logger: Logger;
+  /** How many addresses each server had when it was last looked up. */
+  readonly #addresses = new Map<Server, number>();
   #next = 0;
-  #tries = 0;
+  #turns = 0;
   #openedAt = Number.NEGATIVE_INFINITY;
+  #last: Endpoint | undefined;
+  #lastFailure: unknown;
+  #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
-  constructor(servers: readonly Server[], environment: Environment, logger: Logger) {
+  constructor({ servers, environment, tls, logger }: DialerOptions) {
     this.#servers = shuffled(servers, environment.random);
     this.#environment = environment;
+    this.#tls = tls;
     this.#logger = logger;
+  }
+
+  /** Why the last try failed, if any has. */
+  get lastFailure(): unknown {
+    return this.#lastFailure;
+  }
+
+  /** When a handshake was last left without an answer, by the session's clock: that server may have the session now. */
+  get handshakeLostAt(): number {
+    return this.#handshakeLostAt;
   }
 
   /**
@@ -67,19 +106,16 @@ export class Dialer {
     worthwhile: () => boolean,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
-    if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#tries = 0;
+    if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
     while (worthwhile()) {
       signal.throwIfAborted();
-      if (this.#tries > 0 && this.#tries % this.#servers.length === 0) await this.#pause(signal);
-      this.#tries++;
+      if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
+      this.#turns++;
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
-      try {
-        const opened = await this.#open(server, handshake, onEvent, signal);
-        this.#openedAt = this.#environment.clock.now();
-        return opened;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        this.#logger.debug({ server, cause: describe(error) }, 'no session from this server');
+      for (const address of await this.#resolve(server, handshake.timeoutMs, signal)) {
+        if (!worthwhile()) break;
+        const opened = await this.#try({ server, address }, handshake, onEvent, signal);
+        if (opened !== undefined) return opened;
       }
     }
     throw new ConnectTimeoutError('no server took the session');
@@ -87,27 +123,81 @@ export class Dialer {
 
   #pause(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#environment;
-    return sleep(clock, pauseMs(this.#tries / this.#servers.length, random()), signal);
+    return sleep(clock, pauseMs(this.#turns / this.#servers.length, random()), signal);
   }
 
-  async #open(server: Server, handshake: Handshake, onEvent: (path: string) => void, signal: AbortSignal) {
-    const round = Math.floor((this.#tries - 1) / this.#servers.length);
-    const timeoutMs = handshakeTimeoutMs(round, this.#servers.length, handshake.timeoutMs);
-    const giveUp = new AbortController();
-    const timer: Timer = this.#environment.clock.after(timeoutMs, () => {
-      giveUp.abort(
-        new ConnectTimeoutError(
-          `no answer from ${server.host}:${server.port} in ${Math.round(timeoutMs)} ms`,
-        ),
-      );
-    });
-    const onAbort = () => giveUp.abort(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+  /** A server's addresses, in the order to try them: none if its name can't be looked up in time. */
+  async #resolve(server: Server, sessionTimeoutMs: number, signal: AbortSignal): Promise<readonly string[]> {
+    if (isIP(server.host) !== 0) return [server.host];
+    const { random } = this.#environment;
     try {
-      return await Connection.open(server, handshake, this.#environment, onEvent, giveUp.signal);
+      const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (tooLate) =>
+        abortable(this.#environment.resolve(server.host), tooLate),
+      );
+      const addresses = inTurn(found, this.#last?.server === server ? this.#last.address : undefined, random);
+      this.#addresses.set(server, Math.max(1, addresses.length));
+      return addresses;
+    } catch (error) {
+      return this.#fail(server, error, signal);
+    }
+  }
+
+  async #try(
+    endpoint: Endpoint,
+    handshake: Handshake,
+    onEvent: (path: string) => void,
+    signal: AbortSignal,
+  ): Promise<{ connection: Connection; reply: HandshakeReply } | undefined> {
+    const { server, address } = endpoint;
+    const { clock } = this.#environment;
+    this.#last = endpoint;
+    try {
+      const opened = await this.#inTime(
+        `${address}:${server.port}`,
+        handshake.timeoutMs,
+        signal,
+        (tooLate) => {
+          const transport = openTransport(endpoint, this.#environment, this.#tls);
+          return Connection.open(server, transport, handshake, clock, onEvent, tooLate);
+        },
+      );
+      this.#openedAt = clock.now();
+      return opened;
+    } catch (error) {
+      if (error instanceof HandshakeLostError) this.#handshakeLostAt = clock.now();
+      this.#fail(server, error, signal);
+      return undefined;
+    }
+  }
+
+  #fail(server: Server, error: unknown, signal: AbortSignal): [] {
+    if (signal.aborted) throw signal.reason;
+    this.#lastFailure = error;
+    this.#logger.debug({ server, cause: describe(error) }, 'no session from this server');
+    return [];
+  }
+
+  /** Gives `task` a signal that aborts with `signal`, or when its share of the time is over. */
+  async #inTime<T>(
+    what: string,
+    sessionTimeoutMs: number,
+    signal: AbortSignal,
+    task: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const round = Math.floor((this.#turns - 1) / this.#servers.length);
+    const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses.get(server) ?? 1), 0);
+    const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
+    const giveUp = new AbortController();
+    const timer = this.#environment.clock.after(timeoutMs, () => {
+      giveUp.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
+    });
+    const takeBack = onAbort(signal, () => giveUp.abort(signal.reason));
+    try {
+      return await task(giveUp.signal);
     } finally {
       timer.clear();
-      signal.removeEventListener('abort', onAbort);
+      takeBack();
     }
   }
 }

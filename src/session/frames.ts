@@ -5,13 +5,13 @@
  * Each byte is copied at most once, however many frames a chunk holds or a frame spans.
  */
 export class FrameReader {
-  readonly #limit: number;
+  /** The longest frame to accept, in bytes. */
+  limit: number;
   #chunks: Buffer[] = [];
   #buffered = 0;
 
-  /** @param limit - the longest frame to accept, in bytes */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /**
@@ -46,8 +46,8 @@ export class FrameReader {
 
   #lengthAt(bytes: Buffer, offset: number): number {
     const length = bytes.readInt32BE(offset);
-    if (length < 0 || length > this.#limit) {
-      throw new RangeError(`a frame of ${length} bytes: expected 0 to ${this.#limit}`);
+    if (length < 0 || length > this.limit) {
+      throw new RangeError(`a frame of ${length} bytes: expected 0 to ${this.limit}`);
     }
     return length;
   }

@@ -22,9 +22,18 @@ export interface HeartbeatTimes {
 // A request must stay under a server's 1 MB, and a path may have 4 KB.
 const NODES_IN_A_MULTI = 200;
 
-/** How long after one heartbeat the next is due: four in a lease while anything is held, else enough for the session. */
+/**
+ * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout.
+ * With {@link replyWithinMs} a dead link is found within 8/15 of the session timeout, which leaves the rest of it for
+ * finding another server.
+ */
 export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
-  return nodes > 0 ? leaseMs / 4 : sessionTimeoutMs / 3;
+  return nodes > 0 ? leaseMs / 4 : sessionTimeoutMs / 5;
+}
+
+/** How long a heartbeat may go without a reply before the link counts as dead. */
+export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
+  return Math.min(leaseMs, sessionTimeoutMs / 3);
 }
 
 /**
@@ -32,8 +41,8 @@ export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }
  * changes nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them.
  * With no node to prove, a ping keeps the session and finds dead links.
  *
- * Heartbeats never overlap. One that isn't answered within a lease shows that the link is dead, whatever the socket
- * says, and ends the connection.
+ * Heartbeats never overlap. One that isn't answered in time shows that the link is dead, whatever the socket says, and
+ * ends the connection.
  */
 export class Heartbeat {
   readonly #clock: Clock;
@@ -86,10 +95,10 @@ export class Heartbeat {
   async #beat(connection: Connection): Promise<void> {
     this.#beating = true;
     this.#lastAt = this.#clock.now();
-    const { leaseMs } = this.#times;
-    const tooLate = this.#clock.after(leaseMs, () => {
+    const limitMs = replyWithinMs(this.#times);
+    const tooLate = this.#clock.after(limitMs, () => {
       connection.destroy(
-        new ConnectionLossError(`no reply to a heartbeat within ${leaseMs} ms: the link is dead`),
+        new ConnectionLossError(`no reply to a heartbeat within ${limitMs} ms: the link is dead`),
       );
     });
     const nodes = [...this.#nodes];

@@ -21,7 +21,10 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
     numChildren: number;
     pzxid: Buffer;
   }
-  type AclRecord = Codec;
+  interface AclRecord extends Codec {
+    perms: number;
+    id: { scheme: string; id: string };
+  }
   type TransactionOperation =
     | { type: 1; path: string; data: Buffer; acls: { toRecord(): AclRecord }[]; mode: number }
     | { type: 2 | 13; path: string; version: number }
@@ -40,6 +43,7 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
       EXISTS: 3;
       GET_DATA: 4;
       SET_DATA: 5;
+      GET_ACL: 6;
       PING: 11;
       GET_CHILDREN2: 12;
       CHECK: 13;
@@ -84,6 +88,8 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
       ExistsResponse: new () => Codec & { stat: StatRecord };
       GetDataRequest: new (path: string, watch: boolean) => Codec;
       GetDataResponse: new () => Codec & { data?: Buffer; stat: StatRecord };
+      GetACLRequest: new (path: string) => Codec;
+      GetACLResponse: new () => Codec & { acl?: AclRecord[] };
       SetDataRequest: new (path: string, data: Buffer, version: number) => Codec;
       SetDataResponse: new () => Codec & { stat: StatRecord };
       SetWatches: new (zxid: Buffer, data: string[], exist: string[], child: string[]) => Codec;

@@ -128,6 +128,11 @@ export abstract class Operations<
     }
   }
 
+  /** Who may do what with a node. Of others' digests the server shows no more than the user's name. */
+  async getAcl(path: string): Promise<requests.AccessEntry[]> {
+    return (await this.perform(requests.getAclRequest(this.absolute(path)))).value;
+  }
+
   /** The names of a node's children, in no order. */
   async getChildren(path: string): Promise<string[]> {
     return (await this.perform(requests.getChildrenRequest(this.absolute(path)))).value;

@@ -39,6 +39,16 @@ export interface NodeData {
 /** `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. */
 export type Access = 'world' | 'creator';
 
+/** Who may do what with a node: one entry of its access list. */
+export interface AccessEntry {
+  readonly scheme: string;
+  readonly id: string;
+  /** Bits of {@link PERMISSION}. */
+  readonly permissions: number;
+}
+
+export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
+
 export type CreateMode = 'persistent' | 'ephemeral' | 'ephemeral-sequential';
 
 /** One part of a transaction. A `version` of -1 fits any. */
@@ -67,6 +77,8 @@ export const ANY_VERSION = -1;
 const NOT_CHECKED = undefined;
 const FLAGS: Record<CreateMode, number> = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 };
 const ALL_PERMISSIONS = 31;
+// In the answer to the handshake: after the protocol's version, the timeout and the session's id.
+const PASSWORD_OFFSET = 16;
 const codes = jute.OP_CODES;
 const protocol = jute.protocol;
 
@@ -76,11 +88,7 @@ export function createRequest(path: string, data: Buffer, mode: CreateMode, acce
     path,
     codes.CREATE,
     new protocol.CreateRequest(path, data, acl(access), FLAGS[mode]),
-    (body) => {
-      const response = new protocol.CreateResponse();
-      response.deserialize(body, 0);
-      return response.path;
-    },
+    (body) => read(new protocol.CreateResponse(), body).path,
   );
 }
 
@@ -90,40 +98,35 @@ export function deleteRequest(path: string, version = ANY_VERSION): Request<void
 
 export function existsRequest(path: string): Request<Stat> {
   return request('exists', path, codes.EXISTS, new protocol.ExistsRequest(path, false), (body) => {
-    const response = new protocol.ExistsResponse();
-    response.deserialize(body, 0);
-    return toStat(response.stat);
+    return toStat(read(new protocol.ExistsResponse(), body).stat);
   });
 }
 
 export function getDataRequest(path: string, watch: boolean): Request<NodeData> {
   return request('getData', path, codes.GET_DATA, new protocol.GetDataRequest(path, watch), (body) => {
-    const response = new protocol.GetDataResponse();
-    response.deserialize(body, 0);
-    return { data: response.data ?? Buffer.alloc(0), stat: toStat(response.stat) };
+    checkLength(body, 0);
+    const { data, stat } = read(new protocol.GetDataResponse(), body);
+    return { data: data ?? Buffer.alloc(0), stat: toStat(stat) };
   });
 }
 
 export function getChildrenRequest(path: string): Request<string[]> {
   const payload = new protocol.GetChildren2Request(path, false);
   return request('getChildren', path, codes.GET_CHILDREN2, payload, (body) => {
-    const response = new protocol.GetChildren2Response();
-    response.deserialize(body, 0);
-    return response.children ?? [];
+    return read(new protocol.GetChildren2Response(), body).children ?? [];
+  });
+}
+
+export function getAclRequest(path: string): Request<AccessEntry[]> {
+  return request('getACL', path, codes.GET_ACL, new protocol.GetACLRequest(path), (body) => {
+    const entries = read(new protocol.GetACLResponse(), body).acl ?? [];
+    return entries.map(({ perms, id }) => ({ scheme: id.scheme, id: id.id, permissions: perms }));
   });
 }
 
 export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION): Request<Stat> {
-  return request(
-    'setData',
-    path,
-    codes.SET_DATA,
-    new protocol.SetDataRequest(path, data, version),
-    (body) => {
-      const response = new protocol.SetDataResponse();
-      response.deserialize(body, 0);
-      return toStat(response.stat);
-    },
+  return request('setData', path, codes.SET_DATA, new protocol.SetDataRequest(path, data, version), (body) =>
+    toStat(read(new protocol.SetDataResponse(), body).stat),
   );
 }
 
@@ -132,8 +135,7 @@ export function multiRequest(parts: readonly TransactionPart[], access: Access):
   // The client's own builder turns version 0 into "any version": the operations are made here instead.
   const payload = new jute.TransactionRequest(parts.map((part) => toOperation(part, access)));
   return request('multi', undefined, codes.MULTI, payload, (body) => {
-    const response = new jute.TransactionResponse();
-    response.deserialize(body, 0);
+    const response = read(new jute.TransactionResponse(), body);
     // Of a refused transaction every part is an error: 0 before the one at fault, "runtime inconsistency" after it.
     const failed = response.results.findIndex((result) => result.type === codes.ERROR && result.err !== 0);
     const code = response.results[failed]?.err;
@@ -211,8 +213,8 @@ export interface HandshakeReply {
 }
 
 export function decodeHandshake(frame: Buffer): HandshakeReply {
-  const response = new protocol.ConnectResponse();
-  response.deserialize(frame, 0);
+  checkLength(frame, PASSWORD_OFFSET);
+  const response = read(new protocol.ConnectResponse(), frame);
   return { id: toBigInt(response.sessionId), password: response.passwd, timeoutMs: response.timeOut };
 }
 
@@ -226,6 +228,7 @@ export interface ReplyHeader {
 export function decodeReply(frame: Buffer): ReplyHeader {
   const header = new protocol.ReplyHeader();
   const length = header.deserialize(frame, 0);
+  if (length > frame.length) throw new RangeError(`a reply of ${frame.length} bytes`);
   return {
     xid: header.xid,
     zxid: toBigInt(header.zxid),
@@ -236,9 +239,7 @@ export function decodeReply(frame: Buffer): ReplyHeader {
 
 /** The path at which something happened. What happened isn't told: it may have changed since, so read it. */
 export function decodeEventPath(body: Buffer): string {
-  const event = new protocol.WatcherEvent();
-  event.deserialize(body, 0);
-  return event.path;
+  return read(new protocol.WatcherEvent(), body).path;
 }
 
 // Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.
@@ -305,6 +306,23 @@ function request<T>(
     encode: (xid) => new jute.Request(new protocol.RequestHeader(xid, type), payload).toBuffer(),
     decode,
   };
+}
+
+/** @throws RangeError if the record ends after the bytes do: the codec fills up with zeros what isn't there. */
+function read<R extends { deserialize(buffer: Buffer, offset: number): number }>(
+  record: R,
+  bytes: Buffer,
+): R {
+  const length = record.deserialize(bytes, 0);
+  if (length > bytes.length) throw new RangeError(`${length} bytes expected, ${bytes.length} there`);
+  return record;
+}
+
+/** Before the codec takes the length of a byte array for true, and so much memory. @throws RangeError */
+function checkLength(bytes: Buffer, offset: number): void {
+  const length = bytes.readInt32BE(offset);
+  if (length < -1 || length > bytes.length - offset - 4)
+    throw new RangeError(`a byte array of ${length} bytes in ${bytes.length}`);
 }
 
 function toOperation(part: TransactionPart, access: Access) {

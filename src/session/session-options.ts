@@ -1,6 +1,8 @@
-import { InvalidOptionError } from '../errors.js';
+import { isIP } from 'node:net';
+import { type ConnectionOptions, createSecureContext } from 'node:tls';
+import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { checkOptions, checkPositiveMs, checkSignal } from '../options.js';
+import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs, checkSignal } from '../options.js';
 import type { Credentials } from './connection.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import type { Access } from './protocol.js';
@@ -17,8 +19,28 @@ export interface SessionOptions {
   readonly leaseMs?: number;
   /** How long to wait for the first server that takes the session; `Infinity` waits for ever. @default 10000 */
   readonly connectTimeoutMs?: number;
-  /** Who this session is. Nodes are created so that only who authenticates the same way may touch them. */
-  readonly auth?: { readonly scheme: 'digest'; readonly credentials: string };
+  /**
+   * Who this session is, to the servers' authentication providers; several if it is to count as several. For `digest`
+   * the credentials are `user:password`. They go over the wire as they are: use `tls` too.
+   */
+  readonly auth?: Credentials | readonly Credentials[];
+  /**
+   * Who may touch the nodes that are created: `creator` for whoever authenticates as this session does, nobody else;
+   * `world` for everybody. A client certificate authenticates too, without `auth`. @default 'creator' with `auth`
+   */
+  readonly access?: Access;
+  /**
+   * With access `creator`: whether a lock's or an election's existing node may be one that everybody may write, or
+   * delete the children of. Below such a node anybody can end a leader's term, whatever the access to the leader's own
+   * node is, so it is refused with `UnprotectedPathError`. @default false
+   */
+  readonly allowUnprotectedPaths?: boolean;
+  /**
+   * Speak TLS to the servers' secure ports: Node's options, as `ca`, `cert` and `key` (or `pfx`) for mutual TLS. The
+   * server's certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket` are not
+   * among the options.
+   */
+  readonly tls?: ConnectionOptions;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
   readonly logger?: Logger;
   /** Aborting it gives up connecting. It does nothing once the session is open. */
@@ -34,16 +56,22 @@ export interface ResolvedSessionOptions {
   readonly connectTimeoutMs: number;
   readonly credentials: readonly Credentials[];
   readonly access: Access;
+  readonly allowUnprotectedPaths: boolean;
+  readonly tls: ConnectionOptions | undefined;
   readonly logger: Logger;
   readonly signal: AbortSignal | undefined;
   readonly environment: Environment;
 }
 
+const ACCESSES = ['world', 'creator'] as const;
 const KNOWN = [
   'sessionTimeoutMs',
   'leaseMs',
   'connectTimeoutMs',
   'auth',
+  'access',
+  'allowUnprotectedPaths',
+  'tls',
   'logger',
   'signal',
   'environment',
@@ -76,8 +104,10 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     connectTimeoutMs: checkPositiveMs('connectTimeoutMs', options.connectTimeoutMs, 10_000, {
       infinite: true,
     }),
-    credentials: options.auth === undefined ? [] : [checkAuth(options.auth)],
-    access: options.auth === undefined ? 'world' : 'creator',
+    credentials: checkAuth(options.auth),
+    access: checkOneOf('access', options.access, ACCESSES, options.auth === undefined ? 'world' : 'creator'),
+    allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
+    tls: options.tls === undefined ? undefined : checkTls(options.tls),
     logger,
     signal: checkSignal('signal', options.signal),
     environment:
@@ -86,16 +116,44 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
 }
 
 function checkEnvironment(value: Environment): Environment {
-  const functions = [value?.clock?.now, value?.clock?.after, value?.random, value?.uuid, value?.openSocket];
+  const { clock, random, uuid, resolve, openSocket } = value ?? {};
+  const functions = [clock?.now, clock?.after, random, uuid, resolve, openSocket];
   if (functions.every((each) => typeof each === 'function')) return value;
-  throw new InvalidOptionError('environment', value, '{ clock, random, uuid, openSocket }');
+  throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
 /** Never shows what was given: it may hold a password, wherever the caller put it. */
-function checkAuth(auth: unknown): Credentials {
-  const { scheme, credentials } = (auth ?? {}) as Partial<Record<keyof Credentials, unknown>>;
-  if (scheme !== 'digest' || typeof credentials !== 'string' || !/^[^:]+:./s.test(credentials)) {
+function checkAuth(auth: unknown): readonly Credentials[] {
+  if (auth === undefined) return [];
+  const list: unknown[] = Array.isArray(auth) ? auth : [auth];
+  return list.map((each) => {
+    const { scheme, credentials } = (each ?? {}) as Partial<Record<keyof Credentials, unknown>>;
+    const right =
+      typeof scheme === 'string' &&
+      /^[\w-]+$/.test(scheme) &&
+      typeof credentials === 'string' &&
+      (scheme !== 'digest' || /^[^:]+:./s.test(credentials));
+    if (right) return { scheme, credentials };
     throw new InvalidOptionError('auth', '(not shown)', "{ scheme: 'digest', credentials: 'user:password' }");
+  });
+}
+
+const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
+
+/** Reads keys and certificates now, so that a wrong one is told here and not by servers that seem to be away. */
+function checkTls(value: unknown): ConnectionOptions {
+  const wrong = (expected: string) => new InvalidOptionError('tls', '(not shown)', expected);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrong("Node's options for tls.connect");
+  const tls = value as ConnectionOptions;
+  for (const name of NOT_FOR_TLS) {
+    if (tls[name] !== undefined) throw wrong(`options without ${name}: the connect string names the servers`);
   }
-  return { scheme, credentials };
+  if (typeof tls.servername === 'string' && isIP(tls.servername) !== 0)
+    throw wrong('a name, not an address, as servername');
+  try {
+    return { ...tls, secureContext: tls.secureContext ?? createSecureContext(tls) };
+  } catch (error) {
+    throw wrong(`keys and certificates that can be read (${describe(error)})`);
+  }
 }

@@ -11,13 +11,14 @@ import {
 import { type Logger, resolveLogger } from '../logger.js';
 import { abortable, deferred, ignore, onAbort, settledWithin, sharedAbortController } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
-import type { Connection, Reply } from './connection.js';
+import { type Connection, type Reply, SessionGoneError } from './connection.js';
 import { Dialer } from './dialer.js';
 import type { Environment } from './environment.js';
 import { Heartbeat } from './heartbeat.js';
 import { Operations } from './operations.js';
 import { Outbox } from './outbox.js';
 import { OwnNode, type OwnNodePort } from './own-node.js';
+import { PathGuard, type Watchfulness } from './path-guard.js';
 import * as requests from './protocol.js';
 import {
   type ResolvedSessionOptions,
@@ -80,6 +81,7 @@ export class Session extends Operations<SessionEvents> {
   readonly #dialer: Dialer;
   readonly #outbox: Outbox;
   readonly #heartbeat: Heartbeat;
+  readonly #guard: PathGuard;
   readonly #over = sharedAbortController();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
   readonly #network = new AbortController();
@@ -99,7 +101,8 @@ export class Session extends Operations<SessionEvents> {
     this.#logger = options.logger;
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
-    this.#dialer = new Dialer(target.servers, this.#environment, this.#logger);
+    this.#dialer = new Dialer({ ...options, servers: target.servers });
+    this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
     this.#heartbeat = new Heartbeat(this.#environment.clock);
     this.#connected.promise.catch(ignore); // Those who wait for it see the rejection; there may be none.
@@ -181,6 +184,11 @@ export class Session extends Operations<SessionEvents> {
     return new OwnNode(this, port, path, sentAt);
   }
 
+  /** @internal What looks after the paths of queues. */
+  get guard(): PathGuard {
+    return this.#guard;
+  }
+
   /** @internal The clock that everything of this session goes by. */
   get clock(): Clock {
     return this.#environment.clock;
@@ -208,7 +216,10 @@ export class Session extends Operations<SessionEvents> {
     const giveUp = new AbortController();
     const timer = Number.isFinite(connectTimeoutMs)
       ? this.clock.after(connectTimeoutMs, () => {
-          giveUp.abort(new ConnectTimeoutError(`no server took the session within ${connectTimeoutMs} ms`));
+          const cause = this.#dialer.lastFailure;
+          const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
+          const message = `no server took the session within ${connectTimeoutMs} ms${why}`;
+          giveUp.abort(new ConnectTimeoutError(message, { cause }));
         })
       : undefined;
     try {
@@ -233,7 +244,7 @@ export class Session extends Operations<SessionEvents> {
         const { connection, reply } = await this.#dial();
         if (reply.timeoutMs <= 0 || (this.#identity.id !== 0n && reply.id !== this.#identity.id)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
-          return this.#expire();
+          return this.#expire('the session has expired');
         }
         await this.#use(connection, reply);
       }
@@ -273,6 +284,7 @@ export class Session extends Operations<SessionEvents> {
     }
     this.#become({ name: 'connected' }, connection);
     const reason = await connection.ended;
+    if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
     this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
     if (this.#state.name === 'connected') {
       this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
@@ -354,9 +366,19 @@ export class Session extends Operations<SessionEvents> {
     }
   }
 
-  #expire(): void {
-    this.#logger.warn({}, 'session expired');
-    this.#end({ name: 'expired' }, new SessionExpiredError('the session has expired'));
+  #expire(why: string): void {
+    this.#logger.warn({ cause: why }, 'session expired');
+    this.#end({ name: 'expired' }, new SessionExpiredError(why));
+  }
+
+  /**
+   * Whether the connection ended because another one has taken the session. A handshake of our own, sent to another
+   * server and given up before the answer, may have done that: then the next handshake takes it back. Otherwise it is
+   * somebody else's now, and taking it back would only begin a fight.
+   */
+  #wasTaken(reason: Error): boolean {
+    if (!(reason instanceof SessionGoneError && reason.moved)) return false;
+    return this.clock.now() - this.#dialer.handshakeLostAt > this.#sessionTimeoutMs;
   }
 
   #end(state: { name: 'expired' } | { name: 'closed' }, reason: Error): void {
@@ -408,6 +430,11 @@ export class Session extends Operations<SessionEvents> {
 /** Whether the session has ended, one way or the other. */
 export function isOver(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
+}
+
+function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): Watchfulness {
+  if (access === 'world') return 'warn';
+  return allowUnprotectedPaths ? 'trust' : 'check';
 }
 
 function max(a: bigint, b: bigint): bigint {

@@ -4,10 +4,14 @@ import { FrameReader } from '../../src/session/frames.js';
 
 /** What a fake server does with the frames of one connection. */
 export interface Dialogue {
-  /** Answers the handshake; gives the reply's timeout, 0 for a session that is over. */
-  readonly handshake: (connection: number) => number;
+  /** Answers the handshake; gives the reply's timeout, 0 for a session that is over, `undefined` for no answer. */
+  readonly handshake: (connection: number) => number | undefined;
   /** Answers a request: an error code, or a body and no error; `undefined` for no answer. */
-  readonly answer?: (xid: number, type: number) => { code: number; body?: Buffer } | undefined;
+  readonly answer?: (
+    xid: number,
+    type: number,
+    connection: number,
+  ) => { code: number; body?: Buffer } | undefined;
 }
 
 const PASSWORD_BYTES = 16;
@@ -23,8 +27,8 @@ export async function startFakeServer(dialogue: Dialogue): Promise<{ connectStri
     let greeted = false;
     socket.on('data', (chunk: Buffer) => {
       for (const frame of frames.push(chunk)) {
-        if (!greeted) socket.write(handshakeReply(dialogue.handshake(connection)));
-        else answer(socket, frame, dialogue);
+        if (greeted) answer(socket, frame, dialogue, connection);
+        else greet(socket, dialogue.handshake(connection));
         greeted = true;
       }
     });
@@ -37,9 +41,13 @@ export async function startFakeServer(dialogue: Dialogue): Promise<{ connectStri
   return { connectString: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-function answer(socket: Socket, frame: Buffer, dialogue: Dialogue): void {
+function greet(socket: Socket, timeoutMs: number | undefined): void {
+  if (timeoutMs !== undefined) socket.write(handshakeReply(timeoutMs));
+}
+
+function answer(socket: Socket, frame: Buffer, dialogue: Dialogue, connection: number): void {
   const [xid, type] = [frame.readInt32BE(0), frame.readInt32BE(4)];
-  const given = dialogue.answer?.(xid, type);
+  const given = dialogue.answer?.(xid, type, connection);
   if (given === undefined) return;
   const header = Buffer.alloc(16);
   header.writeInt32BE(xid, 0);

@@ -25,16 +25,19 @@ export class FaultProxy {
   readonly #listener: Server;
   readonly #links = new Set<Link>();
   readonly #target: number;
+  readonly #readable: boolean;
   #mode: 'open' | 'refusing' | 'silent' = 'open';
   #trap: { operation: number; text: string; swallow: boolean; sprung: () => void } | undefined;
 
-  private constructor(target: number) {
+  private constructor(target: number, readable: boolean) {
     this.#target = target;
+    this.#readable = readable;
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  static async start(target = inject('port') as number): Promise<FaultProxy> {
-    const proxy = new FaultProxy(target);
+  /** @param readable - `false` for encrypted links, whose requests can't be told apart */
+  static async start(target = inject('port') as number, { readable = true } = {}): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target, readable);
     await new Promise<void>((resolve) => proxy.#listener.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => proxy.stop());
     return proxy;
@@ -104,7 +107,8 @@ export class FaultProxy {
     client.on('data', (chunk: Buffer) => {
       if (this.#mode === 'silent') return;
       // The first frame is the handshake: without a header, and longer than the two numbers that are read here.
-      for (const frame of requests.push(chunk)) losing ||= this.#springsAt(frame);
+      const frames = this.#readable ? requests.push(chunk) : [];
+      for (const frame of frames) losing ||= this.#springsAt(frame);
       if (losing && this.#trap?.swallow) {
         this.#trap.sprung();
         this.#trap = undefined;

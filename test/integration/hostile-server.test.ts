@@ -69,20 +69,42 @@ describe('a server that is not what it should be', () => {
     await expect(connecting).rejects.not.toThrow('secret');
   });
 
-  it.each([
-    ['session moved', -118],
-    ['session expired', -112],
-  ])(
-    'that answers "%s" loses the operation; the next handshake tells that the session is over',
-    async (_, code) => {
-      const server = await startFakeServer({
-        handshake: (connection) => (connection === 1 ? 60_000 : 0),
-        answer: () => ({ code }),
-      });
-      const session = await openSession({}, server.connectString);
-      await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
-      expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
-      expect(session.state.name).toBe('expired');
-    },
-  );
+  it('that answers "session expired" loses the operation; the next handshake tells that the session is over', async () => {
+    const server = await startFakeServer({
+      handshake: (connection) => (connection === 1 ? 60_000 : 0),
+      answer: () => ({ code: -112 }),
+    });
+    const session = await openSession({}, server.connectString);
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
+    expect(session.state.name).toBe('expired');
+  });
+
+  it('that answers "session moved" ends the session: another connection has it, and there is no fight for it', async () => {
+    let connections = 0;
+    const server = await startFakeServer({
+      handshake: (connection) => {
+        connections = connection;
+        return 60_000;
+      },
+      answer: () => ({ code: -118 }),
+    });
+    const session = await openSession({}, server.connectString);
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(SessionExpiredError);
+    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
+    expect(session.state.name).toBe('expired');
+    expect(connections).toBe(1);
+  });
+
+  it('that answers "session moved" because a handshake of our own was given up is asked for the session again', async () => {
+    const unreadable = { code: 0, body: Buffer.alloc(3) };
+    const answers = [unreadable, undefined, { code: -118 }, { code: -101 }];
+    const server = await startFakeServer({
+      handshake: (connection) => (connection === 2 ? undefined : 60_000),
+      answer: (_, __, connection) => answers[connection - 1],
+    });
+    const session = await openSession({ sessionTimeoutMs: 3000 }, server.connectString);
+    expect(await session.untilAnswered(() => session.exists('/a'))).toBeUndefined();
+    expect(session.state.name).toBe('connected');
+  });
 });

@@ -240,7 +240,7 @@ describe('a session whose connection goes', () => {
     const began = performance.now();
     proxy.blackHole();
     await suspended;
-    // A third of the session timeout until it asks, and a lease, another third, until it gives up.
+    // A fifth of the session timeout until it asks, and a third until it gives up.
     expect(performance.now() - began).toBeLessThan(1400);
     proxy.restore();
     await nextEvent(session, 'resumed');

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { resolveLogger } from '../../src/logger.js';
-import { Dialer, handshakeTimeoutMs, pauseMs, shuffled } from '../../src/session/dialer.js';
+import { Dialer, handshakeTimeoutMs, inTurn, pauseMs, shuffled } from '../../src/session/dialer.js';
+import { systemEnvironment } from '../../src/session/environment.js';
 import { NEW_SESSION } from '../../src/session/protocol.js';
 import { FakeClock } from '../helpers/fake-clock.js';
 
@@ -38,8 +39,13 @@ describe('looking for a server', () => {
       sockets++;
       throw new Error('no network');
     };
-    const environment = { clock: new FakeClock(), random: () => 0, uuid: () => 'a', openSocket: opened };
-    const dialer = new Dialer([{ host: 'a', port: 1 }], environment, resolveLogger(undefined));
+    const environment = { ...systemEnvironment, clock: new FakeClock(), openSocket: opened };
+    const dialer = new Dialer({
+      servers: [{ host: '127.0.0.1', port: 1 }],
+      environment,
+      tls: undefined,
+      logger: resolveLogger(undefined),
+    });
     const handshake = { ...NEW_SESSION, timeoutMs: 3000 };
     const dialling = dialer.dial(
       handshake,
@@ -50,6 +56,17 @@ describe('looking for a server', () => {
     await expect(dialling).rejects.toBe('enough');
     expect(sockets).toBe(0);
     expect(environment.clock.running).toBe(0);
+  });
+
+  it('tries all addresses of a server: the preferred family first, the last one tried last', () => {
+    const found = ['10.0.0.1', '10.0.0.2', '::1', '10.0.0.3', '::2', '10.0.0.2'];
+    for (let chance = 0; chance < 1; chance += 0.05) {
+      const order = inTurn(found, '10.0.0.2', () => chance);
+      expect([...order].sort()).toEqual([...new Set(found)].sort());
+      expect(order.slice(0, 2).every((address) => address.startsWith('10.'))).toBe(true);
+      expect(order.at(-1)).toBe('10.0.0.2');
+    }
+    expect(inTurn([], '10.0.0.2', Math.random)).toEqual([]);
   });
 
   it('begins at another server in each client, with every server once', () => {

@@ -1,7 +1,13 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NoNodeError, ZooKeeperError } from '../../src/errors.js';
 import type { Connection, Reply } from '../../src/session/connection.js';
-import { Heartbeat, type HeartbeatNode } from '../../src/session/heartbeat.js';
+import {
+  Heartbeat,
+  type HeartbeatNode,
+  heartbeatIntervalMs,
+  replyWithinMs,
+} from '../../src/session/heartbeat.js';
 import { type Request, TransactionError } from '../../src/session/protocol.js';
 import { FakeClock, settle } from '../helpers/fake-clock.js';
 
@@ -79,10 +85,10 @@ describe('the heartbeat', () => {
     expect(node.confirmed).toEqual([0, 250, 500, 750, 1000]);
   });
 
-  it('sends nothing but a ping, three times a session timeout, while there is nothing to prove', async () => {
+  it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
     const { clock, connection, start } = setUp();
     start();
-    await clock.advance(999);
+    await clock.advance(599);
     expect(connection.sent).toHaveLength(0);
     await clock.advance(1);
     expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
@@ -91,10 +97,10 @@ describe('the heartbeat', () => {
   it('begins at once with a node that is added while it was only pinging', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     start();
-    await clock.advance(600);
+    await clock.advance(500);
     heartbeat.add(new FakeNode('/a'));
     await clock.advance(0);
-    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 600']);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
   });
 
   it('never overlaps with itself: a late reply is waited for', async () => {
@@ -116,6 +122,24 @@ describe('the heartbeat', () => {
     expect(connection.destroyed).toBeUndefined();
     await clock.advance(1);
     expect(connection.destroyed?.message).toContain('1000 ms');
+  });
+
+  it('finds a dead link soon enough to find another server within the session, whatever the lease', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 10, max: 100_000 }),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        (sessionTimeoutMs, share) => {
+          const times = { sessionTimeoutMs, leaseMs: sessionTimeoutMs * share };
+          for (const nodes of [0, 1]) {
+            expect(heartbeatIntervalMs(nodes, times) + replyWithinMs(times)).toBeLessThan(
+              0.6 * sessionTimeoutMs,
+            );
+          }
+          expect(replyWithinMs(times)).toBeLessThanOrEqual(times.leaseMs);
+        },
+      ),
+    );
   });
 
   it('tells a node that is gone, and proves the others in the same beat', async () => {

@@ -46,7 +46,18 @@ describe('the layers', () => {
     ['eventemitter3', ['emitter.ts']],
     ['pino', ['logger.ts']],
     ['p-retry', ['cluster/cleanup.ts', 'cluster/supervisor.ts']],
-    ['node:net', ['session/connect-string.ts', 'session/connection.ts', 'session/environment.ts']],
+    [
+      'node:net',
+      [
+        'session/connect-string.ts',
+        'session/connection.ts',
+        'session/dialer.ts',
+        'session/environment.ts',
+        'session/session-options.ts',
+        'session/transport.ts',
+      ],
+    ],
+    ['node:tls', ['session/dialer.ts', 'session/session-options.ts', 'session/transport.ts']],
   ])('know %s in as few files as can be', (dependency, users) => {
     expect(imports.filter(({ from }) => from === dependency).map(({ file }) => file)).toEqual(users);
   });

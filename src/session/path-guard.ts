@@ -1,0 +1,66 @@
+import { NoNodeError, UnprotectedPathError } from '../errors.js';
+import { type AccessEntry, PERMISSION } from './protocol.js';
+import type { Session } from './session.js';
+
+const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
+// Enough for the locks that a service uses, not for those that it makes up by the thousand.
+const MOST_KNOWN = 1000;
+
+/** What to do about a path: see that it is protected, say once that nothing is, or let it pass. */
+export type Watchfulness = 'check' | 'warn' | 'trust';
+
+/** Whether everybody may write the node, delete its children, or give himself the right to. */
+export function isOpenToAll(access: readonly AccessEntry[]): boolean {
+  return access.some(({ scheme, id, permissions }) => {
+    return scheme === 'world' && id === 'anyone' && (permissions & DANGEROUS) !== 0;
+  });
+}
+
+/**
+ * Looks after what contenders stand on: ZooKeeper asks a node's *parent* whether it may be deleted, so nodes that only
+ * their creator may touch are anybody's below a parent that everybody may delete from.
+ */
+export class PathGuard {
+  readonly #session: Session;
+  readonly #watchfulness: Watchfulness;
+  #warned = false;
+  readonly #protected = new Set<string>();
+
+  constructor(session: Session, watchfulness: Watchfulness) {
+    this.#session = session;
+    this.#watchfulness = watchfulness;
+  }
+
+  /**
+   * Checks the path of a queue, if it exists: asks the servers the first time.
+   *
+   * @throws UnprotectedPathError if everybody may write it or delete from it
+   */
+  async check(path: string): Promise<void> {
+    if (this.#watchfulness === 'warn') this.#warn(path);
+    if (this.#watchfulness !== 'check' || this.#protected.has(path)) return;
+    try {
+      const access = await this.#session.untilAnswered(() => this.#session.getAcl(path));
+      if (isOpenToAll(access)) throw new UnprotectedPathError(path);
+    } catch (error) {
+      if (error instanceof NoNodeError) return; // To be created, for its creator only.
+      throw error;
+    }
+    if (this.#protected.size === MOST_KNOWN) this.#protected.clear();
+    this.#protected.add(path);
+  }
+
+  /** The path was gone: whoever creates it again may let everybody in. */
+  forget(path: string): void {
+    this.#protected.delete(path);
+  }
+
+  #warn(path: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.#session.logger.warn(
+      { path },
+      'whoever reaches the servers may delete the nodes of locks and elections: use auth or TLS with access control',
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import { isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as secure } from 'node:tls';
+import type { Server } from './connect-string.js';
+import type { Environment } from './environment.js';
+
+/** One address of a server, and the server as the connect string names it: certificates are checked for that name. */
+export interface Endpoint {
+  readonly server: Server;
+  readonly address: string;
+}
+
+/** A socket on its way to a server, and the event after which the server may be spoken to. */
+export interface Transport {
+  readonly socket: Socket;
+  readonly ready: 'connect' | 'secureConnect';
+}
+
+/**
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be one for the
+ * server's name (or its address, if that is how it was named), unless the options say otherwise.
+ *
+ * With TLS nothing is written before `secureConnect`: what is written earlier may reach a server whose certificate
+ * turns out to be wrong, and the handshake holds the session's password.
+ */
+export function openTransport(
+  { server, address }: Endpoint,
+  environment: Environment,
+  tls: ConnectionOptions | undefined,
+): Transport {
+  const socket = environment.openSocket({ host: address, port: server.port });
+  socket.setNoDelay(true);
+  if (tls === undefined) return { socket, ready: 'connect' };
+  // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
+  const name = isIP(server.host) === 0 ? { servername: server.host } : {};
+  return { socket: secure({ ...name, ...tls, host: server.host, socket }), ready: 'secureConnect' };
+}

@@ -1,0 +1,145 @@
+import { createServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { ConnectTimeoutError, InvalidOptionError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { systemEnvironment } from '../../src/session/environment.js';
+import { Session } from '../../src/session/session.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
+import { type Certificates, makeCertificates, PASSPHRASE } from '../helpers/certificates.js';
+import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+let certificates: Certificates;
+let securePort: number;
+let mutualPort: number;
+let plainPort: number | undefined;
+const stops: (() => Promise<unknown>)[] = [];
+
+/** A server with a secure port; `clientAuth` tells whether it wants to know who its clients are. */
+async function startSecureServer(clientAuth: 'none' | 'need') {
+  const port = await freePort();
+  const zookeeper = await startZooKeeper({
+    settings: {
+      ...certificates.settings,
+      secureClientPort: port,
+      secureClientPortAddress: '127.0.0.1',
+      'ssl.clientAuth': clientAuth,
+    },
+  });
+  stops.push(zookeeper.stop);
+  return { port, plainPort: zookeeper.servers[0]?.port };
+}
+
+beforeAll(async () => {
+  certificates = await makeCertificates();
+  stops.push(certificates.remove);
+  const [secure, mutual] = await Promise.all([startSecureServer('none'), startSecureServer('need')]);
+  [securePort, plainPort, mutualPort] = [secure.port, secure.plainPort, mutual.port];
+});
+
+afterAll(async () => {
+  for (const stop of stops.reverse()) await stop();
+});
+
+const trusting = () => ({ tls: { ca: certificates.ca } });
+const known = () => ({ tls: { ca: certificates.ca, pfx: certificates.client, passphrase: PASSPHRASE } });
+
+/** Why no session came about. */
+async function failure(connect: string, options: SessionOptions): Promise<unknown> {
+  const refused = await Session.connect(connect, { connectTimeoutMs: 1000, ...options }).then(
+    (session) => session.close(),
+    (error: unknown) => error,
+  );
+  expect(refused).toBeInstanceOf(ConnectTimeoutError);
+  return refused;
+}
+
+describe('a session over TLS', () => {
+  it.each(['localhost', '127.0.0.1'])('is served by a server whose certificate is for %s', async (host) => {
+    const session = await openSession(trusting(), `${host}:${securePort}`);
+    const path = uniquePath();
+    await session.create(path, { data: Buffer.from('x') });
+    expect((await session.getData(path)).data.toString()).toBe('x');
+    const hold = await new DistributedLock(session, `${path}/lock`).acquire();
+    expect(hold.isHeld()).toBe(true);
+    await hold.release();
+  });
+
+  it('is the same session after its connection was lost', async () => {
+    const proxy = await FaultProxy.start(securePort, { readable: false });
+    const session = await openSession(trusting(), proxy.connectString);
+    const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed;
+    expect(session.owns((await session.getData(value)).stat)).toBe(true);
+  });
+
+  it('refuses a server whose certificate is for another name, and says so', async () => {
+    const environment = { ...systemEnvironment, resolve: async () => ['127.0.0.1'] };
+    const refused = await failure(`zookeeper.example:${securePort}`, { ...trusting(), environment });
+    expect(refused).toMatchObject({
+      message: expect.stringContaining("does not match certificate's altnames"),
+    });
+  });
+
+  it('refuses a server whose certificate nobody vouches for, and says so', async () => {
+    const refused = await failure(`localhost:${securePort}`, { tls: {} });
+    expect(refused).toMatchObject({ message: expect.stringContaining('certificate') });
+  });
+
+  it('tells such a server nothing, not even which session it is', async () => {
+    let heard = 0;
+    const options = { pfx: certificates.server, passphrase: PASSPHRASE };
+    const server = createServer(options, (socket) => {
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk) => {
+          heard += chunk.length;
+        });
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    await failure(`127.0.0.1:${port}`, { tls: {} });
+    expect(heard).toBe(0);
+  });
+
+  it('does not come about when only one end speaks TLS', async () => {
+    await failure(`127.0.0.1:${plainPort}`, trusting());
+    await failure(`127.0.0.1:${securePort}`, {});
+  });
+});
+
+describe('mutual TLS', () => {
+  it('lets in who has a certificate, and nobody else', async () => {
+    const session = await openSession(known(), `localhost:${mutualPort}`);
+    expect(await session.exists('/')).toBeDefined();
+    await failure(`localhost:${mutualPort}`, trusting());
+  });
+
+  it('tells the servers who the session is: with access creator its nodes are its own', async () => {
+    const session = await openSession({ ...known(), access: 'creator' }, `localhost:${mutualPort}`);
+    const path = uniquePath();
+    await session.create(path);
+    expect(await session.getAcl(path)).toEqual([{ scheme: 'x509', id: 'CN=client', permissions: 31 }]);
+  });
+});
+
+describe('the option tls', () => {
+  it.each([
+    ['true', () => true],
+    ['a key that is none', () => ({ key: 'secret', cert: 'secret' })],
+    ['a wrong passphrase', () => ({ pfx: certificates.client, passphrase: 'secret' })],
+    ['a host', () => ({ host: 'secret' })],
+    ['a socket', () => ({ socket: {} })],
+    ['an address as servername', () => ({ servername: '127.0.0.1' })],
+  ])('can not be %s; the error shows nothing of it', async (_, tls) => {
+    const wrong = Session.connect('localhost', { tls: tls() as never });
+    await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(wrong).rejects.toMatchObject({ option: 'tls' });
+    await expect(wrong).rejects.not.toThrow('secret');
+  });
+});
