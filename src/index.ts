@@ -53,6 +53,7 @@ export type {
   TransactionPart,
 } from './session/protocol.js';
 export {
+  type CloseOptions,
   Session,
   type SessionEvents,
   type SessionState,

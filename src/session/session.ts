@@ -9,6 +9,7 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
+import { checkMs, checkOptions } from '../options.js';
 import { abortable, deferred, ignore, onAbort, settledWithin, sharedAbortController } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';
@@ -56,6 +57,12 @@ export interface SessionEvents {
   closed(): void;
   /** A listener failed, or a node can't be deleted. */
   error(error: Error): void;
+}
+
+/** How a session is closed. */
+export interface CloseOptions {
+  /** How long to wait for a server's acknowledgement, in milliseconds. @default 1500 */
+  readonly timeoutMs?: number;
 }
 
 // `close()` settles within 2 s; the difference is for what comes after the wait.
@@ -146,13 +153,17 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /**
-   * Ends the session: its ephemeral nodes go, everything that waits on it rejects. Resolves when the server has
-   * acknowledged, or after at most 2 s; then the session ends at the servers by its timeout. Any state, any number
-   * of times; never rejects.
+   * Ends the session: its ephemeral nodes go, everything that waits on it rejects. Resolves when a server has
+   * acknowledged, or when the time for that is over: then the session ends at the servers by its timeout. In any
+   * state, any number of times; the first call's options count.
+   *
+   * @throws InvalidOptionError if an option is wrong; nothing else
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+  async close(options: CloseOptions = {}): Promise<void> {
+    const { timeoutMs } = checkOptions<CloseOptions>('close', options, ['timeoutMs']);
+    const limitMs = checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
+    this.#closing ??= this.#close(limitMs);
+    await this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -390,12 +401,12 @@ export class Session extends Operations<SessionEvents> {
     this.emit(state.name);
   }
 
-  async #close(): Promise<void> {
+  async #close(limitMs: number): Promise<void> {
     const connection = this.#connection;
     this.#end({ name: 'closed' }, new SessionClosedError('the session was closed'));
     // Over the connection at hand, if there is one; else the search for a server goes on for a while.
     if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
-    await settledWithin(this.clock, this.#maintaining, CLOSE_WITHIN_MS);
+    await settledWithin(this.clock, this.#maintaining, limitMs);
     this.#network.abort(this.#over.signal.reason);
     connection?.destroy(this.#over.signal.reason);
     await this.#maintaining;

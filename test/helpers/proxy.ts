@@ -35,16 +35,22 @@ export class FaultProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** @param readable - `false` for encrypted links, whose requests can't be told apart */
-  static async start(target = inject('port') as number, { readable = true } = {}): Promise<FaultProxy> {
+  /** @param options.readable - `false` for encrypted links, whose requests can't be told apart */
+  static async start(
+    target = inject('port') as number,
+    { readable = true, host = '127.0.0.1' } = {},
+  ): Promise<FaultProxy> {
     const proxy = new FaultProxy(target, readable);
-    await new Promise<void>((resolve) => proxy.#listener.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve, reject) => {
+      proxy.#listener.once('error', reject).listen(0, host, resolve);
+    });
     onTestFinished(() => proxy.stop());
     return proxy;
   }
 
   get connectString(): string {
-    return `127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+    const { address, family, port } = this.#listener.address() as AddressInfo;
+    return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
   /** Ends all connections, and accepts no more until {@link FaultProxy.restore}. */

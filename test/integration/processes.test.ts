@@ -89,6 +89,29 @@ describe('a process that has stopped everything', () => {
   });
 });
 
+describe('a session that is closed', () => {
+  it.each([
+    'connecting',
+    'handshake',
+    'connected',
+    'suspended',
+    'black hole',
+    'black hole, with a limit',
+    'expired',
+    'closed, and twice at once',
+    'in a listener of suspended',
+    'in a listener of resumed',
+    'in a listener of closed',
+  ])('settles within 2 s and leaves nothing that keeps the process alive: %s', async (state) => {
+    const { stdout, exitCode } = await execaNode(fixture('closing.mjs'), [connectString(), state], {
+      timeout: 10_000,
+    });
+    const took = Number(/^closed in (\d+) ms$/.exec(stdout)?.[1]);
+    expect(took).toBeLessThan(state.endsWith('limit') ? 1000 : 2000);
+    expect(exitCode).toBe(0);
+  });
+});
+
 describe("a process whose leader's work outlasts the lease", () => {
   it("ends with code 70 when onOverrun is 'exit', and says why", async () => {
     const { stdout, exitCode } = await execaNode(

@@ -11,6 +11,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
+import { systemEnvironment } from '../../src/session/environment.js';
 import { Session } from '../../src/session/session.js';
 import {
   aborted,
@@ -315,6 +316,63 @@ describe('opening a session', () => {
       `127.0.0.1:${port},${connectString()}`,
     );
     expect(session.state.name).toBe('connected');
+  });
+
+  it('looks a name up anew at each try, and tries all its addresses', async () => {
+    const proxy = await FaultProxy.start();
+    const port = Number(proxy.connectString.split(':')[1]);
+    const silent = createServer();
+    await new Promise<void>((resolve, reject) => {
+      silent.once('error', reject).listen({ port, host: '127.0.0.2' }, resolve);
+    });
+    onTestFinished(() => void silent.close());
+    const answers = [
+      () => Promise.reject(new Error('no such name')),
+      () => Promise.resolve(['127.0.0.2']), // It accepts, and stays silent.
+      () => Promise.resolve(['127.0.0.2', '127.0.0.3', '127.0.0.1']), // Nobody listens at the second.
+    ];
+    const asked: string[] = [];
+    const resolve = async (host: string) => {
+      asked.push(host);
+      return (answers[asked.length - 1] ?? (() => Promise.resolve(['127.0.0.1'])))();
+    };
+    const session = await openSession(
+      { sessionTimeoutMs: 3000, environment: { ...systemEnvironment, resolve } },
+      `zookeeper.example:${port}`,
+    );
+    expect(asked).toEqual(Array(3).fill('zookeeper.example'));
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed;
+    expect(asked).toHaveLength(4);
+  });
+
+  it('finds a server at an IPv6 address', async () => {
+    const proxy = await FaultProxy.start(undefined, { host: '::1' });
+    const session = await openSession({}, proxy.connectString);
+    expect(proxy.connectString).toMatch(/^\[::1\]:\d+$/);
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('is not held up by a name server that does not answer', async () => {
+    const resolve = () => new Promise<string[]>(() => undefined);
+    const environment = { ...inOrder, resolve };
+    const session = await openSession(
+      { sessionTimeoutMs: 3000, environment },
+      `zookeeper.example,${connectString()}`,
+    );
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('says why the last server was of no use when none is', async () => {
+    const resolve = async () => {
+      throw new Error('the name server is away');
+    };
+    const connecting = Session.connect('zookeeper.example', {
+      connectTimeoutMs: 200,
+      environment: { ...systemEnvironment, resolve },
+    });
+    await expect(connecting).rejects.toThrow('the name server is away');
   });
 
   it('waits for a server that appears later', async () => {

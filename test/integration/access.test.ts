@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const alice = { scheme: 'digest', credentials: 'alice:wonder' };
+const bob = { scheme: 'digest', credentials: 'bob:builder' };
+
+/** A logger that keeps what it is told at level warn. */
+function warnings() {
+  const messages: string[] = [];
+  const nothing = () => undefined;
+  const warn = (_: object, message: string) => void messages.push(message);
+  return { messages, logger: { debug: nothing, info: nothing, warn, error: nothing } };
+}
+
+describe('with auth', () => {
+  it('an election, the nodes above it and those in it are for their creator only', async () => {
+    const session = await openSession({ auth: alice });
+    const stranger = await openSession();
+    const [top, path] = [uniquePath('mine'), uniquePath('election')];
+    const elector = new LeaderElector(session, `${top}${path}`);
+    await elector.start();
+    const [contender] = await session.getChildren(`${top}${path}`);
+    for (const each of [top, `${top}${path}`, `${top}${path}/${contender}`]) {
+      const access = await session.getAcl(each);
+      expect(access).toHaveLength(1);
+      expect(access[0]).toMatchObject({ scheme: 'digest', permissions: 31 });
+      expect(access[0]?.id).toMatch(/^alice:/);
+      await expect(stranger.remove(each)).rejects.toBeInstanceOf(ZooKeeperError);
+    }
+    await elector.stop();
+  });
+
+  it('several credentials count together: whoever has one of them may touch the nodes', async () => {
+    const both = await openSession({ auth: [alice, bob] });
+    const path = uniquePath();
+    await both.create(path);
+    for (const auth of [alice, bob]) {
+      const one = await openSession({ auth });
+      await one.setData(path, Buffer.from('x'));
+    }
+    expect((await both.getAcl(path)).map(({ id }) => id.split(':')[0]).sort()).toEqual(['alice', 'bob']);
+  });
+
+  it('stays so when the connection is another one: credentials are shown to each server', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ auth: [alice, bob] }, proxy.connectString);
+    const path = uniquePath();
+    await session.create(path);
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed;
+    expect((await session.getData(path)).stat.version).toBe(0);
+  });
+
+  it.each([
+    ['a lock', (session, path) => new DistributedLock(session, path).acquire()],
+    ['an election', (session, path) => new LeaderElector(session, path).start()],
+  ] as [string, (session: Awaited<ReturnType<typeof openSession>>, path: string) => Promise<unknown>][])(
+    'refuses %s whose existing node everybody may delete from, and leaves nothing there',
+    async (_, join) => {
+      const session = await openSession({ auth: alice });
+      const stranger = await openSession();
+      const path = uniquePath('open');
+      await stranger.create(path);
+      const refused = join(session, path);
+      await expect(refused).rejects.toBeInstanceOf(UnprotectedPathError);
+      await expect(refused).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path });
+      expect(await stranger.getChildren(path)).toEqual([]);
+    },
+  );
+
+  it('uses such a node when that is allowed', async () => {
+    const { messages, logger } = warnings();
+    const session = await openSession({ auth: alice, allowUnprotectedPaths: true, logger });
+    const stranger = await openSession();
+    const path = uniquePath('open');
+    await stranger.create(path);
+    const hold = await new DistributedLock(session, path).acquire();
+    expect(hold.isHeld()).toBe(true);
+    await hold.release();
+    expect(messages).toEqual([]);
+  });
+
+  it('looks again when the path was deleted and somebody else made it anew', async () => {
+    const session = await openSession({ auth: alice });
+    const stranger = await openSession();
+    const path = uniquePath('open');
+    const lock = new DistributedLock(session, path);
+    await (await lock.acquire()).release();
+    await session.remove(path);
+    // Between the lock's failed create and its own making of the path, in the worst case.
+    const create = session.ensurePath.bind(session);
+    session.ensurePath = async (missing) => {
+      await stranger.create(missing);
+      await create(missing);
+    };
+    await expect(lock.acquire()).rejects.toBeInstanceOf(UnprotectedPathError);
+  });
+});
+
+describe('without auth', () => {
+  it('a session warns once that nothing is protected', async () => {
+    const { messages, logger } = warnings();
+    const session = await openSession({ logger });
+    for (let count = 0; count < 2; count++) {
+      await (await new DistributedLock(session, uniquePath()).acquire()).release();
+    }
+    expect(messages.filter((message) => message.includes('may delete the nodes'))).toHaveLength(1);
+  });
+});
