@@ -15,26 +15,25 @@ export class FrameReader {
   }
 
   /**
-   * Takes a chunk, gives the frames that are complete now, without their lengths.
+   * Takes a chunk, gives the frames that are complete now, without their lengths, one after the other: what comes
+   * before something wrong is good. To be read to the end, or the reader is of no more use.
    *
    * @throws RangeError if a frame claims a length below 0 or over the limit: the stream is of no use from there on
    */
-  push(chunk: Buffer): Buffer[] {
+  *push(chunk: Buffer): Generator<Buffer, void> {
     this.#chunks.push(chunk);
     this.#buffered += chunk.length;
-    if (this.#buffered < this.#wanted()) return [];
+    if (this.#buffered < this.#wanted()) return;
     const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    const frames: Buffer[] = [];
     let offset = 0;
     while (bytes.length - offset >= 4) {
       const end = offset + 4 + this.#lengthAt(bytes, offset);
       if (end > bytes.length) break;
-      frames.push(bytes.subarray(offset + 4, end));
+      yield bytes.subarray(offset + 4, end);
       offset = end;
     }
     this.#chunks = offset === bytes.length ? [] : [bytes.subarray(offset)];
     this.#buffered = bytes.length - offset;
-    return frames;
   }
 
   /** How many bytes there must be before it is worth looking: without this, each chunk would copy those before it. */

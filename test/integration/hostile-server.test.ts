@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   AuthenticationError,
@@ -10,6 +11,7 @@ import {
 import { Session } from '../../src/session/session.js';
 import { aborted, connectString, inOrder, nextEvent, openSession } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';
+import { GREETING, hostileChunk } from '../helpers/hostile-frames.js';
 
 const AUTH = 100;
 const EXISTS = 3;
@@ -33,6 +35,32 @@ describe('a server that is not what it should be', () => {
     const session = await openSession({ environment: inOrder }, `127.0.0.1:${port},${connectString()}`);
     expect(tried).toBe(true);
     expect(await session.exists('/')).toBeDefined();
+  });
+
+  it('sends what it likes: the session goes on or ends, each operation settles, and closing works', async () => {
+    const said: Buffer[] = [];
+    const hostile = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write(Buffer.concat([GREETING, ...said])));
+    });
+    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void hostile.close());
+    const { port } = hostile.address() as AddressInfo;
+    await fc.assert(
+      fc.asyncProperty(fc.array(hostileChunk, { minLength: 1, maxLength: 6 }), async (chunks) => {
+        said.splice(0, said.length, ...chunks);
+        const session = await Session.connect(`127.0.0.1:${port}`, { sessionTimeoutMs: 1000 });
+        const outcomes = Promise.allSettled([
+          session.exists('/a'),
+          session.getData('/a'),
+          session.getChildren('/a'),
+        ]);
+        await new Promise((resolve) => setImmediate(resolve));
+        await session.close({ timeoutMs: 5 });
+        expect(await outcomes).toHaveLength(3);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   it('gets an error for an error code that nobody knows, and the process lives', async () => {

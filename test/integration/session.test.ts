@@ -44,6 +44,21 @@ describe('a session', () => {
     expect(long.leaseMs).toBe(long.sessionTimeoutMs / 3);
   });
 
+  it('warns once of a session timeout that the servers do not grant, not at every connection', async () => {
+    const warned: string[] = [];
+    const nothing = () => undefined;
+    const warn = (_: object, message: string) => void warned.push(message);
+    const proxy = await FaultProxy.start();
+    const session = await openSession(
+      { sessionTimeoutMs: 1, logger: { debug: nothing, info: nothing, warn, error: nothing } },
+      proxy.connectString,
+    );
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed;
+    expect(warned.filter((message) => message.includes('another session timeout'))).toHaveLength(1);
+  });
+
   it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {
     const session = await openSession();
     const path = uniquePath();

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { SystemClock, sleep } from '../../src/clock.js';
@@ -12,6 +13,29 @@ function machine() {
     uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
   };
   return { state, clock: new SystemClock(sources) };
+}
+
+// What a machine looks like after an hour of suspension: one of its clocks is ahead by that, the other one isn't.
+const HOUR_LATER = ['unshare', '-T', '--boottime', '3600'];
+
+/** The clocks that the system's clock is made of, as a process sees them that is started by `command`. */
+function readClocks(...command: string[]): { monotonicMs: number; uptimeMs: number } {
+  const script =
+    'console.log(JSON.stringify({ monotonicMs: Number(process.hrtime.bigint()) / 1e6, uptimeMs: os.uptime() * 1000 }))';
+  const [program, ...args] = [...command, process.execPath, '-e', script];
+  return JSON.parse(
+    execFileSync(program as string, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  );
+}
+
+/** Time namespaces need Linux, privileges, and a container that lets them through. */
+function namespacesAllowed(): boolean {
+  try {
+    readClocks(...HOUR_LATER);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 describe("the machine's clock", () => {
@@ -45,6 +69,23 @@ describe("the machine's clock", () => {
       }),
     );
   });
+
+  it.skipIf(!namespacesAllowed())(
+    'counts an hour of suspension that only CLOCK_BOOTTIME knows of (in a time namespace of Linux)',
+    () => {
+      let reading = readClocks();
+      const clock = new SystemClock({
+        monotonicMs: () => reading.monotonicMs,
+        uptimeMs: () => reading.uptimeMs,
+      });
+      const [start, before] = [clock.now(), reading];
+      reading = readClocks(...HOUR_LATER);
+      const awakeMs = reading.monotonicMs - before.monotonicMs;
+      expect(awakeMs).toBeLessThan(60_000);
+      expect(clock.now() - start).toBeGreaterThan(3_600_000 + awakeMs - 31);
+      expect(clock.now() - start).toBeLessThan(3_600_000 + awakeMs + 11);
+    },
+  );
 
   it('never goes back', () => {
     const sources = fc.array(fc.tuple(fc.nat(50), fc.integer({ min: -500, max: 500 })));

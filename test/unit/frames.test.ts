@@ -33,6 +33,6 @@ describe('the frame reader', () => {
   it.each([-1, 1001, 2 ** 31 - 1, -(2 ** 31)])('refuses a frame that claims a length of %i', (length) => {
     const head = Buffer.alloc(4);
     head.writeInt32BE(length);
-    expect(() => new FrameReader(1000).push(head)).toThrow(RangeError);
+    expect(() => [...new FrameReader(1000).push(head)]).toThrow(RangeError);
   });
 });

@@ -1,0 +1,147 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { Connection } from '../../src/session/connection.js';
+import * as requests from '../../src/session/protocol.js';
+import { FakeClock, settle } from '../helpers/fake-clock.js';
+import {
+  framed,
+  GOOD_BODIES,
+  GREETING,
+  hostileChunk,
+  hostileNumber,
+  int,
+  KNOWN_XIDS,
+  reply,
+} from '../helpers/hostile-frames.js';
+
+/** A socket whose other end is the test. */
+class FakeSocket extends EventEmitter {
+  destroyed = false;
+  write(): boolean {
+    return true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+/** A connection that has asked everything that can be asked, and waits for the answers. */
+async function waitingConnection(greeting: Buffer) {
+  const socket = new FakeSocket();
+  const opening = Connection.open(
+    { host: 'hostile', port: 1 },
+    { socket: socket as unknown as Socket, ready: 'connect' },
+    { ...requests.NEW_SESSION, timeoutMs: 1000 },
+    new FakeClock(),
+    () => undefined,
+    new AbortController().signal,
+  );
+  opening.catch(() => undefined);
+  socket.emit('connect');
+  socket.emit('data', greeting);
+  const { connection } = await opening;
+  const asked = [
+    connection.send(requests.createRequest('/a', Buffer.alloc(1), 'persistent', 'world')),
+    connection.send(requests.existsRequest('/a')),
+    connection.send(requests.getDataRequest('/a', true)),
+    connection.send(requests.getChildrenRequest('/a')),
+    connection.send(requests.getAclRequest('/a')),
+    connection.send(requests.setDataRequest('/a', Buffer.alloc(1))),
+    connection.send(requests.multiRequest([{ kind: 'check', path: '/a' }], 'world')),
+    connection.send(requests.closeSessionRequest()),
+    connection.ping(),
+    connection.authenticate({ scheme: 'digest', credentials: 'a:b' }),
+  ];
+  return { socket, connection, asked: Promise.allSettled(asked) };
+}
+
+/** The most memory that was asked for in one piece while `task` ran. */
+async function largestAllocation(task: () => Promise<void>): Promise<number> {
+  const alloc = vi.spyOn(Buffer, 'alloc');
+  try {
+    await task();
+    return Math.max(0, ...alloc.mock.calls.map(([size]) => size));
+  } finally {
+    alloc.mockRestore();
+  }
+}
+
+describe('whatever a server sends', () => {
+  it('is an answer, an error or the end of the connection; everything settles, in bounded memory', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(hostileChunk, { maxLength: 12 }),
+        fc.array(fc.nat(40)),
+        async (chunks, cuts) => {
+          const { socket, connection, asked } = await waitingConnection(GREETING);
+          const stream = Buffer.concat(chunks);
+          const largest = await largestAllocation(async () => {
+            let offset = 0;
+            for (const cut of [...cuts, stream.length]) {
+              // A socket says nothing after it was destroyed.
+              if (!socket.destroyed) socket.emit('data', stream.subarray(offset, offset + cut));
+              offset = Math.min(stream.length, offset + cut);
+              await settle();
+            }
+          });
+          connection.destroy(new Error('enough'));
+          const outcomes = await asked;
+          expect(outcomes).toHaveLength(10);
+          expect(socket.destroyed).toBe(true);
+          expect(largest).toBeLessThanOrEqual(stream.length + 100);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('as an answer to the handshake: the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+          fc.uint8Array({ maxLength: 60 }).map(framed),
+          fc.tuple(fc.nat(36), hostileNumber).map(([at, value]) => {
+            const greeting = Buffer.from(GREETING);
+            int(value).copy(greeting, at);
+            return greeting;
+          }),
+        ),
+        async (greeting) => {
+          const largest = await largestAllocation(async () => {
+            const waiting = waitingConnection(greeting).then(({ connection }) => connection);
+            const opened = await Promise.race([waiting.catch(() => undefined), settle()]);
+            opened?.destroy(new Error('enough'));
+          });
+          // The requests that are sent are larger than what came.
+          expect(largest).toBeLessThan(1000);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is not waited for when it claims to be longer than a greeting, before it has greeted', async () => {
+    const claim = int(2000);
+    await expect(waitingConnection(Buffer.concat([claim, Buffer.alloc(10)]))).rejects.toThrow('2000 bytes');
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7])(
+    'is not filled up with zeros when it ends too early (request %i)',
+    async (xid) => {
+      const { socket, asked } = await waitingConnection(GREETING);
+      socket.emit('data', reply(xid, 0, (GOOD_BODIES[xid] as Buffer).subarray(0, -1)));
+      expect((await asked).map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
+      expect(socket.destroyed).toBe(true);
+    },
+  );
+
+  it('is understood when it is good', async () => {
+    const { socket, connection, asked } = await waitingConnection(GREETING);
+    for (const xid of KNOWN_XIDS) socket.emit('data', reply(xid, 0, GOOD_BODIES[xid] as Buffer));
+    expect((await asked).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'));
+    connection.destroy(new Error('enough'));
+  });
+});
