@@ -129,6 +129,28 @@ export class NodeLostError extends ConclaveError {
   override readonly retryable = true;
 }
 
+/** There is no such candidate in the election's queue, or it is one of another client, which can't be asked to lead. */
+export class NoCandidateError extends ConclaveError {
+  readonly code = 'NO_CANDIDATE';
+
+  constructor(readonly candidate: string) {
+    super(`there is no candidate ${show(candidate)} that can be asked to lead`);
+  }
+}
+
+/** The leader didn't step down: it refused, or gave no answer in time. */
+export class RevocationRefusedError extends ConclaveError {
+  readonly code = 'REVOCATION_REFUSED';
+
+  /** @param answered - `true`: it said no; `false`: it said nothing */
+  constructor(
+    readonly leader: string,
+    readonly answered: boolean,
+  ) {
+    super(`${leader} did not step down: ${answered ? 'it refused' : 'no answer in time'}`);
+  }
+}
+
 /** The lock wasn't acquired within `timeoutMs`. Nothing is left in the queue. */
 export class LockTimeoutError extends ConclaveError {
   readonly code = 'LOCK_TIMEOUT';

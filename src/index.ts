@@ -6,8 +6,9 @@ export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from 
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
 export type { Candidate } from './election/candidate.js';
 export { LeaderElector } from './election/elector.js';
-export type { LeaderElectorOptions } from './election/elector-options.js';
+export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
+export { type RevocationOptions, revokeLeader } from './election/revocation.js';
 export type { Term } from './election/term.js';
 export {
   AuthenticationError,
@@ -25,10 +26,12 @@ export {
   ListenerError,
   LockLostError,
   LockTimeoutError,
+  NoCandidateError,
   NodeExistsError,
   NodeLostError,
   NoNodeError,
   OperationTimeoutError,
+  RevocationRefusedError,
   SessionClosedError,
   SessionExpiredError,
   TermEndedError,
@@ -38,6 +41,7 @@ export {
 } from './errors.js';
 export type { Place } from './lock/contender.js';
 export { type AcquireOptions, DistributedLock } from './lock/distributed-lock.js';
+export type { GuardedTransaction } from './lock/guarded-transaction.js';
 export type { LockHold } from './lock/lock-hold.js';
 export type { Logger } from './logger.js';
 export type { Credentials, Reply } from './session/connection.js';

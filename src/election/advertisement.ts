@@ -1,8 +1,9 @@
-import { NodeLostError, NoNodeError } from '../errors.js';
+import { BadVersionError, NodeLostError, NoNodeError } from '../errors.js';
 import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './candidate.js';
+import { parseRequest, withRequest } from './request.js';
 
 /**
  * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
@@ -56,8 +57,15 @@ export class Advertisement {
     const over = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
     const writeNewest = async () => {
       const revision = this.#revision;
-      await session.setData(own.path, this.#bytes);
-      this.#published = revision;
+      const { data, stat } = await session.getData(own.path);
+      // What somebody has asked of this candidate stays, and is never overwritten unseen.
+      const bytes = withRequest(this.#bytes, parseRequest(data)) ?? this.#bytes;
+      try {
+        await session.setData(own.path, bytes, stat.version);
+        this.#published = revision;
+      } catch (error) {
+        if (!(error instanceof BadVersionError)) throw error;
+      }
     };
     try {
       while (this.#published < this.#revision) await session.untilAnswered(writeNewest, over);

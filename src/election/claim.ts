@@ -10,7 +10,9 @@ export type ClaimStep =
   /** An earlier claim of ours has succeeded, though its reply was lost. */
   | { readonly kind: 'ours'; readonly term: number; readonly version: number }
   /** The former leader ended uncleanly and may still act on its lease: look again in so many milliseconds. */
-  | { readonly kind: 'wait'; readonly ms: number };
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** The former leader has named another one: let that one lead before, if it is there. */
+  | { readonly kind: 'defer'; readonly to: string };
 
 /** An unclean end, seen for the first time: the record at this version, its holder's node gone. */
 export interface UncleanEnd {
@@ -30,6 +32,8 @@ export interface ClaimSituation {
   readonly now: number;
   /** How long an unclean end is waited out. */
   readonly delayMs: number;
+  /** Whether this version of the record was deferred to already: the one it names didn't take its turn. */
+  readonly deferred: boolean;
 }
 
 /**
@@ -43,10 +47,15 @@ export function takeoverDelayMs(leaseMs: number): number {
   return leaseMs * 1.03 + 50;
 }
 
-/** Asked by the first in the queue, when the holder that the record names has no node any more. */
+/** Asked by whose turn it is, when the holder that the record names has no node any more. */
 export function nextClaimStep(situation: ClaimSituation): ClaimStep {
-  const { record, version, ownNode, unclean, now, delayMs } = situation;
-  if (record.state === 'vacant') return { kind: 'claim', term: record.term + 1, version };
+  const { record, version, ownNode, unclean, now, delayMs, deferred } = situation;
+  if (record.state === 'vacant') {
+    const { successor, term } = record;
+    if (successor !== undefined && successor !== ownNode && !deferred)
+      return { kind: 'defer', to: successor };
+    return { kind: 'claim', term: term + 1, version };
+  }
   if (record.state === 'held' && record.node === ownNode) return { kind: 'ours', term: record.term, version };
   const waitedMs = unclean.version === version ? now - unclean.seenAt : 0;
   if (waitedMs < delayMs) return { kind: 'wait', ms: delayMs - waitedMs };
@@ -68,15 +77,35 @@ export interface Foresight {
 }
 
 /**
- * Claims and releases alternate. So who has read the record as held by the very node it waits for knows what a clean
- * release will leave behind, and may claim that without reading again: if it succeeds the release was clean. A record
- * that said anything else allows no such guess: the next write may be a claim, whose end would then be taken for clean.
+ * How often a claim writes the record: once over an even version, twice over an odd one. So a held record always has an
+ * odd version, also when it was claimed over another held one after an unclean end.
+ */
+export function writesOfClaim(version: number): 1 | 2 {
+  return version % 2 === 0 ? 1 : 2;
+}
+
+/**
+ * How often a release writes it: an odd number of times, so that a vacant record has an even version. More than once
+ * if it names a successor: the next in line, which claims the version after a plain release without reading it, then
+ * finds another one and looks.
+ */
+export function writesOfRelease(successor: string | undefined): 1 | 3 {
+  return successor === undefined ? 1 : 3;
+}
+
+/**
+ * Held records have odd versions, vacant ones even versions. So who has read the record as held, by the very node it
+ * waits for, knows that the version after that can only be a clean release of this term, and may claim it without
+ * reading: if the claim succeeds, the release was clean. A record that said anything else allows no such guess.
+ *
+ * That nobody else can claim meanwhile isn't enough of a reason: one that was called out of turn may have, after an
+ * unclean end, while this process stood still. Its claim has left an odd version.
  */
 export function foresee(
   record: ElectionRecord | UnreadableRecord,
   version: number,
   ahead: string,
 ): Foresight | undefined {
-  if (record.state !== 'held' || record.node !== ahead) return undefined;
+  if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;
   return { term: record.term + 1, version: version + 1 };
 }

@@ -2,9 +2,19 @@ import { sleep } from '../clock.js';
 import { BadVersionError, NoNodeError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { isUnanswered } from '../session/operations.js';
+import type { TransactionPart } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
-import { type Foresight, foresee, nextClaimStep, takeoverDelayMs, type UncleanEnd } from './claim.js';
+import {
+  type Foresight,
+  foresee,
+  nextClaimStep,
+  takeoverDelayMs,
+  type UncleanEnd,
+  writesOfClaim,
+  writesOfRelease,
+} from './claim.js';
 import { type ElectionRecord, parseRecord, serializeRecord, type UnreadableRecord } from './record.js';
+import { Succession } from './succession.js';
 
 /** A claim that succeeded: the term is ours, and at the servers nobody else can take it while our node is there. */
 export interface Claim {
@@ -13,6 +23,20 @@ export interface Claim {
   readonly token: bigint;
   /** The record's version after the claim: what a clean release expects. */
   readonly version: number;
+}
+
+/** How it came to be a contender's turn. */
+export interface Turn {
+  /** What is known of the record: allows a first try without reading it. */
+  readonly foresight?: Foresight | undefined;
+  /** Called to lead though others are ahead in the queue: it steps back if somebody leads already. */
+  readonly outOfTurn: boolean;
+}
+
+/** Somebody else leads, or should: the name of its node, and how long to let it take its turn. */
+export interface Behind {
+  readonly behind: string;
+  readonly atMostMs?: number;
 }
 
 interface RecordRead {
@@ -28,6 +52,10 @@ export class Claimant {
   readonly #path: string;
   readonly #id: string;
   readonly #delayMs: number | undefined;
+  readonly #succession: Succession;
+  #unclean: UncleanEnd | undefined;
+  /** The version of the record at which another one was let go before: once. */
+  #deferredVersion: number | undefined;
 
   /** @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs */
   constructor(session: Session, path: string, id: string, delayMs: number | undefined) {
@@ -35,6 +63,7 @@ export class Claimant {
     this.#path = path;
     this.#id = id;
     this.#delayMs = delayMs;
+    this.#succession = new Succession(session, path);
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */
@@ -54,31 +83,45 @@ export class Claimant {
   }
 
   /**
-   * Claims the next term for a contender that nobody is ahead of. If the former leader ended uncleanly, waits first
-   * until its lease is surely over. A claim whose reply was lost is looked up, never guessed.
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
+   * lease is surely over. A claim whose reply was lost is looked up, never guessed.
    *
+   * @returns the claim, or who leads, or should, before this contender
    * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
    *   claim is under way the signal waits for its outcome
    */
-  async claim(contender: Contender, foresight: Foresight | undefined, signal: AbortSignal): Promise<Claim> {
-    if (foresight !== undefined) {
-      const claim = await this.#tryClaim(contender, foresight, signal);
+  async claim(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind> {
+    if (turn.foresight !== undefined) {
+      const claim = await this.#tryClaim(contender, turn.foresight, signal);
       if (claim !== undefined) return claim;
     }
-    let unclean: UncleanEnd | undefined;
+    const ownNode = contender.entry.node;
     for (;;) {
       signal.throwIfAborted();
       const { record, version, zxid } = await this.read(signal);
-      const ownNode = contender.entry.node;
-      if (record.state === 'held' && record.node !== ownNode) await contender.untilGone(record.node, signal);
+      const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
+      if (other !== undefined && (await contender.sees(other, signal))) return { behind: other };
       const now = this.#session.clock.now();
-      if (unclean?.version !== version) unclean = this.#noteUnclean(record, version, now, ownNode);
-      const step = nextClaimStep({ record, version, ownNode, unclean, now, delayMs: this.#delayFor(record) });
+      if (this.#unclean?.version !== version)
+        this.#unclean = this.#noteUnclean(record, version, now, ownNode);
+      if (other !== undefined && !turn.outOfTurn) {
+        const preferred = await this.#callPreferred(contender, version, other);
+        if (preferred !== undefined) return preferred;
+      }
+      const delayMs = this.#delayFor(record);
+      const deferred = this.#deferredVersion === version;
+      const unclean = this.#unclean;
+      const step = nextClaimStep({ record, version, ownNode, unclean, now, delayMs, deferred });
       switch (step.kind) {
         case 'ours':
           return { term: step.term, token: zxid, version };
         case 'wait':
           await sleep(this.#session.clock, step.ms, AbortSignal.any([signal, contender.own.signal]));
+          break;
+        case 'defer':
+          this.#deferredVersion = version;
+          if (await contender.sees(step.to, signal))
+            return { behind: step.to, atMostMs: this.#session.leaseMs };
           break;
         case 'claim': {
           const claim = await this.#tryClaim(contender, step, signal);
@@ -92,15 +135,34 @@ export class Claimant {
    * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
    * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
    * Goes on until the servers have answered or the session is over. Never rejects.
+   *
+   * @param successor - the name of the node that was called to lead next, if that isn't the next in line
    */
-  release(contender: Contender, { term, version }: Claim): Promise<void> {
+  release(contender: Contender, { term, version }: Claim, successor?: string): Promise<void> {
+    const data = serializeRecord({ state: 'vacant', term, ...(successor !== undefined && { successor }) });
     const parts = [
-      { kind: 'check', path: contender.own.path },
-      { kind: 'set', path: this.#path, data: serializeRecord({ state: 'vacant', term }), version },
+      ...this.#writes(data, version, writesOfRelease(successor)),
       { kind: 'delete', path: contender.own.path },
     ] as const;
     // May be carried out twice: the second time finds no node, and writes nothing.
-    return contender.leave(() => this.#session.untilAnswered(() => this.#session.commit(parts)));
+    return contender.leave(() => this.#session.untilAnswered(() => contender.own.commit(parts)));
+  }
+
+  /** Writes of the record one after the other, in one transaction: it is at `version` before, and `times` on after. */
+  #writes(data: Buffer, version: number, times: number): TransactionPart[] {
+    return Array.from({ length: times }, (_, write) => {
+      return { kind: 'set', path: this.#path, data, version: version + write };
+    });
+  }
+
+  /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */
+  async #callPreferred(contender: Contender, version: number, after: string): Promise<Behind | undefined> {
+    if (this.#deferredVersion === version) return undefined;
+    this.#deferredVersion = version;
+    const preferred = await this.#succession.preferredTo(contender.entry);
+    if (preferred === undefined || !(await this.#succession.call(preferred.node, after))) return undefined;
+    // It has to wait out the former leader's lease, and may then take a moment to claim.
+    return { behind: preferred.node, atMostMs: takeoverDelayMs(this.#session.sessionTimeoutMs) };
   }
 
   #delayFor(record: ElectionRecord | UnreadableRecord): number {
@@ -144,13 +206,9 @@ export class Claimant {
       since: clock.date().toISOString(),
     });
     try {
-      const { value, sentAt } = await this.#session.commit([
-        { kind: 'check', path: contender.own.path },
-        { kind: 'set', path: this.#path, data, version },
-      ]);
-      const stat = value[1]?.stat;
+      const { value } = await contender.own.commit(this.#writes(data, version, writesOfClaim(version)));
+      const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
-      contender.own.confirm(sentAt);
       return { term, token: stat.mzxid, version: stat.version };
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;

@@ -1,8 +1,10 @@
 import { hostname } from 'node:os';
+import { InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { resolveLogger } from '../logger.js';
 import { checkFunction, checkId, checkMetadata, checkMs, checkOneOf, checkOptions } from '../options.js';
 import type { Session } from '../session/session.js';
+import { HIGHEST_PRIORITY } from './priority.js';
 import type { Term } from './term.js';
 
 /** How a {@link LeaderElector} stands and leads. All times are in milliseconds. */
@@ -26,8 +28,29 @@ export interface LeaderElectorOptions {
    * code 70, so that it surely acts no more. @default 'report'
    */
   readonly onOverrun?: 'report' | 'exit';
+  /**
+   * From 0 to 255. At each change of the leader the candidate with the highest priority goes next, whatever its place in
+   * the queue; among equals the queue decides. Nobody is ever made to step down for it. @default 0
+   */
+  readonly priority?: number;
+  /**
+   * Whether to step down when somebody asks for it with `revokeLeader`: `false`, or a promise of it, refuses. It may use
+   * the request's grace to bring work to an end; when it has said nothing by then, or throws, the term ends.
+   * @default yes, at once
+   */
+  readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;
   /** Any logger with pino's methods. @default the session's */
   readonly logger?: Logger;
+}
+
+/** A request to step down. */
+export interface Revocation {
+  /** Who asks, as it calls itself. */
+  readonly by: string;
+  /** How long the leader may take until its work has settled, in milliseconds. */
+  readonly graceMs: number;
+  /** The term that is asked for. */
+  readonly term: Term;
 }
 
 /** @internal Options that were checked, with their defaults. */
@@ -37,10 +60,21 @@ export interface ResolvedElectorOptions {
   readonly lead: ((term: Term) => unknown) | undefined;
   readonly takeoverDelayMs: number | undefined;
   readonly onOverrun: 'report' | 'exit';
+  readonly priority: number;
+  readonly onRevoke: LeaderElectorOptions['onRevoke'];
   readonly logger: Logger;
 }
 
-const KNOWN = ['id', 'data', 'lead', 'takeoverDelayMs', 'onOverrun', 'logger'] as const;
+const KNOWN = [
+  'id',
+  'data',
+  'lead',
+  'takeoverDelayMs',
+  'onOverrun',
+  'priority',
+  'onRevoke',
+  'logger',
+] as const;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveElectorOptions(given: unknown, session: Session): ResolvedElectorOptions {
@@ -51,8 +85,17 @@ export function resolveElectorOptions(given: unknown, session: Session): Resolve
     lead: checkFunction('lead', options.lead),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
+    priority: checkPriority(options.priority),
+    onRevoke: checkFunction('onRevoke', options.onRevoke),
     logger: options.logger === undefined ? session.logger : resolveLogger(options.logger),
   };
+}
+
+function checkPriority(value: unknown): number {
+  if (value === undefined) return 0;
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= HIGHEST_PRIORITY)
+    return value as number;
+  throw new InvalidOptionError('priority', value, `a whole number from 0 to ${HIGHEST_PRIORITY}`);
 }
 
 /** A name that people can read and that tells apart what runs on one host, and what ran there before. */

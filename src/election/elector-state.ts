@@ -9,7 +9,7 @@ import type { Term } from './term.js';
  * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
  * - `joining`: taking another place, or finding out which place it has.
  * - `waiting`: behind `position` others, the nearest being `ahead`.
- * - `claiming`: nobody is ahead; claiming the next term, perhaps after the takeover delay.
+ * - `claiming`: it is its turn; claiming the next term, perhaps after the takeover delay.
  * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
  * - `ending`: the term is over, its work has still to settle.
  * - `stopped`, `expired`: final.

@@ -8,18 +8,19 @@ import {
   InvalidStateError,
   LeadError,
   type ListenerError,
+  NoCandidateError,
   NodeLostError,
   NoNodeError,
   SessionExpiredError,
   WorkOverrunError,
 } from '../errors.js';
-import { Contender, type Place, withdraw } from '../lock/contender.js';
+import { Contender, withdraw } from '../lock/contender.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
+import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
-import type { Foresight } from './claim.js';
 import { type Claim, Claimant } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
 import {
@@ -28,8 +29,12 @@ import {
   resolveElectorOptions,
 } from './elector-options.js';
 import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
+import { uuidWithPriority } from './priority.js';
+import { parseRequest, type StepDownRequest } from './request.js';
 import { Roll } from './roll.js';
-import { describeTerm, ElectedTerm, type Term } from './term.js';
+import { stepsDown } from './stepping-down.js';
+import { Succession, writeRequest } from './succession.js';
+import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
 
 /** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -64,6 +69,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #claimant: Claimant;
   readonly #roll: Roll;
   readonly #advertisement: Advertisement;
+  readonly #succession: Succession;
   readonly #stop = new AbortController();
   /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
   readonly #work = new AsyncLocalStorage<Term>();
@@ -74,6 +80,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #running: Promise<void> = Promise.resolve();
   /** Since when `stop` waits for the servers; not for the leader's work. */
   #waitingSince: number | undefined;
+  /** The last request to step down that was considered: it stays on the node until the node is gone. */
+  #lastRevocation: string | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
 
@@ -86,6 +94,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.id = this.#options.id;
     this.#advertisement = new Advertisement(this.id, this.#options.data);
     this.#roll = new Roll(session, path);
+    this.#succession = new Succession(session, path);
     this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
   }
 
@@ -127,6 +136,28 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'resigned');
     if (this.#state.name !== 'ending' || this.#isOwnWork()) return;
     await this.#placed.promise;
+  }
+
+  /**
+   * Ends its term cleanly in favour of a candidate anywhere in the queue: those ahead of that one let it lead first, and
+   * keep their places. If it is gone by then, or doesn't claim within a lease, the queue decides. Resolves as
+   * {@link LeaderElector.resign} does.
+   *
+   * @param candidate - its id or the name of its node; of several with that id the first in the queue
+   * @throws InvalidStateError unless it leads
+   * @throws NoCandidateError if there is no such candidate, or it is one of another client; the term goes on
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   */
+  async handOver(candidate: string): Promise<void> {
+    if (this.#state.name !== 'leading') throw new InvalidStateError('only a leader can hand over');
+    const { term } = this.#state;
+    const own = this.#contender?.entry.node as string;
+    const queue = (await this.candidates()).filter(({ node }) => node !== own);
+    const successor = queue.find(({ id, node }) => id === candidate || node === candidate)?.node;
+    if (successor === undefined || !(await this.#succession.call(successor, own)))
+      throw new NoCandidateError(candidate);
+    this.#endTerm(term, 'resigned', { successor });
+    await this.resign();
   }
 
   /**
@@ -182,11 +213,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #stand(): Promise<void> {
     const contender = await this.#join();
     try {
+      const campaign = new Campaign(contender, this.#claimant, this.#campaigning);
+      this.#heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
-      const foresight = await this.#waitForTurn(contender);
-      const claim = await this.#claim(contender, foresight);
-      await this.#lead(contender, claim);
-      void this.#claimant.release(contender, claim); // Never rejects; waited for below.
+      const claim = await campaign.untilElected(this.#stop.signal);
+      const successor = await this.#lead(contender, claim, campaign);
+      void this.#claimant.release(contender, claim, successor); // Never rejects; waited for below.
     } finally {
       await this.#leave(contender);
     }
@@ -210,7 +242,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const { bytes, revision } = this.#advertisement;
-    const joining = Contender.join(this.#session, this.path, bytes);
+    const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
+    const joining = Contender.join(this.#session, this.path, { id, data: bytes });
     try {
       this.#contender = await abortable(joining, this.#stop.signal);
     } catch (error) {
@@ -223,32 +256,18 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#contender;
   }
 
-  async #waitForTurn(contender: Contender): Promise<Foresight | undefined> {
-    const { signal } = this.#stop;
-    let foresight: Foresight | undefined;
-    const onWaiting = (place: Place) => {
+  readonly #campaigning: CampaignListener = {
+    onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
-      if (place.position === 1) {
-        void this.#claimant.foresee(place.ahead, signal).then((known) => {
-          foresight = known;
-        });
-      }
       this.emit('waiting', place);
-    };
-    await contender.untilFirst({ signal, onWaiting });
-    return foresight;
-  }
+    },
+    onClaiming: () => this.#become({ name: 'claiming' }),
+  };
 
-  async #claim(contender: Contender, foresight: Foresight | undefined): Promise<Claim> {
-    this.#become({ name: 'claiming' });
-    contender.own.keepAlive();
-    return await this.#claimant.claim(contender, foresight, this.#stop.signal);
-  }
-
-  /** From the term's beginning until its work has settled. */
-  async #lead(contender: Contender, claim: Claim): Promise<void> {
+  /** From the term's beginning until its work has settled. Gives the node that was called to lead next, if one was. */
+  async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<string | undefined> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
-    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return;
+    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return undefined;
     const { clock } = this.#session;
     const beganAt = clock.now();
     const ended = deferred();
@@ -256,7 +275,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       claim,
       contender.own,
       clock,
-      (reason, cause) => this.#endTerm(term, reason, cause),
+      (reason, cause) => this.#endTerm(term, reason, { cause }),
       (cause) => this.#report(new LeadError(term.number, cause)),
       (work) => this.#work.run(term, work),
     );
@@ -267,10 +286,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       this.emit('elected', term);
       this.#startWork(term);
     });
+    this.#heed(contender, campaign); // What was asked between the claim and now.
     await ended.promise;
+    const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
+    return await successor;
   }
 
   #startWork(term: ElectedTerm): void {
@@ -287,12 +309,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** The only way in which a term ends: state, signal, event, in this order. The first reason counts. */
-  #endTerm(term: ElectedTerm, reason: DemotionReason, cause?: Error): void {
+  #endTerm(term: ElectedTerm, reason: DemotionReason, how: TermEnding = {}): void {
     if (this.#state.name !== 'leading' || this.#state.term !== term) return;
     this.#placed = deferred();
     this.#placed.promise.catch(ignore); // As in `start`.
     this.#become({ name: 'ending', term, reason });
-    term.end(reason, cause);
+    term.end(reason, how);
     this.#options.logger.info(describeTerm(term, reason), 'demoted');
     this.emit('demoted', term, reason);
   }
@@ -301,10 +323,49 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const reason: Error = this.#session.signal.reason;
     const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
-      this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', reason);
+      this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause: reason });
     if (!expired) return;
     if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
     this.emit('expired');
+  }
+
+  /** Looks at what others ask on the contender's node, now and whenever it changes. */
+  #heed(contender: Contender, campaign: Campaign): void {
+    contender.own.whenRead(({ data }) => {
+      const request = parseRequest(data);
+      if (request?.kind === 'succeed') campaign.call(request.after);
+      if (request?.kind === 'step-down') void this.#considerSteppingDown(contender, request); // Never rejects.
+    });
+  }
+
+  async #considerSteppingDown(contender: Contender, request: StepDownRequest): Promise<void> {
+    if (this.#state.name !== 'leading' || request.refused || request.key === this.#lastRevocation) return;
+    this.#lastRevocation = request.key;
+    const { term } = this.#state;
+    const { clock } = this.#session;
+    const { by, graceMs } = request;
+    const settleBy = clock.now() + graceMs;
+    const onFailure = (cause: unknown) => this.#report(new LeadError(term.number, cause));
+    if (await stepsDown(this.#options.onRevoke, { by, graceMs, term }, clock, onFailure))
+      return this.#endTerm(term, 'revoked', { settleBy });
+    try {
+      await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
+    } catch (error) {
+      if (!this.#session.signal.aborted) this.#report(error as Error);
+    }
+  }
+
+  /** A waiter with a higher priority than the next in line is called to lead next. Never rejects, and isn't waited for long. */
+  async #callPreferred(contender: Contender): Promise<string | undefined> {
+    const { clock, leaseMs, state } = this.#session;
+    if (!contender.own.isCurrent() || state.name !== 'connected') return undefined;
+    let called: string | undefined;
+    const calling = this.#succession.preferred(contender.entry).then(async (preferred) => {
+      if (preferred !== undefined && (await this.#succession.call(preferred.node, contender.entry.node)))
+        called = preferred.node;
+    });
+    await settledWithin(clock, calling, leaseMs / 2); // If it fails, the queue decides.
+    return called;
   }
 
   #onOverrun(term: Term): void {

@@ -6,7 +6,12 @@ import { parseJsonObject } from './json.js';
  * election's own node, and only two writes ever touch it, in turn: a claim and a release.
  */
 export type ElectionRecord =
-  | { readonly state: 'vacant'; readonly term: number }
+  | {
+      readonly state: 'vacant';
+      readonly term: number;
+      /** The name of the node that should lead next, if that isn't the next in line. */
+      readonly successor?: string;
+    }
   | {
       readonly state: 'held';
       readonly term: number;
@@ -42,9 +47,9 @@ export function parseRecord(data: Buffer): ElectionRecord | UnreadableRecord {
   const unreadable: UnreadableRecord = { state: 'unreadable' };
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
-  const { state, term, id, node, leaseMs, since } = value;
+  const { state, term, id, node, leaseMs, since, successor } = value;
   if (!isTerm(term)) return unreadable;
-  if (state === 'vacant') return { state, term };
+  if (state === 'vacant') return { state, term, ...(typeof successor === 'string' && { successor }) };
   if (state !== 'held' || typeof id !== 'string' || typeof since !== 'string') return unreadable;
   if (typeof node !== 'string' || parseEntry(node) === undefined) return unreadable;
   if (typeof leaseMs !== 'number' || !(leaseMs > 0 && leaseMs <= LONGEST_LEASE_MS)) return unreadable;

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../clock.js';
 import { type DemotionReason, describe, TermEndedError } from '../errors.js';
+import type { GuardedTransaction } from '../lock/guarded-transaction.js';
 import { type LossReason, Tenure } from '../lock/tenure.js';
 import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
@@ -36,6 +37,21 @@ export interface Term {
    * @throws TermEndedError if the term has been given away already
    */
   waitUntil(work: Promise<unknown> | (() => unknown)): void;
+  /**
+   * Writes in ZooKeeper that are carried out only while this term's node exists: true fencing, whatever the clocks do.
+   * It exists until the term's work has settled, so work may write for the last time after `signal` has aborted.
+   */
+  transaction(): GuardedTransaction;
+}
+
+/** What is known of a term's end beyond its reason. */
+export interface TermEnding {
+  /** What led to it, if that is an error. */
+  readonly cause?: Error | undefined;
+  /** The name of the node that was called to lead next. */
+  readonly successor?: string;
+  /** By when the work has to settle, by the session's clock; else the lease decides. */
+  readonly settleBy?: number;
 }
 
 /** The term of an elector: what the world sees, and the work that is done in it. */
@@ -48,6 +64,7 @@ export class ElectedTerm extends Tenure implements Term {
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
   readonly #runWork: (work: () => unknown) => unknown;
+  #ending: TermEnding = {};
   #givenAway = false;
 
   /**
@@ -94,8 +111,14 @@ export class ElectedTerm extends Tenure implements Term {
     return this.#work.size > 0;
   }
 
-  end(reason: DemotionReason, cause?: Error): void {
-    this.endTenure(new TermEndedError(this.number, reason, { cause }));
+  /** What is known of its end, once it has ended. */
+  get ending(): TermEnding {
+    return this.#ending;
+  }
+
+  end(reason: DemotionReason, ending: TermEnding): void {
+    this.#ending = ending;
+    this.endTenure(new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
   /** A session that was closed was closed by this process: that is the same as stopping. */
@@ -106,21 +129,22 @@ export class ElectedTerm extends Tenure implements Term {
   /**
    * Resolves when all work has settled, also what was added meanwhile; from then on no more is taken.
    *
-   * @param onOverrun - called once if the lease ends before that
+   * @param onOverrun - called once if the lease, or the time that the term's end gave for it, is over before that
    */
   async settled(onOverrun: () => void): Promise<void> {
-    const watch = this.#watchOverrun(onOverrun);
+    const watch = this.#watchOverrun(onOverrun, this.#ending.settleBy ?? Number.POSITIVE_INFINITY);
     while (this.#work.size > 0) await Promise.all(this.#work);
     this.#givenAway = true;
     watch.clear();
   }
 
-  #watchOverrun(onOverrun: () => void): Timer {
+  #watchOverrun(onOverrun: () => void, by: number): Timer {
     let timer: Timer;
+    // While it is being given back the node is kept, and its lease goes on: only its real end counts.
+    const leftMs = () => Math.min(this.#own.remainingMs(), Math.max(0, by - this.#clock.now()));
     const arm = () => {
-      timer = this.#clock.after(this.#own.remainingMs(), () => {
-        // While it is being given back the node is kept, and its lease goes on: only its real end counts.
-        if (this.#own.remainingMs() > 0) arm();
+      timer = this.#clock.after(leftMs(), () => {
+        if (leftMs() > 0) arm();
         else if (this.#work.size > 0) onOverrun();
       });
     };

@@ -13,6 +13,14 @@ export interface Place {
   readonly ahead: string;
 }
 
+/** How to join. */
+export interface JoinOptions {
+  /** What the node says. @default nothing */
+  readonly data?: Buffer;
+  /** A uuid that was never used before. @default one of the session's */
+  readonly id?: string;
+}
+
 /** How to wait in the queue. */
 export interface WaitOptions {
   /** Aborting it ends the wait. */
@@ -53,14 +61,17 @@ export class Contender {
    * @throws UnprotectedPathError if the path isn't safe to stand on, what ended the session, or a `ZooKeeperError` when
    *   the server refuses
    */
-  static async join(session: Session, queue: string, data: Buffer = Buffer.alloc(0)): Promise<Contender> {
-    const id = session.environment.uuid();
-    const prefix = `${queue}/${entryPrefix(id)}`;
+  static async join(session: Session, queue: string, { data, id }: JoinOptions = {}): Promise<Contender> {
+    const uuid = id ?? session.environment.uuid();
+    const prefix = `${queue}/${entryPrefix(uuid)}`;
     for (;;) {
       await session.whenConnected();
       await session.guard.check(queue);
       try {
-        const { value, zxid, sentAt } = await session.create(prefix, { mode: 'ephemeral-sequential', data });
+        const { value, zxid, sentAt } = await session.create(prefix, {
+          mode: 'ephemeral-sequential',
+          ...(data !== undefined && { data }),
+        });
         return new Contender(session, queue, entryOf(value), zxid, sentAt);
       } catch (error) {
         if (error instanceof NoNodeError) {
@@ -68,7 +79,7 @@ export class Contender {
           await session.ensurePath(queue);
         } else if (!isUnanswered(error)) throw error;
         else {
-          const found = await Contender.#find(session, queue, id);
+          const found = await Contender.#find(session, queue, uuid);
           if (found !== undefined) return found;
         }
       }
@@ -118,9 +129,32 @@ export class Contender {
     return (await this.#ahead()).length === 0;
   }
 
-  /** Resolves when the node of that name is gone from the queue. @throws as {@link Contender.untilFirst} does */
-  async untilGone(node: string, signal?: AbortSignal): Promise<void> {
-    await this.#untilGone({ node }, signal);
+  /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilFirst} does */
+  async sees(node: string, signal?: AbortSignal): Promise<boolean> {
+    const exists = () => this.#session.exists(`${this.queue}/${node}`);
+    return (await this.#unlessLost(this.#session.untilAnswered(exists, signal), signal)) !== undefined;
+  }
+
+  /**
+   * Resolves when the node of that name is gone from the queue, or after `atMostMs`.
+   *
+   * @throws as {@link Contender.untilFirst} does
+   */
+  async untilGone(node: string, signal?: AbortSignal, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const enough = new AbortController();
+    const timer = Number.isFinite(atMostMs)
+      ? this.#session.clock.after(atMostMs, () => enough.abort())
+      : undefined;
+    try {
+      await this.#untilGone(
+        { node },
+        AbortSignal.any([enough.signal, ...(signal === undefined ? [] : [signal])]),
+      );
+    } catch (error) {
+      if (!enough.signal.aborted || error !== enough.signal.reason) throw error;
+    } finally {
+      timer?.clear();
+    }
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import { type HoldEndReason, LockLostError } from '../errors.js';
 import { settledWithin } from '../promises.js';
 import type { Contender } from './contender.js';
+import type { GuardedTransaction } from './guarded-transaction.js';
 import { type LossReason, Tenure } from './tenure.js';
 
 /** A lock, held. */
@@ -18,6 +19,8 @@ export interface LockHold {
   assertHeld(): void;
   /** How long it can be held without another word from a server, in milliseconds. */
   remainingMs(): number;
+  /** Writes in ZooKeeper that are carried out only while this hold's node exists. */
+  transaction(): GuardedTransaction;
   /**
    * Gives the lock up, any number of times. Resolves when the node is gone or the session is over; while no server
    * can be reached, after one lease at most, and the node is deleted as soon as one can be. Never rejects.

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../clock.js';
 import { NodeLostError, SessionClosedError } from '../errors.js';
 import { onAbort, sharedAbortController } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
+import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 
 /** What can end a tenure without its holder's doing. */
 export type LossReason = 'lease-expired' | 'session-expired' | 'session-closed' | 'node-deleted';
@@ -49,6 +50,13 @@ export abstract class Tenure {
 
   remainingMs(): number {
     return this.isHeld() ? this.#own.remainingMs() : 0;
+  }
+
+  transaction(): GuardedTransaction {
+    return new OwnNodeTransaction(this.#own, () => {
+      this.isHeld(); // Notes the loss, if nothing else has.
+      return this.signal.reason;
+    });
   }
 
   /** The first reason counts: it is the signal's. */

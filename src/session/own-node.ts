@@ -1,9 +1,10 @@
 import { type Clock, sleep } from '../clock.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../promises.js';
+import type { Reply } from './connection.js';
 import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
-import type { Stat } from './protocol.js';
+import type { NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
 import type { Session } from './session.js';
 
 /** What an {@link OwnNode} needs of its session beyond what everybody may call. */
@@ -30,6 +31,8 @@ export class OwnNode {
   readonly #released = new AbortController();
   readonly #heartbeat: HeartbeatNode;
   #forgetSession: () => void = ignore;
+  #lastRead: NodeData | undefined;
+  #onRead: (node: NodeData) => void = ignore;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
   constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
@@ -53,6 +56,11 @@ export class OwnNode {
    */
   get signal(): AbortSignal {
     return this.#lost.signal;
+  }
+
+  /** Whether it is known to be gone: lost, or gone with its session. */
+  get isGone(): boolean {
+    return this.#lost.signal.aborted || this.#session.signal.aborted;
   }
 
   /** How much of the last lease is left, in milliseconds, also when the node is lost or released. */
@@ -94,6 +102,31 @@ export class OwnNode {
     this.#lost.signal.throwIfAborted();
   }
 
+  /**
+   * Writes `parts` in one transaction that is carried out only while the node is there, and begins a lease if it was.
+   *
+   * @throws NodeLostError if the node isn't there: nothing is written then; and what `Session.commit` throws
+   */
+  async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    this.#lost.signal.throwIfAborted();
+    try {
+      const reply = await this.#session.commit([{ kind: 'check', path: this.path }, ...parts]);
+      this.confirm(reply.sentAt);
+      return { ...reply, value: reply.value.slice(1) };
+    } catch (error) {
+      // The only check among the parts is the first one.
+      if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
+      this.#heartbeat.lose();
+      throw this.#lost.signal.reason ?? new NodeLostError(`${this.path} is gone`);
+    }
+  }
+
+  /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
+  whenRead(listener: (node: NodeData) => void): void {
+    this.#onRead = listener;
+    if (this.#lastRead !== undefined) listener(this.#lastRead);
+  }
+
   /** It is about to be deleted by us, or has been: no heartbeat any more, and its end is nobody's loss. */
   release(): void {
     this.#released.abort();
@@ -119,8 +152,10 @@ export class OwnNode {
       while (!over.aborted) {
         const changed = deferred();
         const read = () => this.#session.getData(this.path, { onChange: changed.resolve, signal: over });
-        const { stat } = await this.#session.untilAnswered(read, over);
-        this.#checkOwner(stat);
+        const node = await this.#session.untilAnswered(read, over);
+        this.#checkOwner(node.stat);
+        this.#lastRead = node;
+        if (!over.aborted) this.#onRead(node);
         await abortable(changed.promise, over);
       }
     } catch (error) {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { parseRecord, serializeRecord } from '../../src/election/record.js';
 import type { Term } from '../../src/election/term.js';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
@@ -24,29 +24,6 @@ const DEAD = {
   leaseMs: 500,
   since: 'long ago',
 } as const;
-
-/** An elector that has a place in the queue. */
-async function stand(
-  session: Session,
-  path: string,
-  options: LeaderElectorOptions = {},
-): Promise<LeaderElector> {
-  const elector = new LeaderElector(session, path, options);
-  await elector.start();
-  return elector;
-}
-
-/** An elector that leads. */
-async function lead(
-  session: Session,
-  path: string,
-  options: LeaderElectorOptions = {},
-): Promise<[LeaderElector, Term]> {
-  const elector = new LeaderElector(session, path, options);
-  const elected = nextEvent<[Term]>(elector, 'elected');
-  await elector.start();
-  return [elector, (await elected)[0]];
-}
 
 async function recordOf(session: Session, path: string) {
   return parseRecord((await session.getData(path)).data);

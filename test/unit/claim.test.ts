@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ClaimSituation, foresee, nextClaimStep, takeoverDelayMs } from '../../src/election/claim.js';
+import {
+  type ClaimSituation,
+  foresee,
+  nextClaimStep,
+  takeoverDelayMs,
+  writesOfClaim,
+  writesOfRelease,
+} from '../../src/election/claim.js';
 import type { ElectionRecord } from '../../src/election/record.js';
 
 const OWN = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
@@ -24,6 +31,7 @@ function situation(change: Partial<ClaimSituation>): ClaimSituation {
     unclean: { version: 13, seenAt: 1000 },
     now: 1000,
     delayMs: 2110,
+    deferred: false,
     ...change,
   };
 }
@@ -106,5 +114,58 @@ describe('the next in line', () => {
     expect(foresee({ state: 'vacant', term: 7 }, 13, OTHER)).toBeUndefined();
     expect(foresee(held(OWN), 13, OTHER)).toBeUndefined();
     expect(foresee({ state: 'unreadable' }, 13, OTHER)).toBeUndefined();
+  });
+
+  it('foresees nothing at an even version, at which no claim leaves a record', () => {
+    expect(foresee(held(OTHER), 14, OTHER)).toBeUndefined();
+  });
+
+  it('was right whenever the record is at the version that it expects: vacant, and the term before', () => {
+    const step = fc.constantFrom('claim', 'release', 'hand over', 'unclean claim');
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), fc.nat(20), (steps, first) => {
+        let state: { record: ElectionRecord; version: number } = {
+          record: { state: 'vacant', term: 0 },
+          version: first,
+        };
+        const foresights: NonNullable<ReturnType<typeof foresee>>[] = [];
+        for (const next of steps) {
+          const { record, version } = state;
+          if ((next === 'claim') === (record.state === 'held')) continue;
+          const claimed = () => ({
+            record: { ...held(OTHER), term: record.term + 1 },
+            version: version + writesOfClaim(version),
+          });
+          const released = (successor?: string) => ({
+            record: { state: 'vacant', term: record.term } as const,
+            version: version + writesOfRelease(successor),
+          });
+          if (record.state === 'held') {
+            const foresight = foresee(record, version, OTHER);
+            expect(foresight).toBeDefined();
+            if (foresight !== undefined) foresights.push(foresight);
+          }
+          if (record.state === 'held' || next === 'claim')
+            state = next === 'release' ? released() : next === 'hand over' ? released(OWN) : claimed();
+          for (const foresight of foresights) {
+            if (foresight.version !== state.version) continue;
+            expect(state.record).toMatchObject({ state: 'vacant', term: foresight.term - 1 });
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('a record that names a successor', () => {
+  const record: ElectionRecord = { state: 'vacant', term: 7, successor: OTHER };
+
+  it('is left to that one, once', () => {
+    expect(nextClaimStep(situation({ record }))).toEqual({ kind: 'defer', to: OTHER });
+    expect(nextClaimStep(situation({ record, deferred: true })).kind).toBe('claim');
+  });
+
+  it('is claimed by the one that it names', () => {
+    expect(nextClaimStep(situation({ record: { ...record, successor: OWN } })).kind).toBe('claim');
   });
 });

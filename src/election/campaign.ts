@@ -1,0 +1,86 @@
+import type { Contender, Place } from '../lock/contender.js';
+import type { Foresight } from './claim.js';
+import type { Behind, Claim, Claimant, Turn } from './claimant.js';
+
+/** What a campaign tells while it goes on. */
+export interface CampaignListener {
+  onWaiting(place: Place): void;
+  onClaiming(): void;
+}
+
+/** The reason with which a wait in the queue is interrupted: called to lead when that node is gone. */
+class Call extends Error {
+  constructor(readonly after: string) {
+    super('called to lead');
+  }
+}
+
+/**
+ * One contender's way from its place in the queue to a term: it waits for its turn, which comes when nobody is ahead or
+ * when it is called out of turn, and claims; as long as somebody else leads or should lead before, it waits on.
+ */
+export class Campaign {
+  readonly #contender: Contender;
+  readonly #claimant: Claimant;
+  readonly #listener: CampaignListener;
+  #calls = new AbortController();
+  #lastCall: string | undefined;
+
+  constructor(contender: Contender, claimant: Claimant, listener: CampaignListener) {
+    this.#contender = contender;
+    this.#claimant = claimant;
+    this.#listener = listener;
+  }
+
+  /** Asked, by the leader or by the first in the queue, to lead when the node of that name is gone. */
+  call(after: string): void {
+    // The request stays on the node, and is seen again with every other change of it.
+    if (after === this.#lastCall) return;
+    this.#lastCall = after;
+    this.#calls.abort(new Call(after));
+  }
+
+  /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
+  async untilElected(signal: AbortSignal): Promise<Claim> {
+    let turn = await this.#untilTurn(signal);
+    for (;;) {
+      this.#listener.onClaiming();
+      this.#contender.own.keepAlive();
+      const outcome = await this.#claimant.claim(this.#contender, turn, signal);
+      if (!('behind' in outcome)) return outcome;
+      turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#waitBehind(outcome, signal);
+    }
+  }
+
+  async #untilTurn(signal: AbortSignal): Promise<Turn> {
+    const calls = this.#calls.signal;
+    let foresight: Foresight | undefined;
+    const onWaiting = (place: Place) => {
+      if (place.position === 1) void this.#foresee(place.ahead, signal).then((known) => (foresight = known));
+      this.#listener.onWaiting(place);
+    };
+    try {
+      await this.#contender.untilFirst({ signal: AbortSignal.any([signal, calls]), onWaiting });
+      return { outOfTurn: false, foresight };
+    } catch (error) {
+      if (!(error instanceof Call)) throw error;
+      this.#calls = new AbortController();
+      this.#contender.own.keepAlive();
+      await this.#contender.untilGone(error.after, signal);
+      return { outOfTurn: true };
+    }
+  }
+
+  /** First in the queue, and yet somebody else leads, or has been called to. */
+  async #waitBehind({ behind, atMostMs }: Behind, signal: AbortSignal): Promise<Turn> {
+    let foresight: Foresight | undefined;
+    void this.#foresee(behind, signal).then((known) => (foresight = known));
+    this.#listener.onWaiting({ position: 1, ahead: behind });
+    await this.#contender.untilGone(behind, signal, atMostMs);
+    return { outOfTurn: false, foresight };
+  }
+
+  #foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {
+    return this.#claimant.foresee(ahead, signal);
+  }
+}

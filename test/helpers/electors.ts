@@ -1,0 +1,28 @@
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import type { Term } from '../../src/election/term.js';
+import type { Session } from '../../src/session/session.js';
+import { nextEvent } from './cluster.js';
+
+/** An elector that has a place in the queue. */
+export async function stand(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<LeaderElector> {
+  const elector = new LeaderElector(session, path, options);
+  await elector.start();
+  return elector;
+}
+
+/** An elector that leads. */
+export async function lead(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<[LeaderElector, Term]> {
+  const elector = new LeaderElector(session, path, options);
+  const elected = nextEvent<[Term]>(elector, 'elected');
+  await elector.start();
+  return [elector, (await elected)[0]];
+}

@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import { writesOfRelease } from '../../src/election/claim.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { parseRecord, serializeRecord } from '../../src/election/record.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
+import { Contender } from '../../src/lock/contender.js';
+import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** Candidates 'c0' to 'c<n-1>', each with a session of its own, in this order; the first leads. Notes who is elected. */
+async function queueOf(count: number, path: string) {
+  const elected: string[] = [];
+  const overlaps: string[] = [];
+  const electors: LeaderElector[] = [];
+  let acting: Term | undefined;
+  for (let index = 0; index < count; index++) {
+    const elector = new LeaderElector(await openSession(), path, { id: `c${index}` });
+    elector.on('elected', (term) => {
+      if (acting?.isHeld()) overlaps.push(`${elector.id} while term ${acting.number} was held`);
+      acting = term;
+      elected.push(elector.id);
+    });
+    const first = index === 0 ? nextEvent(elector, 'elected') : undefined;
+    await elector.start();
+    await first;
+    electors.push(elector);
+  }
+  return { electors, elected, overlaps };
+}
+
+describe('a planned handover', () => {
+  it.each([1, 2, 5, 9])(
+    'reaches the candidate at place %i of ten; those ahead of it lead after it, in their order',
+    async (place) => {
+      const path = uniquePath('handover');
+      const { electors, elected, overlaps } = await queueOf(10, path);
+      const [leader, successor] = [electors[0], electors[place]] as [LeaderElector, LeaderElector];
+      const taken = nextEvent<[Term]>(successor, 'elected');
+      await leader.handOver(`c${place}`);
+      const [term] = await taken;
+      expect(term.number).toBe(2);
+      expect(elected).toEqual(['c0', `c${place}`]);
+      // From there on the queue decides again: each leads once, the first leader at the end.
+      const order = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9'].filter((id) => id !== `c${place}`);
+      let now = successor;
+      for (const id of [...order, 'c0']) {
+        const next = electors[Number(id.slice(1))] as LeaderElector;
+        const follows = nextEvent(next, 'elected');
+        await now.stop();
+        await follows;
+        now = next;
+      }
+      expect(elected).toEqual(['c0', `c${place}`, ...order, 'c0']);
+      expect(overlaps).toEqual([]);
+      await now.stop();
+    },
+  );
+
+  it('to a candidate that dies during it leaves one leader and nobody stuck', async () => {
+    const path = uniquePath('handover');
+    const { electors, elected, overlaps } = await queueOf(4, path);
+    const [leader, , , successor] = electors as [LeaderElector, LeaderElector, LeaderElector, LeaderElector];
+    let release: () => void = () => undefined;
+    leader.term?.waitUntil(
+      new Promise<void>((resolve) => {
+        release = resolve;
+      }),
+    );
+    const next = nextEvent(electors[1], 'elected');
+    const handedOver = leader.handOver('c3');
+    await nextEvent(leader, 'demoted');
+    await successor.stop(); // Gone, after it was called and before the leader is.
+    release();
+    await next;
+    await handedOver;
+    expect(elected).toEqual(['c0', 'c1']);
+    expect(overlaps).toEqual([]);
+    for (const elector of electors) await elector.stop();
+  });
+
+  it('to a candidate that stands still lets the next in line lead after a lease', async () => {
+    const path = uniquePath('handover');
+    const session = await openSession({ leaseMs: 300 });
+    const [leader] = await lead(session, path);
+    const next = await stand(await openSession({ leaseMs: 300 }), path, { id: 'next' });
+    // A node that looks like a candidate's, and that nobody looks after.
+    const idle = await Contender.join(await openSession(), path, { data: Buffer.from('{"id":"idle"}') });
+    const elected = nextEvent<[Term]>(next, 'elected');
+    await leader.handOver('idle');
+    const [term] = await elected;
+    expect(term.number).toBe(2);
+    expect(await session.exists(idle.own.path)).toBeDefined();
+    for (const elector of [leader, next]) await elector.stop();
+    await idle.leave();
+  });
+
+  it('by a leader that dies before it has released is waited out, by whoever comes to claim', async () => {
+    const path = uniquePath('handover');
+    const proxy = await FaultProxy.start();
+    const [leader, term] = await lead(
+      await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString),
+      path,
+    );
+    const { electors, overlaps } = await (async () => {
+      const others = await Promise.all(
+        [1, 2, 3].map(async () => stand(await openSession({ sessionTimeoutMs: 1000 }), path)),
+      );
+      return { electors: others, overlaps: [] as string[] };
+    })();
+    const first = Promise.race(electors.map((elector) => nextEvent<[Term]>(elector, 'elected')));
+    for (const elector of electors)
+      elector.on('elected', () => overlaps.push(...(term.isHeld() ? ['held'] : [])));
+    term.waitUntil(new Promise(() => undefined));
+    void leader.handOver(electors[2]?.id as string);
+    await nextEvent(leader, 'demoted');
+    proxy.cut();
+    const [next] = await first;
+    expect(next.number).toBe(2);
+    expect(overlaps).toEqual([]);
+    for (const elector of electors) await elector.stop();
+  });
+
+  it('is refused without a leader, and to nobody', async () => {
+    const path = uniquePath('handover');
+    const session = await openSession();
+    const [leader, term] = await lead(session, path, { id: 'only' });
+    await expect(leader.handOver('nobody')).rejects.toBeInstanceOf(NoCandidateError);
+    await expect(leader.handOver('only')).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'only' });
+    const foreign = await Contender.join(await openSession(), path, { data: Buffer.from('10.0.0.1') });
+    await expect(leader.handOver(foreign.entry.node)).rejects.toBeInstanceOf(NoCandidateError);
+    expect(term.isHeld()).toBe(true);
+    await foreign.leave();
+    await leader.stop();
+    await expect(leader.handOver('only')).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('is not lost when the candidate advertises at the same moment', async () => {
+    const path = uniquePath('handover');
+    const { electors, elected } = await queueOf(3, path);
+    const [leader, , successor] = electors as [LeaderElector, LeaderElector, LeaderElector];
+    const taken = nextEvent(successor, 'elected');
+    let busy = true;
+    const advertising = (async () => {
+      for (let count = 0; busy; count++) await successor.advertise(`state ${count}`);
+    })();
+    await leader.handOver('c2');
+    await taken;
+    busy = false;
+    await advertising;
+    expect(elected).toEqual(['c0', 'c2']);
+    for (const elector of electors) await elector.stop();
+  });
+});
+
+describe('a candidate with a higher priority', () => {
+  it('is preferred at the next change, wherever it stands, and takes nothing by force', async () => {
+    const path = uniquePath('priority');
+    const [leader, term] = await lead(await openSession(), path, { id: 'leader' });
+    const plain = await stand(await openSession(), path, { id: 'plain' });
+    const low = await stand(await openSession(), path, { id: 'low', priority: 1 });
+    const high = await stand(await openSession(), path, { id: 'high', priority: 255 });
+    const alike = await stand(await openSession(), path, { id: 'alike', priority: 255 });
+    expect(term.isHeld()).toBe(true);
+    const order: string[] = [];
+    for (const elector of [plain, low, high, alike]) elector.on('elected', () => order.push(elector.id));
+    let now = leader;
+    for (const next of [high, alike, low, plain]) {
+      const elected = nextEvent(next, 'elected');
+      await now.stop();
+      await elected;
+      now = next;
+    }
+    expect(order).toEqual(['high', 'alike', 'low', 'plain']);
+    await now.stop();
+  });
+
+  it('is preferred after an unclean end too, once the former lease is over', async () => {
+    const path = uniquePath('priority');
+    const session = await openSession();
+    await session.ensurePath(path);
+    const dead = {
+      state: 'held',
+      term: 41,
+      id: 'dead',
+      node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
+      leaseMs: 500,
+      since: 'long ago',
+    } as const;
+    await session.setData(path, serializeRecord(dead));
+    const began = performance.now();
+    const first = await stand(session, path, { id: 'first' });
+    const high = await stand(await openSession(), path, { id: 'high', priority: 7 });
+    const elected = await Promise.race([
+      nextEvent<[Term]>(first, 'elected').then(([term]) => ({ id: 'first', term })),
+      nextEvent<[Term]>(high, 'elected').then(([term]) => ({ id: 'high', term })),
+    ]);
+    expect(performance.now() - began).toBeGreaterThan(500);
+    // Who of the two it is depends on whether the first had looked before the other one was there.
+    expect(elected.term.number).toBe(42);
+    for (const elector of [first, high]) await elector.stop();
+  });
+
+  it('is called by the first in the queue when the leader is found dead', async () => {
+    const path = uniquePath('priority');
+    const proxy = await FaultProxy.start();
+    const [, term] = await lead(await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString), path);
+    const plain = await stand(await openSession(), path, { id: 'plain' });
+    const high = await stand(await openSession(), path, { id: 'high', priority: 7 });
+    const elected = nextEvent<[Term]>(high, 'elected');
+    let heldThen = true;
+    high.once('elected', () => {
+      heldThen = term.isHeld();
+    });
+    proxy.cut();
+    await elected;
+    expect(heldThen).toBe(false);
+    expect(plain.state).toMatchObject({ name: 'waiting', position: 1 });
+    const follows = nextEvent(plain, 'elected');
+    await high.stop();
+    await follows;
+    await plain.stop();
+  });
+
+  it.each([-1, 256, 1.5, '1', null])('can not be %j', async (priority) => {
+    const session = await openSession();
+    const wrong = () => new LeaderElector(session, uniquePath(), { priority: priority as never });
+    expect(wrong).toThrow(InvalidOptionError);
+  });
+});
+
+describe('the record', () => {
+  it('has an odd version while it is held and an even one while it is vacant, however terms begin and end', async () => {
+    const path = uniquePath('versions');
+    const session = await openSession();
+    const versions: Record<string, Set<number>> = { held: new Set(), vacant: new Set() };
+    const note = async () => {
+      const { data, stat } = await session.getData(path);
+      const { state } = parseRecord(data);
+      versions[state]?.add(stat.version);
+      return state;
+    };
+    const [first] = await lead(await openSession(), path, { id: 'a', takeoverDelayMs: 0 });
+    await note();
+    const proxy = await FaultProxy.start();
+    const doomed = await stand(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
+      id: 'b',
+    });
+    const heir = await stand(await openSession(), path, { id: 'c', takeoverDelayMs: 0 });
+    const second = nextEvent(doomed, 'elected');
+    await first.stop();
+    await second;
+    await note();
+    const third = nextEvent(heir, 'elected');
+    proxy.cut();
+    await third; // Claimed over a held record.
+    await note();
+    const named = await stand(await openSession(), path, { id: 'd' });
+    const fourth = nextEvent(named, 'elected');
+    await heir.handOver('d');
+    await fourth;
+    await note();
+    await heir.stop();
+    await named.stop();
+    await until(async () => (await note()) === 'vacant');
+    expect([...(versions.held as Set<number>)].every((version) => version % 2 === 1)).toBe(true);
+    expect([...(versions.vacant as Set<number>)].every((version) => version % 2 === 0)).toBe(true);
+    expect(versions.held?.size).toBe(4);
+    expect(writesOfRelease('d') % 2).toBe(1);
+  });
+});

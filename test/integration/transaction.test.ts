@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import {
+  BadVersionError,
+  ConnectionLossError,
+  InvalidOptionError,
+  InvalidStateError,
+  LockLostError,
+  TermEndedError,
+} from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+describe("a term's transaction", () => {
+  it('writes all its parts while the term lasts', async () => {
+    const session = await openSession({}, `${connectString()}${uniquePath('chroot')}`);
+    const [elector, term] = await lead(session, '/election');
+    await term.transaction().create('/state', 'one').create('/old').commit();
+    await term.transaction().setData('/state', Buffer.from('two'), 0).remove('/old', 0).commit();
+    expect((await session.getData('/state')).data.toString()).toBe('two');
+    expect(await session.exists('/old')).toBeUndefined();
+    await term.transaction().commit(); // Nothing to write: asks the servers whether the term lasts.
+    await elector.stop();
+  });
+
+  it('writes nothing if a part is refused, and says which', async () => {
+    const session = await openSession();
+    const path = uniquePath('state');
+    const [elector, term] = await lead(session, uniquePath('election'));
+    await term.transaction().create(path, 'one').commit();
+    const refused = term.transaction().setData(path, 'two').remove(path, 7).commit();
+    await expect(refused).rejects.toBeInstanceOf(BadVersionError);
+    await expect(refused).rejects.toMatchObject({ path });
+    expect((await session.getData(path)).data.toString()).toBe('one');
+    expect(term.isHeld()).toBe(true);
+    await elector.stop();
+  });
+
+  it('of a leader whose node is gone writes nothing, though the leader has not noticed yet', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const other = await openSession();
+    const path = uniquePath('election');
+    const [elector, term] = await lead(session, path);
+    const state = uniquePath('state');
+    // The deletion and the write meet at the server: the leader can't have heard of the one when it sent the other.
+    const [node] = await other.getChildren(path);
+    const removal = other.remove(`${path}/${node}`);
+    const commit = expect(removal.then(() => term.transaction().create(state).commit())).rejects;
+    await commit.toMatchObject({ code: 'TERM_ENDED', reason: 'node-deleted' });
+    expect(await other.exists(state)).toBeUndefined();
+    expect(term.signal.aborted).toBe(true);
+    await elector.stop();
+  });
+
+  it('is still carried out for work that settles, and not after that', async () => {
+    const session = await openSession();
+    const state = uniquePath('state');
+    const [elector, term] = await lead(session, uniquePath('election'), {
+      lead: async ({ signal, transaction }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await transaction.call(term).create(state, 'the last word').commit();
+      },
+    });
+    await elector.stop();
+    expect((await session.getData(state)).data.toString()).toBe('the last word');
+    const late = term.transaction().setData(state, 'too late').commit();
+    await expect(late).rejects.toBeInstanceOf(TermEndedError);
+    await expect(late).rejects.toMatchObject({ reason: 'stopped' });
+  });
+
+  it('counts as a heartbeat: a lease begins when it was sent', async () => {
+    const session = await openSession({ sessionTimeoutMs: 20_000, leaseMs: 10_000 });
+    const [elector, term] = await lead(session, uniquePath('election'));
+    await until(() => term.remainingMs() < 9950);
+    await term.transaction().commit();
+    expect(term.remainingMs()).toBeGreaterThan(9950);
+    await elector.stop();
+  });
+
+  it('whose reply is lost says so: it may have been carried out', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const state = uniquePath('state');
+    const [elector, term] = await lead(session, uniquePath('election'));
+    const lost = proxy.loseReplyTo('multi', state);
+    await expect(term.transaction().create(state).commit()).rejects.toBeInstanceOf(ConnectionLossError);
+    await lost;
+    expect(await session.untilAnswered(() => session.exists(state))).toBeDefined();
+    expect(term.isHeld()).toBe(true);
+    await elector.stop();
+  });
+
+  it('is committed once, and with what can be sent', async () => {
+    const session = await openSession();
+    const [elector, term] = await lead(session, uniquePath('election'));
+    const once = term.transaction();
+    await once.commit();
+    await expect(once.commit()).rejects.toBeInstanceOf(InvalidStateError);
+    expect(() => once.remove('/a')).toThrow(InvalidStateError);
+    for (const wrong of [
+      () => term.transaction().create('a').commit(),
+      () => term.transaction().remove('/a', 1.5).commit(),
+      () =>
+        term
+          .transaction()
+          .setData('/a', null as never)
+          .commit(),
+    ]) {
+      await expect(wrong()).rejects.toBeInstanceOf(InvalidOptionError);
+    }
+    expect(term.isHeld()).toBe(true);
+    await elector.stop();
+  });
+});
+
+describe("a lock's transaction", () => {
+  it('is carried out while the lock is held, and not when its session has expired', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 600 }, proxy.connectString);
+    const other = await openSession();
+    const state = uniquePath('state');
+    const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
+    await hold.transaction().create(state, 'one').commit();
+    const expired = nextEvent(session, 'expired');
+    proxy.cut();
+    await until(async () => (await other.exists(hold.path)) === undefined);
+    proxy.restore();
+    await expired;
+    await expect(hold.transaction().setData(state, 'two').commit()).rejects.toBeInstanceOf(LockLostError);
+    expect((await other.getData(state)).data.toString()).toBe('one');
+  });
+});
