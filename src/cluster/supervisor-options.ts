@@ -1,41 +1,28 @@
-import type { LeaderElectorOptions } from '../election/elector-options.js';
-import type { Term } from '../election/term.js';
+import {
+  CANDIDACY_OPTIONS,
+  type CandidacyOptions,
+  checkCandidacyOptions,
+  type ResolvedCandidacyOptions,
+} from '../election/elector-options.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import {
-  checkFunction,
-  checkId,
-  checkMetadata,
-  checkMs,
-  checkOneOf,
-  checkOptions,
-  checkPath,
-  checkPositiveMs,
-} from '../options.js';
+import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs } from '../options.js';
 import { parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
-import { resolveSessionOptions, type SessionOptions } from '../session/session-options.js';
+import { resolveSessionOptions, SESSION_OPTIONS, type SessionOptions } from '../session/session-options.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from './backoff.js';
 import type { CleanupHook } from './cleanup.js';
 
 /** How an {@link ElectionSupervisor} stands, leads and recovers. All times are in milliseconds. */
-export interface ElectionSupervisorOptions {
+export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** The servers: `host[:port],host[:port]…[/chroot]`. */
   readonly connect: string;
   /** The election's path. */
   readonly path: string;
   /** What it calls itself. @default host name, process id and a random part */
   readonly id?: string;
-  /** What it tells the others about itself, up to 16 KiB. */
-  readonly data?: string | Uint8Array;
   /** How each session is opened. */
   readonly session?: Omit<SessionOptions, 'signal'>;
-  /** @see {@link LeaderElectorOptions.takeoverDelayMs} */
-  readonly takeoverDelayMs?: number;
-  /** @see {@link LeaderElectorOptions.onOverrun} */
-  readonly onOverrun?: 'report' | 'exit';
-  /** The leader's work. @see {@link LeaderElectorOptions.lead} */
-  readonly lead?: (term: Term) => unknown;
   /**
    * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
    * else. Only when it has succeeded does the supervisor stand again. One that throws is called again, with back-off;
@@ -57,7 +44,7 @@ export interface ResolvedSupervisorOptions {
   readonly id: string | undefined;
   readonly environment: Environment;
   readonly sessionOptions: SessionOptions;
-  readonly elector: LeaderElectorOptions;
+  readonly candidacy: CandidacyOptions;
   readonly cleanup: CleanupHook | undefined;
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
@@ -69,24 +56,12 @@ const KNOWN = [
   'connect',
   'path',
   'id',
-  'data',
+  ...CANDIDACY_OPTIONS,
   'session',
-  'takeoverDelayMs',
-  'onOverrun',
-  'lead',
   'cleanup',
   'cleanupTimeoutMs',
   'logger',
   'retry',
-] as const;
-// All but `signal`: what ends the supervisor is `stop()`.
-const SESSION_OPTIONS = [
-  'sessionTimeoutMs',
-  'leaseMs',
-  'connectTimeoutMs',
-  'auth',
-  'logger',
-  'environment',
 ] as const;
 const CLEANUP_RETRIES = 4;
 
@@ -99,31 +74,27 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
   const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
     'session',
     options.session,
-    SESSION_OPTIONS,
+    SESSION_OPTIONS.filter((name) => name !== 'signal'), // What ends the supervisor is `stop()`.
   );
   if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
   const logger = resolveLogger(options.logger === undefined ? sessionLogger : options.logger);
   const { environment } = resolveSessionOptions(session, logger);
-  const lead = checkFunction('lead', options.lead);
-  const data = checkMetadata('data', options.data);
-  const takeoverDelayMs = checkMs('takeoverDelayMs', options.takeoverDelayMs);
   return {
     connect: options.connect,
     path: checkPath('path', options.path),
     id: checkId('id', options.id),
     environment,
     sessionOptions: { ...session, logger },
-    elector: {
-      ...(lead !== undefined && { lead }),
-      ...(data !== undefined && { data }),
-      ...(takeoverDelayMs !== undefined && { takeoverDelayMs }),
-      onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'] as const, 'report'),
-      logger,
-    },
+    candidacy: definedOnly(checkCandidacyOptions(options)),
     cleanup: checkFunction('cleanup', options.cleanup),
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
     logger,
   };
+}
+
+/** What was left out stays left out: `undefined` is no value of an optional property. */
+function definedOnly(options: ResolvedCandidacyOptions): CandidacyOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

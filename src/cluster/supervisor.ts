@@ -137,6 +137,18 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
   }
 
   /**
+   * Ends its term cleanly in favour of another candidate; see `LeaderElector.handOver`.
+   *
+   * @throws InvalidStateError unless it leads
+   * @throws NoCandidateError if there is no such candidate; the term goes on
+   * @throws SessionExpiredError if the session ends before
+   */
+  async handOver(candidate: string): Promise<void> {
+    if (this.#elector === undefined) throw new InvalidStateError('only a leader can hand over');
+    await this.#elector.handOver(candidate);
+  }
+
+  /**
    * Leaves for good: the leader's work settles, the term is given back, the session is closed. A hook that is running
    * is waited for and not called again. Resolves when all that is done, with no server in reach after one lease and 2 s
    * at most beyond what the work and the hook take; called from inside the leader's work, as soon as the term's signal
@@ -212,7 +224,11 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       signal: this.#stop.signal,
     });
     session.on('error', (error) => this.#report(error));
-    const elector = new LeaderElector(session, this.#options.path, { ...this.#options.elector, id: this.id });
+    const elector = new LeaderElector(session, this.#options.path, {
+      ...this.#options.candidacy,
+      logger: this.#options.logger,
+      id: this.id,
+    });
     const candidacy: Candidacy = { session, elector, lost: undefined };
     this.#relay(candidacy);
     this.#become({ name: 'standing', elector });
@@ -239,7 +255,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       })
       .on('demoted', (term, reason) => {
         // Often the lease ends before the session is known to have: that is the same loss.
-        if (reason !== 'resigned' && reason !== 'finished') candidacy.lost = term;
+        if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') candidacy.lost = term;
         this.emit('demoted', term, reason);
       })
       .on('expired', () => void this.emit('expired'))

@@ -7,10 +7,8 @@ import type { Session } from '../session/session.js';
 import { HIGHEST_PRIORITY } from './priority.js';
 import type { Term } from './term.js';
 
-/** How a {@link LeaderElector} stands and leads. All times are in milliseconds. */
-export interface LeaderElectorOptions {
-  /** What it calls itself, up to 256 characters. @default host name, process id and a random part */
-  readonly id?: string;
+/** How a candidate stands and leads. All times are in milliseconds. */
+export interface CandidacyOptions {
   /** What it tells the others about itself, up to 16 KiB: an address, say. Anybody may read it. */
   readonly data?: string | Uint8Array;
   /**
@@ -39,6 +37,12 @@ export interface LeaderElectorOptions {
    * @default yes, at once
    */
   readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;
+}
+
+/** How a {@link LeaderElector} stands and leads. All times are in milliseconds. */
+export interface LeaderElectorOptions extends CandidacyOptions {
+  /** What it calls itself, up to 256 characters. @default host name, process id and a random part */
+  readonly id?: string;
   /** Any logger with pino's methods. @default the session's */
   readonly logger?: Logger;
 }
@@ -54,40 +58,54 @@ export interface Revocation {
 }
 
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedElectorOptions {
-  readonly id: string;
+export interface ResolvedCandidacyOptions {
   readonly data: string | Uint8Array | undefined;
   readonly lead: ((term: Term) => unknown) | undefined;
   readonly takeoverDelayMs: number | undefined;
   readonly onOverrun: 'report' | 'exit';
   readonly priority: number;
-  readonly onRevoke: LeaderElectorOptions['onRevoke'];
+  readonly onRevoke: CandidacyOptions['onRevoke'];
+}
+
+/** @internal */
+export interface ResolvedElectorOptions extends ResolvedCandidacyOptions {
+  readonly id: string;
   readonly logger: Logger;
 }
 
-const KNOWN = [
-  'id',
+/** The names of the options that an elector and a supervisor have in common. */
+export const CANDIDACY_OPTIONS = [
   'data',
   'lead',
   'takeoverDelayMs',
   'onOverrun',
   'priority',
   'onRevoke',
-  'logger',
 ] as const;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveElectorOptions(given: unknown, session: Session): ResolvedElectorOptions {
-  const options = checkOptions<LeaderElectorOptions>('elector', given, KNOWN);
+  const options = checkOptions<LeaderElectorOptions>('elector', given, [
+    'id',
+    ...CANDIDACY_OPTIONS,
+    'logger',
+  ]);
   return {
+    ...checkCandidacyOptions(options),
     id: checkId('id', options.id) ?? defaultId(session.environment.uuid()),
+    logger: options.logger === undefined ? session.logger : resolveLogger(options.logger),
+  };
+}
+
+/** Checks what an elector and a supervisor have in common. @throws InvalidOptionError */
+export function checkCandidacyOptions(options: CandidacyOptions): ResolvedCandidacyOptions {
+  return {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
     priority: checkPriority(options.priority),
     onRevoke: checkFunction('onRevoke', options.onRevoke),
-    logger: options.logger === undefined ? session.logger : resolveLogger(options.logger),
   };
 }
 

@@ -8,7 +8,6 @@ import {
   InvalidStateError,
   LeadError,
   type ListenerError,
-  NoCandidateError,
   NodeLostError,
   NoNodeError,
   SessionExpiredError,
@@ -29,11 +28,10 @@ import {
   resolveElectorOptions,
 } from './elector-options.js';
 import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
+import { Petitions } from './petitions.js';
 import { uuidWithPriority } from './priority.js';
-import { parseRequest, type StepDownRequest } from './request.js';
 import { Roll } from './roll.js';
-import { stepsDown } from './stepping-down.js';
-import { Succession, writeRequest } from './succession.js';
+import { Succession } from './succession.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
 
 /** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
@@ -70,7 +68,15 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #roll: Roll;
   readonly #advertisement: Advertisement;
   readonly #succession: Succession;
+  readonly #petitions: Petitions;
   readonly #stop = new AbortController();
+  readonly #campaigning: CampaignListener = {
+    onWaiting: (place) => {
+      this.#become({ name: 'waiting', ...place });
+      this.emit('waiting', place);
+    },
+    onClaiming: () => this.#become({ name: 'claiming' }),
+  };
   /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
   readonly #work = new AsyncLocalStorage<Term>();
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
@@ -80,8 +86,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #running: Promise<void> = Promise.resolve();
   /** Since when `stop` waits for the servers; not for the leader's work. */
   #waitingSince: number | undefined;
-  /** The last request to step down that was considered: it stays on the node until the node is gone. */
-  #lastRevocation: string | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
 
@@ -95,6 +99,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#advertisement = new Advertisement(this.id, this.#options.data);
     this.#roll = new Roll(session, path);
     this.#succession = new Succession(session, path);
+    this.#petitions = new Petitions(session, this.#options.onRevoke, {
+      leading: () => (this.#state.name === 'leading' ? this.#state.term : undefined),
+      stepDown: (term, settleBy) => this.#endTerm(term, 'revoked', { settleBy }),
+      report: (error) => this.#report(error),
+    });
     this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
   }
 
@@ -151,11 +160,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async handOver(candidate: string): Promise<void> {
     if (this.#state.name !== 'leading') throw new InvalidStateError('only a leader can hand over');
     const { term } = this.#state;
-    const own = this.#contender?.entry.node as string;
-    const queue = (await this.candidates()).filter(({ node }) => node !== own);
-    const successor = queue.find(({ id, node }) => id === candidate || node === candidate)?.node;
-    if (successor === undefined || !(await this.#succession.call(successor, own)))
-      throw new NoCandidateError(candidate);
+    const successor = await this.#succession.callNamed(candidate, this.#contender as Contender);
     this.#endTerm(term, 'resigned', { successor });
     await this.resign();
   }
@@ -214,7 +219,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const contender = await this.#join();
     try {
       const campaign = new Campaign(contender, this.#claimant, this.#campaigning);
-      this.#heed(contender, campaign);
+      this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
       const claim = await campaign.untilElected(this.#stop.signal);
       const successor = await this.#lead(contender, claim, campaign);
@@ -256,14 +261,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#contender;
   }
 
-  readonly #campaigning: CampaignListener = {
-    onWaiting: (place) => {
-      this.#become({ name: 'waiting', ...place });
-      this.emit('waiting', place);
-    },
-    onClaiming: () => this.#become({ name: 'claiming' }),
-  };
-
   /** From the term's beginning until its work has settled. Gives the node that was called to lead next, if one was. */
   async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<string | undefined> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
@@ -286,9 +283,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       this.emit('elected', term);
       this.#startWork(term);
     });
-    this.#heed(contender, campaign); // What was asked between the claim and now.
+    this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
     await ended.promise;
-    const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
+    const successor = term.ending.successor ?? this.#succession.callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
@@ -327,45 +324,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (!expired) return;
     if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
     this.emit('expired');
-  }
-
-  /** Looks at what others ask on the contender's node, now and whenever it changes. */
-  #heed(contender: Contender, campaign: Campaign): void {
-    contender.own.whenRead(({ data }) => {
-      const request = parseRequest(data);
-      if (request?.kind === 'succeed') campaign.call(request.after);
-      if (request?.kind === 'step-down') void this.#considerSteppingDown(contender, request); // Never rejects.
-    });
-  }
-
-  async #considerSteppingDown(contender: Contender, request: StepDownRequest): Promise<void> {
-    if (this.#state.name !== 'leading' || request.refused || request.key === this.#lastRevocation) return;
-    this.#lastRevocation = request.key;
-    const { term } = this.#state;
-    const { clock } = this.#session;
-    const { by, graceMs } = request;
-    const settleBy = clock.now() + graceMs;
-    const onFailure = (cause: unknown) => this.#report(new LeadError(term.number, cause));
-    if (await stepsDown(this.#options.onRevoke, { by, graceMs, term }, clock, onFailure))
-      return this.#endTerm(term, 'revoked', { settleBy });
-    try {
-      await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
-    } catch (error) {
-      if (!this.#session.signal.aborted) this.#report(error as Error);
-    }
-  }
-
-  /** A waiter with a higher priority than the next in line is called to lead next. Never rejects, and isn't waited for long. */
-  async #callPreferred(contender: Contender): Promise<string | undefined> {
-    const { clock, leaseMs, state } = this.#session;
-    if (!contender.own.isCurrent() || state.name !== 'connected') return undefined;
-    let called: string | undefined;
-    const calling = this.#succession.preferred(contender.entry).then(async (preferred) => {
-      if (preferred !== undefined && (await this.#succession.call(preferred.node, contender.entry.node)))
-        called = preferred.node;
-    });
-    await settledWithin(clock, calling, leaseMs / 2); // If it fails, the queue decides.
-    return called;
   }
 
   #onOverrun(term: Term): void {

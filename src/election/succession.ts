@@ -1,9 +1,12 @@
-import { BadVersionError, NoNodeError } from '../errors.js';
+import { BadVersionError, NoCandidateError, NoNodeError } from '../errors.js';
+import type { Contender } from '../lock/contender.js';
 import { compareSequences, type QueueEntry, queueOf } from '../lock/order.js';
+import { settledWithin } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { preferredSuccessor } from './priority.js';
 import { type CandidateRequest, parseRequest, withRequest } from './request.js';
+import { Roll } from './roll.js';
 
 /**
  * Who leads next when it isn't the next in line: the one that the leader names, or one with a higher priority.
@@ -21,13 +24,40 @@ export class Succession {
     this.#path = path;
   }
 
-  /** Of the queue without `without`, the one that priority puts before the first. */
-  async preferred(without: QueueEntry): Promise<QueueEntry | undefined> {
-    const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
-    return preferredSuccessor(queueOf(children).filter(({ node }) => node !== without.node));
+  /**
+   * Calls the candidate with that id, or that name of its node, to lead after `leader`. Gives its node's name.
+   *
+   * @throws NoCandidateError if there is none, or it doesn't heed calls
+   */
+  async callNamed(candidate: string, leader: Contender): Promise<string> {
+    const others = (await new Roll(this.#session, this.#path).candidates()).filter(
+      ({ node }) => node !== leader.entry.node,
+    );
+    const successor = others.find(({ id, node }) => id === candidate || node === candidate);
+    if (successor === undefined || !(await this.call(successor.node, leader.entry.node)))
+      throw new NoCandidateError(candidate);
+    return successor.node;
   }
 
-  /** As {@link preferred}, for the first in the queue: somebody behind it with a higher priority than its own. */
+  /**
+   * Calls a waiter with a higher priority than the next in line, if there is one, to lead after `leader`. Gives its node's
+   * name. Never rejects, and isn't waited for long: if it fails, the queue decides.
+   */
+  async callPreferred(leader: Contender): Promise<string | undefined> {
+    const { clock, leaseMs, state } = this.#session;
+    if (!leader.own.isCurrent() || state.name !== 'connected') return undefined;
+    let called: string | undefined;
+    const calling = async () => {
+      const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
+      const others = queueOf(children).filter(({ node }) => node !== leader.entry.node);
+      const preferred = preferredSuccessor(others)?.node;
+      if (preferred !== undefined && (await this.call(preferred, leader.entry.node))) called = preferred;
+    };
+    await settledWithin(clock, calling(), leaseMs / 2);
+    return called;
+  }
+
+  /** Who priority puts before `own`, the first in the queue. */
   async preferredTo(own: QueueEntry): Promise<QueueEntry | undefined> {
     const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
     const queue = queueOf(children).filter(({ sequence }) => compareSequences(sequence, own.sequence) >= 0);

@@ -64,7 +64,8 @@ export interface ResolvedSessionOptions {
 }
 
 const ACCESSES = ['world', 'creator'] as const;
-const KNOWN = [
+/** The names of all options of a session. */
+export const SESSION_OPTIONS = [
   'sessionTimeoutMs',
   'leaseMs',
   'connectTimeoutMs',
@@ -81,7 +82,7 @@ const LONGEST_SESSION_MS = 2 ** 31 - 1;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
-  const options = checkOptions<SessionOptions>('session', given, KNOWN);
+  const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
   const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);
   if (sessionTimeoutMs > LONGEST_SESSION_MS || !Number.isInteger(sessionTimeoutMs)) {
     throw new InvalidOptionError(

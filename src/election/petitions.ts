@@ -1,0 +1,59 @@
+import { LeadError } from '../errors.js';
+import type { Contender } from '../lock/contender.js';
+import type { Session } from '../session/session.js';
+import type { Campaign } from './campaign.js';
+import type { ResolvedElectorOptions } from './elector-options.js';
+import { parseRequest, type StepDownRequest } from './request.js';
+import { stepsDown } from './stepping-down.js';
+import { writeRequest } from './succession.js';
+import type { ElectedTerm } from './term.js';
+
+/** What {@link Petitions} needs of the elector. */
+export interface PetitionsPort {
+  /** The term that it leads, while it does. */
+  leading(): ElectedTerm | undefined;
+  /** Ends the term as revoked; its work has until `settleBy`, by the session's clock. */
+  stepDown(term: ElectedTerm, settleBy: number): void;
+  report(error: Error): void;
+}
+
+/** What others ask of a candidate on its node: to lead out of turn, or to step down. */
+export class Petitions {
+  readonly #session: Session;
+  readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
+  readonly #port: PetitionsPort;
+  /** The last request to step down that was considered: it stays on the node until the node is gone. */
+  #lastConsidered: string | undefined;
+
+  constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: PetitionsPort) {
+    this.#session = session;
+    this.#onRevoke = onRevoke;
+    this.#port = port;
+  }
+
+  /** Looks at what is asked on the contender's node, now and whenever that changes. */
+  heed(contender: Contender, campaign: Campaign): void {
+    contender.own.whenRead(({ data }) => {
+      const request = parseRequest(data);
+      if (request?.kind === 'succeed') campaign.call(request.after);
+      if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
+    });
+  }
+
+  async #consider(contender: Contender, request: StepDownRequest): Promise<void> {
+    const term = this.#port.leading();
+    if (term === undefined || request.refused || request.key === this.#lastConsidered) return;
+    this.#lastConsidered = request.key;
+    const { clock } = this.#session;
+    const { by, graceMs } = request;
+    const settleBy = clock.now() + graceMs;
+    const onFailure = (cause: unknown) => this.#port.report(new LeadError(term.number, cause));
+    if (await stepsDown(this.#onRevoke, { by, graceMs, term }, clock, onFailure))
+      return this.#port.stepDown(term, settleBy);
+    try {
+      await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
+    } catch (error) {
+      if (!this.#session.signal.aborted) this.#port.report(error as Error);
+    }
+  }
+}
