@@ -2,7 +2,15 @@ import { hostname } from 'node:os';
 import { InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { resolveLogger } from '../logger.js';
-import { checkFunction, checkId, checkMetadata, checkMs, checkOneOf, checkOptions } from '../options.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkId,
+  checkMetadata,
+  checkMs,
+  checkOneOf,
+  checkOptions,
+} from '../options.js';
 import type { Session } from '../session/session.js';
 import { HIGHEST_PRIORITY } from './priority.js';
 import type { Term } from './term.js';
@@ -26,6 +34,12 @@ export interface CandidacyOptions {
    * code 70, so that it surely acts no more. @default 'report'
    */
   readonly onOverrun?: 'report' | 'exit';
+  /**
+   * Ends the process, by SIGKILL from a thread of its own, when the main thread has been blocked past the end of a
+   * term's lease: nothing else can stop it then, and whatever it does next it would do as a replaced leader. For work
+   * that may block and can't be fenced. A process that was paused for as long is killed too. @default false
+   */
+  readonly watchdog?: boolean;
   /**
    * From 0 to 255. At each change of the leader the candidate with the highest priority goes next, whatever its place in
    * the queue; among equals the queue decides. Nobody is ever made to step down for it. @default 0
@@ -63,6 +77,7 @@ export interface ResolvedCandidacyOptions {
   readonly lead: ((term: Term) => unknown) | undefined;
   readonly takeoverDelayMs: number | undefined;
   readonly onOverrun: 'report' | 'exit';
+  readonly watchdog: boolean;
   readonly priority: number;
   readonly onRevoke: CandidacyOptions['onRevoke'];
 }
@@ -79,6 +94,7 @@ export const CANDIDACY_OPTIONS = [
   'lead',
   'takeoverDelayMs',
   'onOverrun',
+  'watchdog',
   'priority',
   'onRevoke',
 ] as const;
@@ -104,6 +120,7 @@ export function checkCandidacyOptions(options: CandidacyOptions): ResolvedCandid
     lead: checkFunction('lead', options.lead),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
+    watchdog: checkBoolean('watchdog', options.watchdog, false),
     priority: checkPriority(options.priority),
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };

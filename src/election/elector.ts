@@ -33,6 +33,7 @@ import { uuidWithPriority } from './priority.js';
 import { Roll } from './roll.js';
 import { Succession } from './succession.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
+import { Watchdog } from './watchdog.js';
 
 /** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -81,6 +82,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #work = new AsyncLocalStorage<Term>();
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
+  #watchdog: Watchdog | undefined;
   /** Settles when it has a place in the queue again, or never will. */
   #placed: Deferred<void> = deferred();
   #running: Promise<void> = Promise.resolve();
@@ -130,6 +132,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name === 'idle') {
       this.#placed.promise.catch(ignore); // Whoever calls `start` sees it; it may be nobody's concern later.
       this.#become({ name: 'starting' });
+      if (this.#options.watchdog) this.#watchdog = new Watchdog((error) => this.#report(error));
       this.#running = this.#run();
     }
     return this.#placed.promise;
@@ -278,6 +281,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     );
     term.signal.addEventListener('abort', () => ended.resolve(), { once: true });
     this.#become({ name: 'leading', term });
+    this.#watchdog?.guard(contender.own, term.signal);
     this.#options.logger.info(describeTerm(term), 'elected');
     this.#work.run(term, () => {
       this.emit('elected', term);
@@ -360,6 +364,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** The last word, whatever led to it. */
   #finish(): void {
+    this.#watchdog?.stop();
     const over: unknown = this.#session.signal.reason;
     if (over !== undefined) this.#placed.reject(over);
     else if (this.#state.name === 'starting')

@@ -33,6 +33,7 @@ export class OwnNode {
   #forgetSession: () => void = ignore;
   #lastRead: NodeData | undefined;
   #onRead: (node: NodeData) => void = ignore;
+  #onConfirmed: () => void = ignore;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
   constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
@@ -75,7 +76,14 @@ export class OwnNode {
 
   /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
   confirm(sentAt: number): void {
-    if (!this.#lost.signal.aborted) this.#lease.confirm(sentAt);
+    if (this.#lost.signal.aborted) return;
+    this.#lease.confirm(sentAt);
+    this.#onConfirmed();
+  }
+
+  /** Calls `listener` whenever the lease may have got longer. */
+  whenConfirmed(listener: () => void): void {
+    this.#onConfirmed = listener;
   }
 
   /** Sends heartbeats for it from now on, so that its lease goes on and on. */

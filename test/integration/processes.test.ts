@@ -112,6 +112,31 @@ describe('a session that is closed', () => {
   });
 });
 
+describe('a leader whose main thread is in a busy loop', () => {
+  const run = (blockMs: number, watchdog: 'on' | 'off') =>
+    execaNode(
+      fixture('blocking-leader.mjs'),
+      [connectString(), uniquePath('watchdog'), '600', String(blockMs), watchdog],
+      { timeout: 20_000, reject: false },
+    );
+
+  it('is killed by the watchdog when its lease is over, and never goes on', async () => {
+    const { stdout, stderr, signal } = await run(10_000, 'on');
+    expect(signal).toBe('SIGKILL');
+    expect(stdout).toBe('blocks');
+    expect(stderr).toContain('blocked past the end of its lease');
+  });
+
+  it.each([
+    ['when the loop ends within the lease', 100, 'on', true],
+    ['without the watchdog', 1000, 'off', false],
+  ] as const)('goes on %s, and ends by itself in the end', async (_, blockMs, watchdog, held) => {
+    const { stdout, exitCode } = await run(blockMs, watchdog);
+    expect(stdout).toBe(`blocks\ngoes on, held: ${held}`);
+    expect(exitCode).toBe(0);
+  });
+});
+
 describe("a process whose leader's work outlasts the lease", () => {
   it("ends with code 70 when onOverrun is 'exit', and says why", async () => {
     const { stdout, exitCode } = await execaNode(
