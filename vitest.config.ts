@@ -1,14 +1,46 @@
 import { defineConfig } from 'vitest/config';
 
+const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
+const HAZARDS = 'test/hazards/**/*.test.ts';
+const CHAOS = 'test/chaos/**/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
     globalSetup: ['test/helpers/global-setup.ts'],
-    pool: 'forks',
-    // The tests wait more than they compute: for notifications, and for sessions to expire.
-    maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
+    // They don't extend this configuration: each would run the global setup again.
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'behaviour',
+          include: ['test/**/*.test.ts'],
+          exclude: [HAZARDS, CHAOS],
+          // These tests wait more than they compute: for notifications, and for sessions to expire.
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'hazards',
+          include: [HAZARDS],
+          // They start some 80 processes, and leases of other tests are short.
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'chaos',
+          include: [CHAOS],
+          // Each starts servers or processes and measures how they recover: nothing else may run beside it.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 });

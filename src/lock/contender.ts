@@ -3,7 +3,7 @@ import { abortable, deferred, ignore } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
-import { aheadOf, entryPrefix, parseEntry, type QueueEntry } from './order.js';
+import { aheadOf, entryPrefix, parseEntry, type QueueEntry, queueOf } from './order.js';
 
 /** Where a contender stands. */
 export interface Place {
@@ -93,11 +93,12 @@ export class Contender {
       // been carried out before it, or is refused (the session has moved). After it a read tells the truth.
       await session.untilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
       const children = await session.untilAnswered(() => session.getChildren(queue));
-      const entry = children.map(parseEntry).find((candidate) => candidate?.id === id);
-      if (entry === undefined) return undefined;
-      const { stat } = await session.untilAnswered(() => session.getData(`${queue}/${entry.node}`));
-      // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
-      return session.owns(stat) ? new Contender(session, queue, entry, stat.czxid) : undefined;
+      for (const entry of queueOf(children).filter((each) => each.id === id)) {
+        const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
+        // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
+        if (stat !== undefined && session.owns(stat)) return new Contender(session, queue, entry, stat.czxid);
+      }
+      return undefined;
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;

@@ -1,0 +1,106 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSession, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+// By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/stopped-leader.test.ts
+const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 5);
+const SESSION_TIMEOUT_MS = 900;
+const FIXTURE = join(import.meta.dirname, '../fixtures/standing.mjs');
+
+/** When one process acted for a term: from its first to its last act, in microseconds of the machine's monotonic clock. */
+interface Acting {
+  readonly process: string;
+  readonly from: number;
+  to: number;
+}
+
+/** A process that stands for election behind a proxy of its own, and what it has done. */
+class Replica {
+  readonly #child: ChildProcess;
+
+  private constructor(
+    readonly name: string,
+    readonly proxy: FaultProxy,
+    child: ChildProcess,
+  ) {
+    this.#child = child;
+  }
+
+  static async start(name: string, path: string, delay: string, acts: Map<number, Acting>): Promise<Replica> {
+    const proxy = await FaultProxy.start();
+    const child = fork(FIXTURE, [proxy.connectString, path, String(SESSION_TIMEOUT_MS), delay]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.on('message', ({ term, actedAt }: { term: number; actedAt: number }) => {
+      const acting = acts.get(term);
+      if (acting === undefined) acts.set(term, { process: name, from: actedAt, to: actedAt });
+      else acting.to = actedAt;
+    });
+    return new Replica(name, proxy, child);
+  }
+
+  /** Blocks its main thread. */
+  block(blockMs: number): void {
+    this.#child.send({ blockMs });
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+}
+
+/** What befalls a leader, and what brings it back. */
+const FAULTS: Record<string, { begin(leader: Replica): void; end(leader: Replica): void }> = {
+  'black-holed': {
+    begin: ({ proxy }) => proxy.blackHole(),
+    end: ({ proxy }) => proxy.restore(),
+  },
+  partitioned: {
+    begin: ({ proxy }) => proxy.cut(),
+    end: ({ proxy }) => proxy.restore(),
+  },
+  SIGSTOPped: {
+    begin: (leader) => leader.signal('SIGSTOP'),
+    end: (leader) => leader.signal('SIGCONT'),
+  },
+  stalled: {
+    begin: (leader) => leader.block(3 * SESSION_TIMEOUT_MS),
+    end: () => undefined, // It comes back by itself.
+  },
+};
+
+describe.each(['default', '0'])('with a takeover delay of %s', (delay) => {
+  it.each(Object.keys(FAULTS))(
+    'a leader that is %s has acted for the last time before its successor acts, in each of some rounds',
+    async (name) => {
+      const fault = FAULTS[name] as (typeof FAULTS)[string];
+      const path = uniquePath('stopped');
+      const observer = await openSession();
+      const acts = new Map<number, Acting>();
+      const replicas = await Promise.all(['A', 'B'].map((each) => Replica.start(each, path, delay, acts)));
+      const newest = () => Math.max(0, ...acts.keys());
+      for (let round = 1; round <= ROUNDS; round++) {
+        await until(
+          async () => newest() >= round && (await observer.getChildren(path)).length === 2,
+          'a leader and a waiter',
+        );
+        const before = newest();
+        const leader = replicas.find((replica) => replica.name === acts.get(before)?.process) as Replica;
+        fault.begin(leader);
+        await until(() => newest() > before, 'a successor');
+        fault.end(leader);
+        expect(acts.get(newest())?.process).not.toBe(leader.name);
+      }
+      // The last one to come back has had its say too.
+      await until(async () => (await observer.getChildren(path)).length === 2, 'all back');
+      const terms = [...acts].sort(([a], [b]) => a - b);
+      expect(terms.length).toBeGreaterThan(ROUNDS);
+      for (const [index, [term, acting]] of terms.entries()) {
+        const next = terms[index + 1]?.[1];
+        if (next !== undefined) expect(acting.to, `the last act of term ${term}`).toBeLessThan(next.from);
+      }
+    },
+    Math.max(60_000, ROUNDS * 10_000),
+  );
+});

@@ -1,0 +1,182 @@
+/** What broke other systems, by the issues that tell of it. Those that aren't here have their tests beside what they are about. */
+import { describe, expect, it } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { parseRecord } from '../../src/election/record.js';
+import type { Term } from '../../src/election/term.js';
+import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';
+import { Contender } from '../../src/lock/contender.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { entryPrefix } from '../../src/lock/order.js';
+import { systemEnvironment } from '../../src/session/environment.js';
+import { nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+describe('CURATOR-696, -620: the session expires in an outage', () => {
+  it('a candidate with a new session never leads on the node of the old one', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const old = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const [former, formerTerm] = await lead(old, path, { id: 'same' });
+    proxy.blackHole();
+    // While the old session still lives at the servers, the same process comes back with a new one.
+    const session = await openSession();
+    const elector = new LeaderElector(session, path, { id: 'same' });
+    const elected = nextEvent<[Term]>(elector, 'elected');
+    const waiting = nextEvent(elector, 'waiting');
+    await elector.start();
+    expect(await waiting).toMatchObject([{ position: 1 }]);
+    const [term] = await elected;
+    expect(formerTerm.isHeld()).toBe(false);
+    expect(term.number).toBe(2);
+    const { node } = parseRecord((await session.getData(path)).data) as { node: string };
+    expect(session.owns((await session.getData(`${path}/${node}`)).stat)).toBe(true);
+    proxy.restore();
+    await former.stop();
+    await elector.stop();
+  });
+});
+
+describe('CURATOR-504, -644, -645: two suspend and reconnect in the same session', () => {
+  it('neither makes another node; one leads, as before', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const sessions = [
+      await openSession({}, proxy.connectString),
+      await openSession({}, proxy.connectString),
+    ] as const;
+    const [leader, term] = await lead(sessions[0], path);
+    const waiter = await stand(sessions[1], path);
+    const observer = await openSession();
+    const nodes = (await observer.getChildren(path)).sort();
+    const events = [recordEvents(leader, 'demoted', 'elected'), recordEvents(waiter, 'elected')];
+    for (let round = 0; round < 3; round++) {
+      const resumed = sessions.map((session) => nextEvent(session, 'resumed'));
+      proxy.bounce();
+      await Promise.all(resumed);
+    }
+    for (const session of sessions) await session.exists(path);
+    expect((await observer.getChildren(path)).sort()).toEqual(nodes);
+    expect(term.isHeld()).toBe(true);
+    expect(events).toEqual([[], []]);
+    const elected = nextEvent(waiter, 'elected');
+    await leader.stop();
+    await elected;
+    await waiter.stop();
+  });
+});
+
+describe('CURATOR-498: create, connection lost, session over', () => {
+  it('the dying node that the search for the uuid finds is not adopted', async () => {
+    const path = uniquePath('scenario');
+    const dying = await openSession();
+    const uuid = systemEnvironment.uuid();
+    await dying.ensurePath(path);
+    const ghost = await dying.create(`${path}/${entryPrefix(uuid)}`, { mode: 'ephemeral-sequential' });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const lost = proxy.loseReplyTo('create', uuid);
+    // The creation's reply is lost; what is found by the uuid then is the ghost, and what was created. Only that is ours.
+    const contender = await Contender.join(session, path, { id: uuid });
+    await lost;
+    expect(contender.own.path).not.toBe(ghost.value);
+    expect(await session.getChildren(path)).toHaveLength(2);
+    expect(session.owns((await session.getData(contender.own.path)).stat)).toBe(true);
+    await contender.leave();
+  });
+});
+
+describe('CURATOR-54: the session is lost between the claim and the work', () => {
+  it('the work never starts, or starts with a term that is over', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const began: boolean[] = [];
+    const elector = new LeaderElector(session, path, {
+      lead: (term) => void began.push(term.isHeld() && !term.signal.aborted),
+    });
+    // A listener that stands still for longer than the session lasts, right before the work would begin.
+    elector.once('elected', () => {
+      proxy.blackHole();
+      const end = performance.now() + 1200;
+      while (performance.now() < end);
+    });
+    const demoted = nextEvent<[Term, string]>(elector, 'demoted');
+    await elector.start();
+    expect((await demoted)[1]).not.toBe('finished');
+    expect(began.filter(Boolean)).toEqual([]);
+    proxy.restore();
+    await elector.stop();
+  });
+});
+
+describe("etcd #11456 (Jepsen): a waiter's session expires while it queues", () => {
+  it('it does not lead when the one ahead leaves after that', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const observer = await openSession();
+    const holder = await new DistributedLock(observer, path).acquire();
+    const session = await openSession({ sessionTimeoutMs: 600 }, proxy.connectString);
+    const waiting = new DistributedLock(session, path).acquire();
+    const outcome = expect(waiting).rejects.toBeInstanceOf(SessionExpiredError);
+    await until(async () => (await observer.getChildren(path)).length === 2, 'a waiter');
+    proxy.cut();
+    await until(
+      async () => (await observer.getChildren(path)).length === 1,
+      "the end of the waiter's session",
+    );
+    await holder.release();
+    proxy.restore();
+    await outcome;
+    const next = await new DistributedLock(observer, path).acquire({ timeoutMs: 2000 });
+    expect(next.isHeld()).toBe(true);
+    await next.release();
+  });
+});
+
+describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that blocks', () => {
+  it('the lease ends in time all the same', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 500 }, proxy.connectString);
+    const [elector, term] = await lead(session, path, { lead: () => new Promise(() => undefined) });
+    const overrun = nextEvent<[Error]>(elector, 'error');
+    await proxy.swallowFrom('multi'); // The next heartbeat hangs, and the link with it.
+    const hungAt = performance.now();
+    await nextEvent(elector, 'demoted');
+    expect(performance.now() - hungAt).toBeLessThan(1500);
+    expect(term.isHeld()).toBe(false);
+    // The work doesn't heed its signal: nobody waits for it to know that the lease is over.
+    expect((await overrun)[0]).toBeInstanceOf(WorkOverrunError);
+    proxy.restore();
+    void elector.stop();
+  });
+});
+
+describe('CURATOR-15, -73, kuberhealthy #1533: one failure that passes', () => {
+  it('the supervisor goes on, and its health shows when it does not stand', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const observer = await openSession();
+    const supervisor = new ElectionSupervisor({
+      connect: proxy.connectString,
+      path,
+      session: { sessionTimeoutMs: 600 },
+      retry: { minTimeout: 20, maxTimeout: 50 },
+    });
+    const elected = nextEvent(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+    expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true });
+    const again = nextEvent(supervisor, 'elected');
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    expect(supervisor.health()).toMatchObject({ leading: false });
+    proxy.restore();
+    await again;
+    expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true });
+    await supervisor.stop();
+    expect(supervisor.health()).toMatchObject({ ready: false, leading: false });
+  });
+});
