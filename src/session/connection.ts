@@ -34,10 +34,19 @@ export interface Reply<T> {
   readonly sentAt: number;
 }
 
+/** Who waits for the answer to a request. */
+export interface Outcome<T> {
+  resolve(reply: Reply<T>): void;
+  reject(reason: unknown): void;
+}
+
+/** A request that was sent: no more of it is kept than its answer needs, since there may be very many. */
 interface Pending {
-  readonly request: Request<unknown>;
+  readonly name: string;
+  readonly path: string | undefined;
+  readonly decode: (body: Buffer) => unknown;
   readonly sentAt: number;
-  readonly outcome: Deferred<Reply<unknown>>;
+  readonly outcome: Outcome<unknown>;
 }
 
 /** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
@@ -76,6 +85,9 @@ export class Connection {
   readonly #ended = deferred<Error>();
   readonly #pending = new Map<number, Pending>();
   readonly #pings: Pending[] = [];
+  #unwritten: Buffer[] = [];
+  /** When the first of them was to be written. */
+  #writingAt = 0;
   readonly #onEvent: (path: string) => void;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: Deferred<void>[] = [];
@@ -143,19 +155,24 @@ export class Connection {
    * @throws ZooKeeperError if the server refuses it
    */
   send<T>(request: Request<T>): Promise<Reply<T>> {
+    const outcome = deferred<Reply<T>>();
+    this.dispatch(request, outcome);
+    return outcome.promise;
+  }
+
+  /** As {@link send}, for whoever keeps very many: tells `outcome` what becomes of the request. */
+  dispatch<T>(request: Request<T>, outcome: Outcome<T>): void {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     const xid = this.#xid;
-    return this.#exchange<T>(
-      request,
-      () => request.encode(xid),
-      (pending) => this.#pending.set(xid, pending),
-    );
+    this.#exchange(request, xid, outcome, (pending) => this.#pending.set(xid, pending));
   }
 
   /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
     const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
-    return this.#exchange(request, encodePing, (pending) => this.#pings.push(pending));
+    const outcome = deferred<Reply<void>>();
+    this.#exchange(request, PING_XID, outcome, (pending) => this.#pings.push(pending));
+    return outcome.promise;
   }
 
   /** @throws AuthenticationError if the server refuses */
@@ -163,7 +180,7 @@ export class Connection {
     if (this.#end !== undefined) throw this.#lossOf('authentication');
     const outcome = deferred();
     this.#authentications.push(outcome);
-    this.#socket.write(encodeAuth(scheme, credentials));
+    this.#write(encodeAuth(scheme, credentials));
     await outcome.promise;
   }
 
@@ -174,24 +191,40 @@ export class Connection {
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const outcome of this.#authentications) outcome.reject(this.#lossOf('authentication'));
-    for (const { request, outcome } of [...this.#pending.values(), ...this.#pings])
-      outcome.reject(this.#lossOf(request.name));
+    for (const { name, outcome } of [...this.#pending.values(), ...this.#pings])
+      outcome.reject(this.#lossOf(name));
     this.#pending.clear();
     this.#ended.resolve(reason);
   }
 
-  /** Async so that what can't be encoded is a rejection, for its caller alone. */
-  async #exchange<T>(
+  #exchange<T>(
     request: Request<T>,
-    encode: () => Buffer,
+    xid: number,
+    outcome: Outcome<T>,
     register: (pending: Pending) => void,
-  ): Promise<Reply<T>> {
-    if (this.#end !== undefined) throw this.#lossOf(request.name);
-    const bytes = encode();
-    const outcome = deferred<Reply<T>>();
-    register({ request, sentAt: this.#clock.now(), outcome: outcome as Deferred<Reply<unknown>> });
-    this.#socket.write(bytes);
-    return await outcome.promise;
+  ): void {
+    const { name, path, decode } = request;
+    if (this.#end !== undefined) return outcome.reject(this.#lossOf(name));
+    let bytes: Buffer;
+    try {
+      bytes = request.encode(xid);
+    } catch (error) {
+      return outcome.reject(error); // Its caller's concern alone.
+    }
+    // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
+    if (this.#unwritten.length === 0) this.#writingAt = this.#clock.now();
+    register({ name, path, decode, sentAt: this.#writingAt, outcome: outcome as Outcome<unknown> });
+    this.#write(bytes);
+  }
+
+  /** What is asked in one go is written in one go: each write is a call of the system. */
+  #write(bytes: Buffer): void {
+    if (this.#unwritten.push(bytes) > 1) return;
+    process.nextTick(() => {
+      const all = this.#unwritten.length === 1 ? bytes : Buffer.concat(this.#unwritten);
+      this.#unwritten = [];
+      if (this.#end === undefined) this.#socket.write(all);
+    });
   }
 
   #lossOf(operation: string): ConnectionLossError {
@@ -246,18 +279,18 @@ export class Connection {
 
   #settle(pending: Pending | undefined, { zxid, errorCode, body }: ReplyHeader): void {
     if (pending === undefined) throw new Error('a reply to nothing that was asked');
-    const { request, sentAt, outcome } = pending;
+    const { name, path, decode, sentAt, outcome } = pending;
     if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
       // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
-      outcome.reject(new ConnectionLossError(`${request.name}: the session was taken from this connection`));
+      outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
       return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
     }
-    if (errorCode !== 0) return outcome.reject(serverError(errorCode, request.name, request.path));
+    if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
     try {
-      outcome.resolve({ value: request.decode(body), zxid, sentAt });
+      outcome.resolve({ value: decode(body), zxid, sentAt });
     } catch (error) {
       if (error instanceof TransactionError) return outcome.reject(error);
-      outcome.reject(new ConnectionLossError(`${request.name}: the reply can not be read`, { cause: error }));
+      outcome.reject(new ConnectionLossError(`${name}: the reply can not be read`, { cause: error }));
       throw error;
     }
   }

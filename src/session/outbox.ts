@@ -1,14 +1,7 @@
 import type { Clock, Timer } from '../clock.js';
 import { ConnectionLossError, OperationTimeoutError } from '../errors.js';
-import { type Deferred, deferred } from '../promises.js';
-import type { Connection, Reply } from './connection.js';
+import type { Connection, Outcome, Reply } from './connection.js';
 import type { Request } from './protocol.js';
-
-interface Operation {
-  readonly request: Request<unknown>;
-  readonly outcome: Deferred<Reply<unknown>>;
-  readonly timer: Timer;
-}
 
 /** Where an operation goes: out at once, into the queue until there is a connection, or back. */
 type Outlet =
@@ -22,31 +15,29 @@ type Outlet =
  * its own time-out, or the end of the session.
  */
 export class Outbox {
-  readonly #clock: Clock;
-  readonly #held = new Set<Operation>();
+  readonly #held = new Map<Operation, Request<unknown>>();
+  readonly #deadlines: Deadlines;
   #outlet: Outlet = { name: 'held' };
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.#deadlines = new Deadlines(clock, (operation) => this.#timeOut(operation));
   }
 
   submit<T>(request: Request<T>, timeoutMs: number): Promise<Reply<T>> {
     if (this.#outlet.name === 'ended') return Promise.reject(this.#outlet.reason);
-    const outcome = deferred<Reply<T>>();
-    const operation: Operation = {
-      request,
-      outcome: outcome as Deferred<Reply<unknown>>,
-      timer: this.#clock.after(timeoutMs, () => this.#timeOut(operation, timeoutMs)),
-    };
-    if (this.#outlet.name === 'open') this.#send(operation, this.#outlet.connection);
-    else this.#held.add(operation);
-    return outcome.promise;
+    return new Promise<Reply<T>>((resolve, reject) => {
+      const settle = resolve as (reply: Reply<unknown>) => void;
+      const operation = new Operation(this, request, timeoutMs, settle, reject);
+      this.#deadlines.add(operation);
+      if (this.#outlet.name === 'open') this.#outlet.connection.dispatch(request, operation);
+      else this.#held.set(operation, request);
+    });
   }
 
   /** There is a connection: what was held goes out now, before anything that is issued later. */
   open(connection: Connection): void {
     this.#outlet = { name: 'open', connection };
-    for (const operation of this.#held) this.#send(operation, connection);
+    for (const [operation, request] of this.#held) connection.dispatch(request, operation);
     this.#held.clear();
   }
 
@@ -58,38 +49,124 @@ export class Outbox {
   /** The session is over: refuse what is held, and all that comes. */
   end(reason: Error): void {
     this.#outlet = { name: 'ended', reason };
-    for (const { outcome, timer } of this.#held) {
-      timer.clear();
-      outcome.reject(reason);
-    }
+    for (const operation of this.#held.keys()) operation.reject(reason);
     this.#held.clear();
   }
 
-  #send({ request, outcome, timer }: Operation, connection: Connection): void {
-    connection.send(request).then(
-      (reply) => {
-        timer.clear();
-        outcome.resolve(reply);
-      },
-      (error: unknown) => {
-        timer.clear();
-        // Lost because the session has ended: then that is what there is to know of it.
-        const outlet = this.#outlet;
-        const over = outlet.name === 'ended' && error instanceof ConnectionLossError;
-        outcome.reject(over ? outlet.reason : error);
-      },
-    );
+  settled(operation: Operation): void {
+    this.#deadlines.remove(operation);
   }
 
-  #timeOut(operation: Operation, timeoutMs: number): void {
+  /** What a failure means to whoever asked: lost because the session has ended, then that is what there is to know. */
+  reasonOf(error: unknown): unknown {
+    return this.#outlet.name === 'ended' && error instanceof ConnectionLossError
+      ? this.#outlet.reason
+      : error;
+  }
+
+  #timeOut(operation: Operation): void {
     const sent = !this.#held.delete(operation);
-    const { name, path } = operation.request;
-    const what = path === undefined ? name : `${name} ${path}`;
-    operation.outcome.reject(
-      new OperationTimeoutError(
-        `${what}: ${sent ? 'no reply' : 'no connection'} within ${timeoutMs} ms`,
-        sent,
-      ),
-    );
+    operation.timeOut(sent);
+  }
+}
+
+/** One that waits for its answer: as small as can be, because there may be very many. */
+class Operation implements Outcome<unknown> {
+  /** By the clock of its deadlines, once it has been given one. */
+  deadline = Number.POSITIVE_INFINITY;
+  readonly timeoutMs: number;
+  readonly #outbox: Outbox;
+  readonly #name: string;
+  readonly #path: string | undefined;
+  readonly #settle: (reply: Reply<unknown>) => void;
+  readonly #refuse: (reason: unknown) => void;
+
+  constructor(
+    outbox: Outbox,
+    request: Request<unknown>,
+    timeoutMs: number,
+    settle: (reply: Reply<unknown>) => void,
+    refuse: (reason: unknown) => void,
+  ) {
+    this.#outbox = outbox;
+    this.#name = request.name;
+    this.#path = request.path;
+    this.timeoutMs = timeoutMs;
+    this.#settle = settle;
+    this.#refuse = refuse;
+  }
+
+  resolve(reply: Reply<unknown>): void {
+    this.#outbox.settled(this);
+    this.#settle(reply);
+  }
+
+  reject(error: unknown): void {
+    this.#outbox.settled(this);
+    this.#refuse(this.#outbox.reasonOf(error));
+  }
+
+  timeOut(sent: boolean): void {
+    const what = this.#path === undefined ? this.#name : `${this.#name} ${this.#path}`;
+    const message = `${what}: ${sent ? 'no reply' : 'no connection'} within ${this.timeoutMs} ms`;
+    this.#refuse(new OperationTimeoutError(message, sent));
+  }
+}
+
+/**
+ * When operations have to be given up: one timer for all, since those that come later are nearly always due later. One
+ * that isn't, because the session timeout has become shorter, is given up together with the one before it.
+ */
+class Deadlines {
+  readonly #clock: Clock;
+  readonly #onDue: (operation: Operation) => void;
+  readonly #waiting = new Set<Operation>();
+  #timer: Timer | undefined;
+  #turnAt: number | undefined;
+
+  constructor(clock: Clock, onDue: (operation: Operation) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  add(operation: Operation): void {
+    operation.deadline = this.#turn() + operation.timeoutMs;
+    this.#waiting.add(operation);
+    if (this.#timer === undefined) this.#watch();
+  }
+
+  /** The time, read once for all that is asked in one go: near enough for a deadline, and the clock takes its time. */
+  #turn(): number {
+    if (this.#turnAt === undefined) {
+      this.#turnAt = this.#clock.now();
+      process.nextTick(() => {
+        this.#turnAt = undefined;
+      });
+    }
+    return this.#turnAt;
+  }
+
+  /** The timer goes on while anything waits, and is taken back with the last: it keeps no process alive for nothing. */
+  remove(operation: Operation): void {
+    this.#waiting.delete(operation);
+    if (this.#waiting.size > 0) return;
+    this.#timer?.clear();
+    this.#timer = undefined;
+  }
+
+  #watch(): void {
+    const [first] = this.#waiting;
+    this.#timer =
+      first && this.#clock.after(Math.max(0, first.deadline - this.#clock.now()), () => this.#giveUp());
+  }
+
+  #giveUp(): void {
+    const now = this.#clock.now();
+    for (const operation of this.#waiting) {
+      if (operation.deadline > now) break;
+      this.#waiting.delete(operation);
+      this.#onDue(operation);
+    }
+    this.#watch();
   }
 }

@@ -118,7 +118,7 @@ describe('a server that is not what it should be', () => {
       answer: () => ({ code: -118 }),
     });
     const session = await openSession({}, server.connectString);
-    await expect(session.exists('/a')).rejects.toBeInstanceOf(SessionExpiredError);
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
     expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
     expect(session.state.name).toBe('expired');
     expect(connections).toBe(1);
