@@ -28,6 +28,7 @@ describe('the examples', () => {
       'article',
       'cleanup-hook',
       'demo',
+      'fenced-postgres',
       'singleton-consumer',
       'support',
     ]);
@@ -59,6 +60,22 @@ describe('the examples', () => {
     const { lines, exitCode } = await run('singleton-consumer');
     expect(exitCode, lines.join('\n')).toBe(0);
     expect(lines).toContain('600 of 600 records in the log, in order and each once: yes');
+  });
+
+  it("fenced-postgres: a former leader's late write is refused, and its successor's stands", async () => {
+    const { lines, exitCode } = await run('fenced-postgres');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    const tokens = lines.flatMap((line) => /^[AB] leads with token (\d+) /.exec(line)?.[1] ?? []).map(BigInt);
+    expect(tokens.length, output).toBeGreaterThanOrEqual(2);
+    expect(tokens.at(-1)).toBeGreaterThan(tokens[0] as bigint);
+    const [, late, refusal] =
+      lines.map((line) => /^A goes on after \d+ ms and writes (\d+): (.*)$/.exec(line)).find(Boolean) ?? [];
+    expect(refusal, output).toMatch(/^fenced out: a leader with a higher token than \d+ has taken over/);
+    const stands = /^The balance is (\d+)\. The late write was refused, its successor's stands: yes$/;
+    const balance = lines.map((line) => stands.exec(line)?.[1]).find(Boolean);
+    expect(balance, output).toBeDefined();
+    expect(balance).not.toBe(late);
   });
 
   it('demo, with active-scheduler: killed, resigned, expired; each tick once, never two leaders', async () => {

@@ -1,0 +1,110 @@
+/**
+ * An account whose balance only the newest leader can change. Each row carries the highest token that it has seen, and
+ * each write brings its own and is compared in the statement that writes: between a check and a write of its own, a
+ * leader could stand still for as long as it takes to be replaced.
+ *
+ * PostgreSQL makes this safe at its default isolation, READ COMMITTED: a statement that waits for another's row lock
+ * evaluates its condition again, on the row as the other has left it.
+ */
+import { Client } from 'pg';
+
+/** The row has seen the token of a later leader: this one's term is over, whatever it believes. */
+export class FencedOutError extends Error {
+  /**
+   * @param {string} id
+   * @param {bigint} token
+   */
+  constructor(id, token) {
+    super(`fenced out: a leader with a higher token than ${token} has taken over account ${id}`);
+    this.name = 'FencedOutError';
+  }
+}
+
+/**
+ * A connection for one term, so that nothing of an earlier one is on its way in it.
+ *
+ * @param {string} connectionString
+ * @param {string} schema where the table is, or will be
+ * @param {number} [idleInTransactionMs] A leader that stands still in a transaction keeps its row locks, and its kernel
+ *   keeps the connection: after this time the server ends both, or the next leader would wait for it.
+ */
+export async function connect(connectionString, schema, idleInTransactionMs = 1000) {
+  const client = new Client({
+    connectionString,
+    options: `-c search_path=${schema}`,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+  });
+  // Emitted when the connection ends while nothing is asked of it; the next query rejects. Unheard, it ends the process.
+  client.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+  await client.connect();
+  return client;
+}
+
+/** @param {Client} client */
+export async function createTable(client) {
+  await client.query(
+    'CREATE TABLE balance (id text PRIMARY KEY, value bigint NOT NULL, fence bigint NOT NULL)',
+  );
+}
+
+/** A leader's access to an account. Every method rejects with a {@link FencedOutError} once a later leader has begun. */
+export class Account {
+  #client;
+  #id;
+  #token;
+
+  /**
+   * @param {Client} client a connection of this leader's own, not a pool: a transaction stays on one connection
+   * @param {string} id
+   * @param {{ readonly token: bigint }} term
+   */
+  constructor(client, id, { token }) {
+    this.#client = client;
+    this.#id = id;
+    this.#token = token;
+  }
+
+  /**
+   * A new leader's first statement: raises the fence, and only then reads, so that what it has read can't be changed
+   * any more by a late write of a former leader. Opens the account if there is none.
+   */
+  async begin() {
+    const { rows } = await this.#client.query(
+      `INSERT INTO balance (id, value, fence) VALUES ($1, 0, $2)
+       ON CONFLICT (id) DO UPDATE SET fence = excluded.fence WHERE balance.fence <= excluded.fence
+       RETURNING value`,
+      [this.#id, this.#token],
+    );
+    if (rows.length === 0) throw new FencedOutError(this.#id, this.#token);
+    return BigInt(rows[0].value); // A bigint comes as a string: not every one is a number of JavaScript.
+  }
+
+  /** @param {bigint} value */
+  async set(value) {
+    const { rowCount } = await this.#client.query(
+      'UPDATE balance SET value = $2, fence = $3 WHERE id = $1 AND fence <= $3',
+      [this.#id, value, this.#token],
+    );
+    if (rowCount === 0) throw new FencedOutError(this.#id, this.#token);
+  }
+
+  /**
+   * Reads, computes and writes in one transaction. It begins with the fence as well: that locks the row, and who has
+   * been replaced learns it before it computes.
+   *
+   * @param {(value: bigint) => bigint} compute
+   */
+  async change(compute) {
+    await this.#client.query('BEGIN');
+    try {
+      const value = compute(await this.begin());
+      await this.set(value);
+      await this.#client.query('COMMIT');
+      return value;
+    } catch (error) {
+      // If this fails the connection is gone, and the transaction with it: the first error is the one that counts.
+      await this.#client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+}
