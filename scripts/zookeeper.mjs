@@ -80,15 +80,28 @@ function installDebianPackage() {
   }
 }
 
-/** A port that was free a moment ago. */
+// Below the ports that the system hands out for outgoing connections: one of those may take a port between the moment
+// in which it was found free and the one in which a server listens there.
+const PORTS = { first: 15_000, last: 32_000 };
+
+/** A port that was free a moment ago, and that no outgoing connection will take. */
 export async function freePort() {
-  const server = createServer();
-  await new Promise((resolve, reject) =>
-    server.once('error', reject).listen(0, '127.0.0.1', () => resolve(undefined)),
-  );
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = PORTS.first + Math.floor(Math.random() * (PORTS.last - PORTS.first));
+    if (await isFree(port)) return port;
+  }
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 /**

@@ -8,7 +8,11 @@ export type { Candidate } from './election/candidate.js';
 export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
+export { ElectionObserver } from './election/observer.js';
+export type { ElectionObserverOptions } from './election/observer-options.js';
+export type { ElectionObserverEvents } from './election/observer-state.js';
 export { type RevocationOptions, revokeLeader } from './election/revocation.js';
+export type { SessionSource } from './election/session-source.js';
 export type { Term } from './election/term.js';
 export {
   AuthenticationError,

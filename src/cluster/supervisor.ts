@@ -3,6 +3,7 @@ import pRetry from 'p-retry';
 import { sleep } from '../clock.js';
 import { LeaderElector } from '../election/elector.js';
 import { defaultId } from '../election/elector-options.js';
+import type { SessionSource } from '../election/session-source.js';
 import type { Term } from '../election/term.js';
 import { SafeEmitter } from '../emitter.js';
 import {
@@ -15,7 +16,7 @@ import {
   type ListenerError,
   SessionExpiredError,
 } from '../errors.js';
-import { type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
 import { Session } from '../session/session.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
@@ -83,7 +84,7 @@ interface Candidacy {
  * await supervisor.start();
  * ```
  */
-export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
+export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> implements SessionSource {
   /** What its candidates call themselves. */
   readonly id: string;
   readonly #options: ResolvedSupervisorOptions;
@@ -93,6 +94,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
   readonly #hook = new AsyncLocalStorage<true>();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
+  /** The session that is open, or the next one. */
+  #session: Deferred<Session> = deferred();
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions) {
@@ -100,6 +103,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
     this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
+    this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
   }
 
   /** The term that this process leads, while it does. */
@@ -110,6 +114,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
   /** How it is doing, at this very moment. */
   health(): Health {
     return healthOf(this.#state);
+  }
+
+  /**
+   * The session that is open, or else the next one as soon as there is one: for what is to live as long as the
+   * supervisor does, an `ElectionObserver` say. It remains the supervisor's: don't close it.
+   *
+   * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
+   */
+  async session(signal?: AbortSignal): Promise<Session> {
+    return await abortable(this.#session.promise, signal);
   }
 
   /**
@@ -224,6 +238,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       signal: this.#stop.signal,
     });
     session.on('error', (error) => this.#report(error));
+    this.#lend(session);
     const elector = new LeaderElector(session, this.#options.path, {
       ...this.#options.candidacy,
       logger: this.#options.logger,
@@ -242,6 +257,14 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
       this.#stop.signal.throwIfAborted();
       throw error;
     }
+  }
+
+  #lend(session: Session): void {
+    this.#session.resolve(session);
+    onAbort(session.signal, () => {
+      this.#session = deferred();
+      this.#session.promise.catch(ignore); // As in the constructor.
+    });
   }
 
   #relay(candidacy: Candidacy): void {
@@ -298,6 +321,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> {
   /** The last word, whatever led to it. */
   #finish(): void {
     this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
+    this.#session.reject(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
     this.emit('stopped');
   }

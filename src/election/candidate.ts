@@ -7,7 +7,7 @@ export interface Candidate {
   readonly id: string;
   /** The name of its node in the queue. */
   readonly node: string;
-  /** How many are ahead of it. */
+  /** How many are ahead of it in the queue; 0 for who leads, wherever it stands. */
   readonly position: number;
   /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
   readonly sequence: number;

@@ -1,8 +1,9 @@
 import { NoNodeError } from '../errors.js';
 import { queueOf } from '../lock/order.js';
+import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
-import { parseRecord } from './record.js';
+import { holderOf, leaderOf, type Sighting, sight } from './sighting.js';
 
 /** Who stands in an election and who leads it, as far as the servers know. Reads only. */
 export class Roll {
@@ -26,16 +27,36 @@ export class Roll {
 
   /** Who holds the current term by the record and is still there; `undefined` if nobody is. */
   async leader(): Promise<Candidate | undefined> {
-    const node = await this.#read(() => this.#session.getData(this.#path));
-    const record = node === undefined ? undefined : parseRecord(node.data);
-    if (record?.state !== 'held') return undefined;
-    return (await this.candidates()).find((candidate) => candidate.node === record.node);
+    return leaderOf(await this.sight());
+  }
+
+  /**
+   * Who leads, by two reads at most however many stand in the queue.
+   *
+   * @param watch - tells of the next change to what was read; an election that is missing has nothing to be watched
+   */
+  async sight(watch?: Required<ReadOptions>): Promise<Sighting> {
+    const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
+    const election = await readNode(this.#path);
+    const held = election === undefined ? undefined : holderOf(election);
+    return sight(
+      election,
+      held === undefined ? undefined : await readNode(`${this.#path}/${held.entry.node}`),
+    );
+  }
+
+  /**
+   * After it, what is read is at least as new as anything that anybody has read before it: a committed write, at which
+   * the server has everything that was committed earlier. It needs no more than the right to read.
+   */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);
   }
 
   /** `undefined` for what isn't there, or isn't any more. */
-  async #read<T>(operation: () => Promise<T>): Promise<T | undefined> {
+  async #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     try {
-      return await this.#session.untilAnswered(operation);
+      return await this.#session.untilAnswered(operation, signal);
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;

@@ -12,6 +12,8 @@ import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
+// However long the session: a server that is starting stays silent, and is as good as new a moment later.
+const LONGEST_HANDSHAKE_MS = 5000;
 // A connection that lasted this long shows that its server serves: the next loss starts without a pause again.
 const SETTLED_AFTER_MS = 2000;
 
@@ -27,7 +29,7 @@ export function pauseMs(round: number, random: number): number {
  * does; longer in each round, for servers that are slow.
  */
 export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
-  const longest = Math.max(200, sessionTimeoutMs / 3);
+  const longest = Math.min(LONGEST_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
   const first = Math.max(200, Math.min(1000, longest / addresses));
   return Math.min(longest, first * 2 ** round);
 }

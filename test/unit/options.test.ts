@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveRetryOptions } from '../../src/cluster/backoff.js';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionObserver } from '../../src/election/observer.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { resolveLogger } from '../../src/logger.js';
@@ -112,6 +113,27 @@ describe('a wrong option is refused at once, by its name and value', () => {
       option: 'session',
       value,
     });
+  });
+
+  it('also for an observer, which has session options with a connect string only', () => {
+    const observer = (from: unknown, path: unknown, options?: unknown) =>
+      refusal(() => new ElectionObserver(from as never, path as never, options as never));
+    for (const from of [undefined, null, {}, 7])
+      expect(observer(from, '/a')).toMatchObject({ option: 'session' });
+    expect(observer('', '/a').option).toBe('connect');
+    expect(observer('localhost', 'a').option).toBe('path');
+    expect(observer('localhost', '/a', { sesion: {} }).option).toBe('observer.sesion');
+    expect(observer('localhost', '/a', { logger: null }).option).toBe('logger');
+    expect(observer('localhost', '/a', { session: null }).option).toBe('session');
+    expect(observer('localhost', '/a', { session: { leaseMs: 0 } }).option).toBe('leaseMs');
+    expect(observer('localhost', '/a', { session: { logger: {} }, logger }).option).toBe('session.logger');
+    expect(observer('localhost', '/a', { session: { signal: AbortSignal.abort() } }).option).toBe(
+      'session.signal',
+    );
+    const auth = { scheme: 'digest', credentials: 'user:secret' };
+    const misplaced = observer(supervisor({}), '/a', { session: { auth } });
+    expect(misplaced.option).toBe('observer.session');
+    expect(misplaced.message).not.toContain('secret');
   });
 
   it('also one that does not exist: a misspelt option must not be ignored', () => {

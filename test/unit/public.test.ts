@@ -14,6 +14,7 @@ describe('what is public', () => {
     const classes = Object.keys(conclave).filter((name) => !errorClasses.includes(name));
     expect(classes.sort()).toEqual([
       'DistributedLock',
+      'ElectionObserver',
       'ElectionSupervisor',
       'LeaderElector',
       'Session',

@@ -1,0 +1,71 @@
+import { InvalidOptionError } from '../errors.js';
+import { type Logger, resolveLogger } from '../logger.js';
+import { checkOptions } from '../options.js';
+import { abortable } from '../promises.js';
+import { parseConnectString } from '../session/connect-string.js';
+import { Session } from '../session/session.js';
+import { resolveSessionOptions, type SessionOptions } from '../session/session-options.js';
+import { OwnSessions, type SessionSource } from './session-source.js';
+
+/** How an `ElectionObserver` looks. */
+export interface ElectionObserverOptions {
+  /** How it opens its sessions: with a connect string only. `stop()` is what ends it, so without `signal`. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  readonly logger?: Logger;
+}
+
+/** @internal What an observer goes by. */
+export interface ResolvedObserverOptions {
+  readonly source: SessionSource;
+  readonly logger: Logger;
+  /** Closes what the observer has opened itself. Never rejects. */
+  close(): Promise<void>;
+}
+
+const KNOWN = ['session', 'logger'] as const;
+
+/**
+ * @internal
+ * @param from - a `Session`, a connect string or something with sessions
+ * @param onError - told of what goes wrong with the observer's own sessions
+ * @throws InvalidOptionError naming the option, the value and what would be right
+ */
+export function resolveObserverOptions(
+  from: unknown,
+  given: unknown,
+  onError: (error: unknown) => void,
+): ResolvedObserverOptions {
+  const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN);
+  if (typeof from === 'string') return resolveOwn(from, options, onError);
+  if (options.session !== undefined)
+    throw new InvalidOptionError('observer.session', '(not shown)', 'none without a connect string');
+  const close = () => Promise.resolve();
+  if (from instanceof Session) {
+    const logger = options.logger === undefined ? from.logger : resolveLogger(options.logger);
+    return { source: { session: () => Promise.resolve(from) }, logger, close };
+  }
+  return { source: checkSource(from), logger: resolveLogger(options.logger), close };
+}
+
+function resolveOwn(
+  connect: string,
+  { session, logger: own }: ElectionObserverOptions,
+  onError: (error: unknown) => void,
+): ResolvedObserverOptions {
+  parseConnectString(connect);
+  if (session?.logger !== undefined) resolveLogger(session.logger, 'session.logger');
+  const logger = resolveLogger(own === undefined ? session?.logger : own);
+  const { environment, signal } = resolveSessionOptions(session, logger);
+  if (signal !== undefined)
+    throw new InvalidOptionError('session.signal', signal, 'none: stop() ends the observer');
+  const sessions = new OwnSessions(connect, { given: session ?? {}, environment, logger }, onError);
+  return { source: sessions, logger, close: () => sessions.close() };
+}
+
+function checkSource(from: unknown): SessionSource {
+  const source = from as SessionSource;
+  if (typeof (source as Partial<SessionSource> | null | undefined)?.session === 'function')
+    return { session: (signal) => abortable(source.session(signal), signal) };
+  throw new InvalidOptionError('session', from, 'a Session, a connect string or an ElectionSupervisor');
+}

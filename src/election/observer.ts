@@ -1,0 +1,281 @@
+import { sleep } from '../clock.js';
+import { SafeEmitter } from '../emitter.js';
+import {
+  describe,
+  InvalidStateError,
+  type ListenerError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../errors.js';
+import { checkPath } from '../options.js';
+import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import type { ReadOptions } from '../session/operations.js';
+import type { Session } from '../session/session.js';
+import { Backlog } from './backlog.js';
+import type { Candidate } from './candidate.js';
+import { cooldownMs } from './cooldown.js';
+import {
+  type ElectionObserverOptions,
+  type ResolvedObserverOptions,
+  resolveObserverOptions,
+} from './observer-options.js';
+import type { ElectionObserverEvents, ObserverState } from './observer-state.js';
+import { Roll } from './roll.js';
+import type { SessionSource } from './session-source.js';
+import { isInDoubt, isSameLeader, leaderOf, type Sighting } from './sighting.js';
+import { onSilence } from './silence.js';
+
+/** How many changes are kept for an iterator whose consumer doesn't keep up. */
+const BACKLOG = 1000;
+
+/**
+ * Watches who leads an election, without standing in it. It only reads: it needs no right to write, and creates
+ * nothing, not even an election that is missing, whose access list would be the wrong one.
+ *
+ * Guaranteed: what it shows comes in the order in which it came about, and never goes back to an earlier leader or to
+ * what a leader advertised earlier, also when its sessions change or a server is behind; nothing is shown twice in a
+ * row. Not guaranteed: every state in between. The record is vacant for a moment between two terms, and a term may be
+ * over before it was seen, so of two leaders in a row the `undefined` between them may be seen or not.
+ *
+ * It shows what the servers said a moment ago. A leader whose lease has ended is shown until its node is gone, so never
+ * take it for a proof: whoever leads asks its own `term`.
+ *
+ * While the connection is lost it keeps what it saw last, because that demotes nobody. When it can't know any more it
+ * doesn't claim to, and shows `undefined`: when it has been without a server for a session timeout, from the end of a
+ * session until it has looked with the next one, and while a server doesn't let it look.
+ *
+ * With a {@link Session} it ends when that does; with a connect string, for which it opens sessions of its own, or an
+ * `ElectionSupervisor`, whose sessions it uses, it goes on with the next session.
+ *
+ * @example
+ * ```ts
+ * const observer = new ElectionObserver('zk1:2181,zk2:2181,zk3:2181', '/elections/scheduler');
+ * observer.on('error', (error) => console.error(error));
+ * await observer.start();
+ * for await (const leader of observer) console.log(leader?.id ?? 'nobody leads');
+ * ```
+ */
+export class ElectionObserver
+  extends SafeEmitter<ElectionObserverEvents>
+  implements AsyncIterable<Candidate | undefined>
+{
+  /** The election's path. */
+  readonly path: string;
+  readonly #options: ResolvedObserverOptions;
+  readonly #stop = new AbortController();
+  readonly #started: Deferred<void> = deferred();
+  readonly #backlogs = new Set<Backlog<Candidate | undefined>>();
+  #state: ObserverState = { name: 'idle' };
+  /** The newest that any session has shown. Kept while blind, so that nothing older is shown after it. */
+  #seen: Sighting | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  /**
+   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @throws InvalidOptionError if the session, the path or an option is wrong
+   */
+  constructor(session: Session | SessionSource | string, path: string, options?: ElectionObserverOptions) {
+    super();
+    this.path = checkPath('path', path);
+    this.#options = resolveObserverOptions(session, options, (error) => this.#report(error));
+    this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
+  }
+
+  /** Who leads, as far as it knows: the same as the last `change` said. `undefined` before `start` and after `stop`. */
+  get leader(): Candidate | undefined {
+    return this.#state.name === 'seeing' ? leaderOf(this.#state.sighting) : undefined;
+  }
+
+  /**
+   * Begins to look. Resolves once it has had its first look, also if there is no such election; with a connect string
+   * or a supervisor, however long it takes until there is a session. A second call gives the first one's promise.
+   *
+   * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
+   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
+   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
+   * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
+   */
+  start(): Promise<void> {
+    if (this.#state.name === 'stopped')
+      return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
+    if (this.#state.name === 'idle') {
+      this.#become({ name: 'starting' });
+      this.#running = this.#run();
+    }
+    return this.#started.promise;
+  }
+
+  /**
+   * Looks no more: no event comes after it, and its iterators end. Resolves when sessions of its own are closed, after
+   * 2 s at most. Nothing of it is left in this process; at a server, up to two watches of a session that isn't its own
+   * stay until the next change at their nodes, since they can't be taken back there. Never rejects.
+   */
+  async stop(): Promise<void> {
+    this.#end(new InvalidStateError('the observer was stopped before it had looked'));
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * The leader of now as soon as there was a first look, then every change, each iterator for itself. It ends, without
+   * an error, when the observer does, after what it has still to give. A consumer that is over 1000 changes behind
+   * misses the oldest of them.
+   */
+  [Symbol.asyncIterator](): AsyncIterableIterator<Candidate | undefined, undefined> {
+    const backlog = new Backlog<Candidate | undefined>(BACKLOG, () => this.#backlogs.delete(backlog));
+    if (this.#state.name === 'stopped') backlog.end();
+    else this.#backlogs.add(backlog);
+    if (this.#seen !== undefined) backlog.push(this.leader);
+    return backlog;
+  }
+
+  // ---- the observer's life, one paragraph ----
+
+  /** Observes with one session after the other. Never rejects. */
+  async #run(): Promise<void> {
+    const { source } = this.#options;
+    const { signal } = this.#stop;
+    let former: Session | undefined;
+    try {
+      for (;;) {
+        const session = await source.session(signal);
+        if (session === former) throw session.signal.reason; // There is none after it.
+        former = session;
+        await this.#observe(session);
+        signal.throwIfAborted();
+        this.#loseSight();
+      }
+    } catch (error) {
+      this.#finish(error);
+    }
+    await this.#options.close();
+  }
+
+  /**
+   * Looks, and looks again whenever something may have changed, until the session is over or the observer stops.
+   *
+   * @throws a server's refusal of the very first look
+   */
+  async #observe(session: Session): Promise<void> {
+    const over = AbortSignal.any([session.signal, this.#stop.signal]);
+    const roll = new Roll(session, this.path);
+    let changed = deferred();
+    const lookAgain = () => this.#state.name === 'blind' && changed.resolve();
+    const forget = onSilence(session, () => this.#loseSight(), lookAgain);
+    try {
+      for (let setbacks = 0; !over.aborted; ) {
+        changed = deferred();
+        try {
+          if (await this.#watch(roll, changed, over)) setbacks = 0;
+          // A watch for the creation of what is missing could not be taken back from the servers. So it is asked for
+          // again and again, in the end as often as a session pings.
+          else await coolDown(session, ++setbacks, over, session.sessionTimeoutMs / 5);
+        } catch (error) {
+          if (over.aborted) return;
+          if (this.#seen === undefined) throw error;
+          this.#loseSight();
+          this.#report(error);
+          await coolDown(session, ++setbacks, over).catch(ignore); // Rejects only if it is over: seen by the loop.
+        }
+      }
+    } finally {
+      forget();
+    }
+  }
+
+  /** Looks, and waits until that may have changed; `false` at once if there is nothing that could be watched. */
+  async #watch(roll: Roll, changed: Deferred<void>, over: AbortSignal): Promise<boolean> {
+    const given = new AbortController();
+    const takeBack = onAbort(over, () => given.abort(over.reason));
+    try {
+      const sighting = await this.#look(roll, { onChange: changed.resolve, signal: given.signal });
+      this.#saw(sighting);
+      if (sighting.kind === 'missing') return false;
+      await abortable(changed.promise, over);
+      return true;
+    } finally {
+      takeBack();
+      given.abort(); // What is watched still, the next look watches for itself.
+    }
+  }
+
+  /** One look. If it may be behind what was seen before, the server has to catch up first, and then it is the truth. */
+  async #look(roll: Roll, watch: Required<ReadOptions>): Promise<Sighting> {
+    const sighting = await roll.sight(watch);
+    if (!isInDoubt(sighting, this.#seen)) return sighting;
+    await roll.catchUp(watch.signal);
+    return await roll.sight(watch);
+  }
+
+  #saw(sighting: Sighting): void {
+    if (this.#state.name === 'stopped') return;
+    this.#seen = sighting;
+    if (this.#state.name === 'seeing' && isSameLeader(this.#state.sighting, sighting)) return;
+    this.#become({ name: 'seeing', sighting });
+  }
+
+  #loseSight(): void {
+    if (this.#state.name === 'seeing') this.#become({ name: 'blind' });
+  }
+
+  /** There is no session any more, or no use in one. */
+  #finish(reason: unknown): void {
+    // Before the first look `start` tells, and what ends in good order others tell: the session, the supervisor.
+    const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
+    if (this.#seen !== undefined && !orderly.some((type) => reason instanceof type)) this.#report(reason);
+    this.#end(reason);
+  }
+
+  #end(reason: unknown): void {
+    this.#started.reject(reason);
+    this.#become({ name: 'stopped' });
+    this.#stop.abort(reason);
+  }
+
+  /** The only place that writes the state; tells who leads when that is news. */
+  #become(next: ObserverState): void {
+    const { leader: former, state: previous } = { leader: this.leader, state: this.#state };
+    if (previous.name === 'stopped') return;
+    this.#state = next;
+    switch (next.name) {
+      case 'idle':
+      case 'starting':
+        return;
+      case 'stopped':
+        for (const backlog of this.#backlogs) backlog.end();
+        this.#backlogs.clear();
+        return;
+      case 'seeing':
+      case 'blind': {
+        this.#started.resolve();
+        const { leader } = this;
+        if (leader === former && previous.name !== 'starting') return;
+        for (const backlog of this.#backlogs) backlog.push(leader);
+        if (leader !== former) this.emit('change', leader);
+      }
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the observer');
+    this.emit('error', error instanceof Error ? error : new Error(describe(error)));
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+/** @throws the signal's reason */
+function coolDown(
+  { clock, environment }: Session,
+  setbacks: number,
+  signal: AbortSignal,
+  longestMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  return sleep(clock, Math.min(longestMs, cooldownMs(setbacks, environment.random())), signal);
+}

@@ -1,0 +1,811 @@
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { fourLetterWord, freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { type Candidate, serializeCandidate } from '../../src/election/candidate.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { ElectionObserver } from '../../src/election/observer.js';
+import { serializeRecord } from '../../src/election/record.js';
+import type { SessionSource } from '../../src/election/session-source.js';
+import { AuthenticationError, InvalidStateError, SessionClosedError } from '../../src/errors.js';
+import { type Environment, systemEnvironment } from '../../src/session/environment.js';
+import type { NodeData } from '../../src/session/protocol.js';
+import type { Session } from '../../src/session/session.js';
+import { connectString, inOrder, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { startFakeServer } from '../helpers/fake-server.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** A leader. */
+async function lead(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<LeaderElector> {
+  const elector = new LeaderElector(session, path, { takeoverDelayMs: 0, ...options });
+  const elected = nextEvent(elector, 'elected');
+  await elector.start();
+  await elected;
+  return elector;
+}
+
+/** An observer that has had its first look, and the ids of those who led by its events. */
+async function observe(...given: ConstructorParameters<typeof ElectionObserver>) {
+  const observer = new ElectionObserver(...given);
+  onTestFinished(() => observer.stop());
+  const changes = record(observer);
+  const errors: Error[] = [];
+  observer.on('error', (error) => void errors.push(error));
+  await observer.start();
+  return { observer, changes, errors };
+}
+
+function record(observer: ElectionObserver): (string | undefined)[] {
+  const changes: (string | undefined)[] = [];
+  observer.on('change', (leader) => void changes.push(leader?.id));
+  return changes;
+}
+
+/** Resolves with the leader when the observer shows one for whom that is true; at once if it does. */
+function shown(
+  observer: ElectionObserver,
+  wanted: (leader: Candidate | undefined) => boolean,
+): Promise<Candidate | undefined> {
+  return new Promise((resolve) => {
+    const look = (leader: Candidate | undefined) => {
+      if (!wanted(leader)) return;
+      observer.off('change', look);
+      resolve(leader);
+    };
+    observer.on('change', look);
+    look(observer.leader);
+  });
+}
+
+/** Resolves when the observer's iterators end. */
+async function ended(observer: ElectionObserver): Promise<void> {
+  const iterator = observer[Symbol.asyncIterator]();
+  while (!(await iterator.next()).done);
+}
+
+const showsId = (observer: ElectionObserver, id: string | undefined) =>
+  shown(observer, (leader) => leader?.id === id);
+
+/** The sessions that have a watch at that path, as the shared server names them. */
+async function watchersOf(path: string): Promise<string[]> {
+  const answer = await fourLetterWord(inject('port') as number, 'wchp');
+  const paths = answer
+    .split('\n/')
+    .find((lines) => `/${lines}`.startsWith(`${path}\n`) || lines.startsWith(`${path}\n`));
+  return (paths ?? '')
+    .split('\n\t')
+    .slice(1)
+    .map((id) => id.trim());
+}
+
+/** The one session that has a watch at that path. */
+async function sessionWatching(path: string): Promise<string> {
+  let watchers: string[] = [];
+  const search = async () => {
+    watchers = await watchersOf(path);
+    return watchers.length > 0;
+  };
+  await until(search, 'the watch');
+  expect(watchers).toHaveLength(1);
+  return watchers[0] as string;
+}
+
+/** Resolves when the shared server has no such session any more. */
+function untilExpired(id: string): Promise<void> {
+  const gone = async () => !(await fourLetterWord(inject('port') as number, 'dump')).includes(id);
+  return until(gone, 'the expiry');
+}
+
+describe('an observer', () => {
+  it('shows who leads over five resignations, each once and in order, and nobody in the end', async () => {
+    const path = uniquePath('observed');
+    const electors = [await lead(await openSession(), path, { id: 'e0' })];
+    for (const id of ['e1', 'e2']) {
+      const elector = new LeaderElector(await openSession(), path, { id });
+      await elector.start();
+      electors.push(elector);
+    }
+    const { observer, changes, errors } = await observe(await openSession(), path);
+    expect(observer.leader).toMatchObject({ id: 'e0', position: 0 });
+    for (let round = 1; round <= 5; round++) {
+      await electors[(round - 1) % 3]?.resign();
+      expect(await showsId(observer, `e${round % 3}`)).toEqual(await electors[0]?.leader());
+    }
+    // One after the other, those who wait first: none of them has a turn any more.
+    for (const index of [0, 1, 2]) await electors[index]?.stop();
+    await showsId(observer, undefined);
+    expect(changes.filter((id) => id !== undefined)).toEqual(['e0', 'e1', 'e2', 'e0', 'e1', 'e2']);
+    expect(changes.filter((id, index) => index > 0 && id === changes[index - 1])).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  it("shows that nobody leads from when the leader's node is deleted until it leads again", async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const { observer, changes } = await observe(await openSession(), path);
+    const former = observer.leader as Candidate;
+    const stranger = await openSession();
+    await stranger.remove(`${path}/${former.node}`);
+    await shown(observer, (leader) => leader !== undefined && leader.node !== former.node);
+    expect(changes).toEqual(['one', undefined, 'one']);
+    await elector.stop();
+  });
+
+  it('shows what the leader advertises when that changes, and nothing when it says the same again', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one', data: 'first' });
+    const { observer } = await observe(await openSession(), path);
+    const told: unknown[] = [];
+    observer.on('change', (leader) => void told.push(leader?.data));
+    const { leader } = observer;
+    expect(leader?.data).toBe('first');
+    await elector.advertise('first');
+    await elector.advertise('second');
+    await shown(observer, (now) => now?.data === 'second');
+    await elector.advertise(new Uint8Array([1, 2]));
+    await shown(observer, (now) => now?.data instanceof Uint8Array);
+    expect(told).toEqual(['second', new Uint8Array([1, 2])]);
+    expect(observer.leader).toEqual({ ...leader, data: new Uint8Array([1, 2]) });
+    await elector.stop();
+  });
+
+  it('waits for an election that is missing, without creating it, and for one that was deleted', async () => {
+    const path = uniquePath('observed');
+    const session = await openSession();
+    const { observer, changes } = await observe(session, path);
+    expect(observer.leader).toBeUndefined();
+    expect(await session.exists(path)).toBeUndefined();
+    for (const id of ['one', 'two']) {
+      const elector = await lead(await openSession(), path, { id });
+      await showsId(observer, id);
+      await elector.stop();
+      await showsId(observer, undefined);
+      await session.remove(path);
+    }
+    expect(changes).toEqual(['one', undefined, 'two', undefined]);
+  });
+
+  it.each([
+    ['says held, by a node that is gone', (node: string) => heldBy(node)],
+    ['can not be read', () => Buffer.from('<html>')],
+  ])('shows nobody while the record %s', async (_, data) => {
+    const path = uniquePath('observed');
+    const session = await openSession();
+    await session.create(path, { data: data('_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000') });
+    const { observer, changes } = await observe(session, path);
+    expect(observer.leader).toBeUndefined();
+    const elector = await lead(session, path, { id: 'one' });
+    await showsId(observer, 'one');
+    expect(changes).toEqual(['one']);
+    await elector.stop();
+  });
+
+  it('reads two nodes at each look, however many stand in the queue', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path);
+    for (let count = 0; count < 5; count++) await new LeaderElector(await openSession(), path).start();
+    const session = await openSession();
+    const asked: string[] = [];
+    const getData = session.getData.bind(session);
+    session.getData = (node, options) => {
+      asked.push(node);
+      return getData(node, options);
+    };
+    session.getChildren = () => Promise.reject(new Error('nobody needs the list'));
+    const { observer } = await observe(session, path);
+    expect(asked).toEqual([path, `${path}/${observer.leader?.node}`]);
+    await elector.stop();
+  });
+
+  it('calls listeners that throw or stop it without harm, and reports what they throw', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const observer = new ElectionObserver(await openSession(), path);
+    const errors: Error[] = [];
+    observer.on('error', (error) => void errors.push(error));
+    observer.on('change', () => {
+      throw new Error('broken');
+    });
+    observer.on('change', () => observer.stop());
+    const changes = record(observer);
+    await observer.start();
+    expect(errors).toMatchObject([{ code: 'LISTENER_FAILED', event: 'change' }]);
+    expect(changes).toEqual(['one']);
+    expect(observer.leader).toBeUndefined();
+    await elector.stop();
+  });
+});
+
+function heldBy(node: string): Buffer {
+  return serializeRecord({ state: 'held', term: 7, id: 'dead', node, leaseMs: 500, since: 'long ago' });
+}
+
+describe('an observer with a session', () => {
+  it.each(['expires', 'is closed'])('ends when that %s: nobody leads as far as it knows', async (end) => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
+    const { observer, changes, errors } = await observe(session, path);
+    const iterated: (string | undefined)[] = [];
+    const loop = (async () => {
+      for await (const leader of observer) iterated.push(leader?.id);
+    })();
+    if (end === 'expires') {
+      const id = await sessionWatching(path);
+      proxy.cut();
+      await untilExpired(id);
+      proxy.restore();
+    } else await session.close();
+    await loop;
+    expect(iterated).toEqual(['one', undefined]);
+    expect(changes).toEqual(['one', undefined]);
+    expect(errors).toEqual([]);
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+    await elector.stop();
+  });
+
+  it('does not start when that is over', async () => {
+    const session = await openSession();
+    await session.close();
+    const observer = new ElectionObserver(session, uniquePath('observed'));
+    await expect(observer.start()).rejects.toBeInstanceOf(SessionClosedError);
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('keeps the leader while the connection is lost, and shows what happened meanwhile', async () => {
+    const path = uniquePath('observed');
+    const [one, two] = [await openSession(), await openSession()];
+    const elector = await lead(one, path, { id: 'one' });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const { observer, changes } = await observe(session, path);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    expect(observer.leader?.id).toBe('one');
+    await elector.stop();
+    const other = await lead(two, path, { id: 'two' });
+    expect(observer.leader?.id).toBe('one');
+    proxy.restore();
+    await showsId(observer, 'two');
+    expect(changes.filter((id) => id !== undefined)).toEqual(['one', 'two']);
+    await other.stop();
+  });
+
+  it('claims to know nothing after a session timeout without a server, and looks again when there is one', async () => {
+    const port = await freePort();
+    const zookeeper = await startZooKeeper({ port });
+    onTestFinished(zookeeper.stop);
+    const [server] = zookeeper.servers;
+    const session = await openSession({ sessionTimeoutMs: 3000 }, zookeeper.connectString);
+    const node = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000';
+    await session.create('/observed', { data: heldBy(node) });
+    await session.create(`/observed/${node}`, { data: serializeCandidate('one', undefined) });
+    const { observer, changes } = await observe(session, '/observed');
+    await server?.stop();
+    await showsId(observer, undefined);
+    expect(session.signal.aborted).toBe(false); // A server that was away hasn't ended it.
+    await server?.start();
+    await showsId(observer, 'one');
+    expect(changes).toEqual(['one', undefined, 'one']);
+  });
+
+  it('goes on over 20 lost connections, and never shows an earlier leader after a later one', async () => {
+    const path = uniquePath('observed');
+    const proxy = await FaultProxy.start();
+    const { observer, changes } = await observe(
+      await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString),
+      path,
+    );
+    const session = await openSession();
+    for (let round = 1; round <= 20; round++) {
+      const elector = await lead(session, path, { id: String(round) });
+      proxy.bounce();
+      await elector.stop();
+    }
+    const elector = await lead(session, path, { id: '21' });
+    await showsId(observer, '21');
+    const leaders = changes.filter((id) => id !== undefined).map(Number);
+    expect(leaders).toEqual([...leaders].sort((a, b) => a - b));
+    expect(new Set(leaders).size).toBe(leaders.length);
+    await elector.stop();
+  });
+});
+
+describe('an observer with a connect string', () => {
+  it('goes on with a new session when one expires, and closes the last one', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const proxy = await FaultProxy.start();
+    const { observer, changes, errors } = await observe(proxy.connectString, path, {
+      session: { sessionTimeoutMs: 1500 },
+    });
+    const first = await sessionWatching(path);
+    proxy.cut();
+    await untilExpired(first);
+    await showsId(observer, undefined);
+    proxy.restore();
+    await showsId(observer, 'one');
+    const second = await sessionWatching(path);
+    expect(second).not.toBe(first);
+    await observer.stop();
+    await untilExpired(second);
+    expect(changes).toEqual(['one', undefined, 'one']);
+    expect(errors).toEqual([]);
+    await elector.stop();
+  });
+
+  it('waits for the first server, however long that takes', async () => {
+    const port = await freePort();
+    const session = { connectTimeoutMs: 100 };
+    const observer = new ElectionObserver(`127.0.0.1:${port}`, '/observed', { session });
+    onTestFinished(() => observer.stop());
+    const starting = observer.start();
+    const zookeeper = await startZooKeeper({ port });
+    onTestFinished(zookeeper.stop);
+    await starting;
+    const elector = await lead(await openSession({}, zookeeper.connectString), '/observed', { id: 'one' });
+    await showsId(observer, 'one');
+    await observer.stop();
+    await elector.stop();
+  });
+
+  it('ends, and says so, when the servers refuse its credentials', async () => {
+    const GET_DATA = 4;
+    const AUTHENTICATION = 100;
+    const [NO_NODE, AUTH_FAILED] = [-101, -115];
+    let refused = false;
+    // Says no more after the first look. The next connection ends the session; the one after that begins another.
+    const { connectString: servers } = await startFakeServer({
+      handshake: (connection) => (connection === 2 ? 0 : 500),
+      answer: (_, type, connection) => {
+        if (type === AUTHENTICATION) return { code: connection === 3 || refused ? AUTH_FAILED : 0 };
+        return type === GET_DATA && connection === 1 ? { code: NO_NODE } : undefined;
+      },
+    });
+    const session = { auth: { scheme: 'digest', credentials: 'alice:wonder' }, sessionTimeoutMs: 500 };
+    const { observer } = await observe(servers, '/observed', { session });
+    const failed = nextEvent(observer, 'error');
+    await ended(observer);
+    expect(await failed).toMatchObject([{ code: 'AUTHENTICATION_FAILED' }]);
+    refused = true;
+    await expect(new ElectionObserver(servers, '/observed', { session }).start()).rejects.toBeInstanceOf(
+      AuthenticationError,
+    );
+  });
+
+  it('can be stopped while there is no server', async () => {
+    const observer = new ElectionObserver(`127.0.0.1:${await freePort()}`, '/observed');
+    const starting = observer.start();
+    await observer.stop();
+    await expect(starting).rejects.toBeInstanceOf(InvalidStateError);
+  });
+});
+
+describe('an observer with a supervisor', () => {
+  it('goes on with its next session, and ends when it stops', async () => {
+    const path = uniquePath('observed');
+    const proxy = await FaultProxy.start();
+    const supervisor = new ElectionSupervisor({
+      connect: proxy.connectString,
+      path,
+      id: 'one',
+      session: { sessionTimeoutMs: 1500 },
+      takeoverDelayMs: 0,
+      retry: { minTimeout: 10, maxTimeout: 50 },
+    });
+    onTestFinished(() => supervisor.stop());
+    const observer = new ElectionObserver(supervisor, path);
+    const [changes, errors] = [record(observer), [] as Error[]];
+    observer.on('error', (error) => void errors.push(error));
+    const starting = observer.start(); // There is no session yet.
+    await supervisor.start();
+    await starting;
+    const former = await showsId(observer, 'one');
+    const session = await supervisor.session();
+    const stranger = await openSession();
+    const expired = nextEvent(supervisor, 'expired');
+    proxy.cut();
+    await until(async () => (await stranger.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    await expired;
+    const next = await shown(observer, (leader) => leader !== undefined && leader.node !== former?.node);
+    expect(next?.id).toBe('one');
+    expect(await supervisor.session()).not.toBe(session);
+    await supervisor.stop();
+    await ended(observer);
+    expect(changes).toEqual(['one', undefined, 'one', undefined]);
+    expect(errors).toEqual([]);
+    await expect(supervisor.session()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('that has stopped already does not start', async () => {
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path: '/observed' });
+    await supervisor.stop();
+    const observer = new ElectionObserver(supervisor, '/observed');
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+});
+
+/** Gives the first session, and the second when the first is over. */
+function oneAfterTheOther(first: Session, second: Session): SessionSource {
+  return { session: () => Promise.resolve(first.signal.aborted ? second : first) };
+}
+
+/**
+ * Lets a session be served as by a server that is behind: it gives what was read here before, until that session asks
+ * for a committed write, after which no server is behind.
+ */
+function servedLate(session: Session, before: ReadonlyMap<string, NodeData | Error>): { caughtUp: boolean } {
+  const server = { caughtUp: false };
+  const { getData, commit } = {
+    getData: session.getData.bind(session),
+    commit: session.commit.bind(session),
+  };
+  session.getData = async (path, options) => {
+    const old = server.caughtUp ? undefined : before.get(path);
+    if (old instanceof Error) throw old;
+    return old ?? (await getData(path, options));
+  };
+  session.commit = async (parts) => {
+    server.caughtUp = true;
+    return await commit(parts);
+  };
+  return server;
+}
+
+describe('an observer whose next session is served by a server that is behind', () => {
+  async function readNow(session: Session, paths: readonly string[]): Promise<Map<string, NodeData | Error>> {
+    const read = (path: string) => session.getData(path).catch((error: Error) => error);
+    return new Map(await Promise.all(paths.map(async (path) => [path, await read(path)] as const)));
+  }
+
+  it.each(['another led', 'it advertised something else', 'the election was missing'])(
+    'does not go back to when %s',
+    async (then) => {
+      const path = uniquePath('observed');
+      const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
+      let elector: LeaderElector | undefined;
+      if (then !== 'the election was missing')
+        elector = await lead(stranger, path, { id: 'one', data: 'first' });
+      const node = (await elector?.leader())?.node;
+      const before = await readNow(stranger, [path, `${path}/${node}`]);
+      if (then === 'it advertised something else') await elector?.advertise('second');
+      else {
+        await elector?.stop();
+        elector = await lead(stranger, path, { id: 'two', data: 'second' });
+      }
+      const { observer } = await observe(oneAfterTheOther(first, second), path);
+      const told: unknown[] = [];
+      observer.on('change', (leader) => void told.push(leader?.data));
+      const server = servedLate(second, before);
+      await first.close();
+      await shown(observer, (leader) => leader?.data === 'second');
+      expect(told).toEqual([undefined, 'second']);
+      expect(server.caughtUp).toBe(true);
+      await elector?.stop();
+    },
+  );
+
+  it('does not show the leader of an election that was deleted', async () => {
+    const path = uniquePath('observed');
+    const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
+    const elector = await lead(stranger, path, { id: 'one' });
+    const { observer, changes } = await observe(oneAfterTheOther(first, second), path);
+    const before = await readNow(stranger, [path, `${path}/${observer.leader?.node}`]);
+    await elector.stop();
+    await stranger.remove(path);
+    await showsId(observer, undefined);
+    const server = servedLate(second, before);
+    await first.close();
+    await until(() => server.caughtUp);
+    const next = await lead(stranger, path, { id: 'two' });
+    await showsId(observer, 'two');
+    expect(changes).toEqual(['one', undefined, 'two']);
+    await next.stop();
+  });
+});
+
+describe('an observer whose next session is at a follower that is cut off from its leader', () => {
+  it('shows nobody until that has caught up, and never the former leader again', async () => {
+    const links: { from: number; proxy: FaultProxy }[] = [];
+    const zookeeper = await startZooKeeper({
+      servers: 3,
+      route: async ({ from, port }) => {
+        const proxy = await FaultProxy.start(port, { readable: false });
+        links.push({ from, proxy });
+        return Number(proxy.connectString.split(':')[1]);
+      },
+    });
+    onTestFinished(zookeeper.stop);
+    const modes = await Promise.all(zookeeper.servers.map((server) => server.mode()));
+    const [leading, follower] = ['leader', 'follower'].map((mode) => zookeeper.servers[modes.indexOf(mode)]);
+    if (leading === undefined || follower === undefined) throw new Error(`an ensemble of ${modes.join()}`);
+    const options = { sessionTimeoutMs: 30_000, environment: inOrder };
+    const first = await openSession(options, leading.connectString);
+    const second = await openSession(options, `${follower.connectString},${leading.connectString}`);
+    const [one, two] = [
+      await openSession(options, leading.connectString),
+      await openSession(options, leading.connectString),
+    ];
+    const elector = await lead(one, '/observed', { id: 'one' });
+    const { observer, changes } = await observe(oneAfterTheOther(first, second), '/observed');
+    const recordOfFollower = async () => (await second.getData('/observed')).data.toString();
+    expect(await recordOfFollower()).toContain('"one"');
+
+    const cut = links.filter(({ from }) => from === follower.id);
+    for (const { proxy } of cut) proxy.blackHole();
+    await elector.stop();
+    const next = await lead(two, '/observed', { id: 'two' });
+    await showsId(observer, 'two');
+    expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
+    const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.
+    await first.close();
+    await until(() => server.caughtUp);
+    expect(observer.leader).toBeUndefined();
+    for (const { proxy } of cut) proxy.restore();
+    await showsId(observer, 'two');
+    expect(changes.filter((id, index) => id !== undefined || index === changes.length - 2)).toEqual([
+      'one',
+      'two',
+      undefined,
+      'two',
+    ]);
+    await next.stop();
+  });
+});
+
+describe('the iterator of an observer', () => {
+  it('gives the leader of now, then every change, to each loop for itself', async () => {
+    const path = uniquePath('observed');
+    const session = await openSession();
+    const observer = new ElectionObserver(await openSession(), path);
+    const early = observer[Symbol.asyncIterator]();
+    await observer.start();
+    const elector = await lead(session, path, { id: 'one' });
+    await showsId(observer, 'one');
+    const late = observer[Symbol.asyncIterator]();
+    await elector.stop();
+    await showsId(observer, undefined);
+    await observer.stop();
+    const ids = async (iterator: AsyncIterable<Candidate | undefined>) => {
+      const given: (string | undefined)[] = [];
+      for await (const leader of iterator) given.push(leader?.id);
+      return given;
+    };
+    expect(await ids(early)).toEqual([undefined, 'one', undefined]);
+    expect(await ids(late)).toEqual(['one', undefined]);
+    expect(await ids(observer)).toEqual([]);
+  });
+
+  it('ends when the loop is left, and the observer goes on', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const { observer } = await observe(await openSession(), path);
+    for await (const leader of observer) {
+      expect(leader?.id).toBe('one');
+      break;
+    }
+    expect(observer.leader?.id).toBe('one');
+    await elector.stop();
+    await showsId(observer, undefined);
+  });
+
+  it('ends without an error when the observer never had a look', async () => {
+    const observer = new ElectionObserver(await openSession(), uniquePath('observed'));
+    const next = observer[Symbol.asyncIterator]().next();
+    await observer.stop();
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
+});
+
+describe('an observer that is stopped', () => {
+  it.each([
+    'a leader seen with a session',
+    'an election that is missing',
+    'a supervisor that goes on',
+    'no supervisor yet',
+    'no server in reach',
+    'the connection lost',
+    'somebody who iterates',
+  ])('leaves nothing that keeps the process alive: %s', async (situation) => {
+    const { stdout, exitCode } = await execaNode(
+      join(import.meta.dirname, '../fixtures/observing.mjs'),
+      [connectString(), uniquePath('observed'), situation],
+      { timeout: 20_000 },
+    );
+    expect(stdout).toBe('stopped');
+    expect(exitCode).toBe(0);
+  });
+
+  it('looks no more, and leaves its session open with no listener on it and nothing watched', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession(), path, { id: 'one' });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const { observer, changes } = await observe(session, path);
+    await elector.advertise('something else');
+    await shown(observer, (leader) => leader?.data === 'something else');
+    const listeners = () => session.listenerCount('suspended') + session.listenerCount('resumed');
+    expect(listeners()).toBe(2);
+    await Promise.all([observer.stop(), observer.stop()]);
+    expect(listeners()).toBe(0);
+    const watched = await watchersOf(path);
+    const resumed = nextEvent(session, 'resumed');
+    proxy.bounce();
+    await resumed; // What is still watched has been set again, at the server of the new connection.
+    expect(await session.exists(path)).toBeDefined();
+    expect(watched).toHaveLength(1);
+    expect(await watchersOf(path)).toEqual([]);
+    await elector.stop();
+    await session.exists(path); // Whatever the server had to say to this session about that, it has said.
+    expect(changes).toEqual(['one', 'one']);
+    expect(observer.leader).toBeUndefined();
+    expect(session.state.name).toBe('connected');
+  });
+
+  it('at any moment settles, and tells start so', async () => {
+    const path = uniquePath('observed');
+    const session = await openSession();
+    const elector = await lead(session, path);
+    for (let moment = 0; moment < 15; moment++) {
+      const observer = new ElectionObserver(session, path);
+      const starting = observer.start().catch((error: unknown) => error);
+      for (let turn = 0; turn < moment; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await observer.stop();
+      const outcome = await starting;
+      if (outcome !== undefined) expect(outcome).toBeInstanceOf(InvalidStateError);
+      await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+    }
+    expect(session.listenerCount('suspended')).toBe(0);
+    await elector.stop();
+  });
+
+  it('at the very moment when its session is open closes that', async () => {
+    const CONNECT_TIMEOUT_MS = 12_345;
+    const sockets: Socket[] = [];
+    const { clock } = systemEnvironment;
+    let stopped: Promise<void> | undefined;
+    const environment: Environment = {
+      ...systemEnvironment,
+      openSocket: (...target) => {
+        const socket = systemEnvironment.openSocket(...target);
+        sockets.push(socket);
+        return socket;
+      },
+      clock: {
+        now: () => clock.now(),
+        date: () => clock.date(),
+        after: (ms, task, options) => {
+          const timer = clock.after(ms, task, options);
+          const stopToo = () => {
+            timer.clear();
+            stopped ??= observer.stop();
+          };
+          return ms === CONNECT_TIMEOUT_MS ? { clear: stopToo } : timer; // Cleared when connecting has succeeded.
+        },
+      },
+    };
+    const session = { environment, connectTimeoutMs: CONNECT_TIMEOUT_MS };
+    const observer = new ElectionObserver(connectString(), uniquePath('observed'), { session });
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+    await stopped;
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
+  });
+
+  it('settles also when its source of sessions never answers', async () => {
+    const source: SessionSource = { session: () => new Promise(() => undefined) };
+    const observer = new ElectionObserver(source, uniquePath('observed'));
+    const starting = observer.start();
+    await observer.stop();
+    await expect(starting).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('settles at once while its look waits for a server', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const observer = new ElectionObserver(session, uniquePath('observed'));
+    const starting = observer.start();
+    await new Promise((resolve) => setImmediate(resolve)); // The look is under way.
+    await observer.stop();
+    await expect(starting).rejects.toBeInstanceOf(InvalidStateError);
+    expect(session.state.name).toBe('suspended');
+  });
+
+  it('is so at the end of an await using block', async () => {
+    const observer = new ElectionObserver(await openSession(), uniquePath('observed'));
+    await observer.start();
+    await observer[Symbol.asyncDispose]();
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+});
+
+describe('an observer that may not read', () => {
+  const alice = { scheme: 'digest', credentials: 'alice:wonder' };
+
+  it('does not start, and says why', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession({ auth: alice }), path, { id: 'one' });
+    const session = await openSession();
+    const observer = new ElectionObserver(session, path);
+    await expect(observer.start()).rejects.toMatchObject({ code: 'NO_AUTH', path });
+    await expect(observer.start()).rejects.toBeInstanceOf(InvalidStateError);
+    expect(session.listenerCount('suspended')).toBe(0);
+    const { observer: allowed } = await observe(connectString(), path, { session: { auth: alice } });
+    expect(allowed.leader?.id).toBe('one');
+    await elector.stop();
+  });
+
+  it('any more reports that, shows nobody, and looks again until it may', async () => {
+    const path = uniquePath('observed');
+    const elector = await lead(await openSession({ auth: alice }), path, { id: 'one' });
+    const node = `${path}/${(await elector.leader())?.node}`;
+    await grant('everybody may read', [path, node]);
+    const { observer, changes } = await observe(await openSession(), path);
+    await grant('its owner only', [path]);
+    const refused = nextEvent(observer, 'error');
+    await elector.advertise('something else'); // An access list's change isn't told: it shows at the next look.
+    expect(await refused).toMatchObject([{ code: 'NO_AUTH', path }]);
+    expect(observer.leader).toBeUndefined();
+    await grant('everybody may read', [path]);
+    await shown(observer, (leader) => leader?.data === 'something else');
+    expect(changes).toEqual(['one', undefined, 'one']);
+    await elector.stop();
+  });
+
+  it('but read needs no other right, also to make a server catch up', async () => {
+    const path = uniquePath('observed');
+    const [owner, first, second] = [
+      await openSession({ auth: alice, allowUnprotectedPaths: true }),
+      await openSession(),
+      await openSession(),
+    ];
+    const elector = await lead(owner, path, { id: 'one' });
+    const node = `${path}/${(await elector.leader())?.node}`;
+    await grant('everybody may read', [path, node]);
+    const { observer, changes } = await observe(oneAfterTheOther(first, second), path);
+    await expect(first.setData(path, Buffer.alloc(0))).rejects.toMatchObject({ code: 'NO_AUTH' });
+    const before = new Map([[path, { ...(await owner.getData(path)) }]]);
+    const old = before.get(path) as NodeData;
+    before.set(path, { ...old, stat: { ...old.stat, mzxid: old.stat.mzxid - 1n } });
+    const server = servedLate(second, before);
+    await first.close();
+    await showsId(observer, 'one');
+    expect(server.caughtUp).toBe(true);
+    expect(changes).toEqual(['one', undefined, 'one']);
+    await elector.stop();
+  });
+
+  /** As an operator would do it; nobody but alice may write. */
+  async function grant(
+    access: 'everybody may read' | 'its owner only',
+    paths: readonly string[],
+  ): Promise<void> {
+    const { createClient, ACL, Id, Permission } = createRequire(import.meta.url)('node-zookeeper-client');
+    const client = createClient(connectString());
+    const connected = nextEvent(client, 'connected');
+    client.connect();
+    await connected;
+    client.addAuthInfo(alice.scheme, Buffer.from(alice.credentials));
+    const acl = [new ACL(Permission.ALL, new Id('auth', ''))];
+    if (access === 'everybody may read') acl.push(new ACL(Permission.READ, Id.ANYONE_ID_UNSAFE));
+    for (const path of paths) {
+      await new Promise<void>((resolve, reject) =>
+        client.setACL(path, acl, -1, (error: Error | null) => (error ? reject(error) : resolve())),
+      );
+    }
+    client.close();
+  }
+});
