@@ -10,6 +10,7 @@ import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installDebianPackages } from './debian.mjs';
 
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
@@ -28,7 +29,11 @@ export function externalDatabase() {
 export async function findPostgres() {
   const found = await newestPrograms();
   if (found !== undefined) return found;
-  installDebianPackage();
+  installDebianPackages(
+    'PostgreSQL',
+    ['postgresql'],
+    ['POSTGRES=postgresql://user:password@host:port/database to use one that runs already'],
+  );
   const installed = await newestPrograms();
   if (installed === undefined) throw new Error(`apt-get has left no PostgreSQL in ${DEBIAN_VERSIONS}`);
   return installed;
@@ -41,29 +46,6 @@ async function newestPrograms() {
     .sort((a, b) => Number(b) - Number(a))
     .map((version) => join(DEBIAN_VERSIONS, version, 'bin'))
     .find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
-}
-
-function installDebianPackage() {
-  const advice = [
-    'No PostgreSQL found. One of these provides it:',
-    '  - as root on Debian or Ubuntu: apt-get update && apt-get install -y postgresql',
-    '  - POSTGRES=postgresql://user:password@host:port/database to use one that runs already',
-  ].join('\n');
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
-  console.error('PostgreSQL is not installed: installing the Debian package (apt-get install postgresql) …');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  /** @param {string[]} args */
-  const apt = (args) =>
-    execFileSync('apt-get', ['-qq', '-o', 'Acquire::Retries=3', ...args], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  try {
-    apt(['update']);
-    apt(['install', '-y', '--no-install-recommends', 'postgresql']);
-  } catch (cause) {
-    throw new Error(`apt-get could not install PostgreSQL.\n${advice}`, { cause });
-  }
 }
 
 /** Whom the server runs as. It refuses to run as root: then it is the package's user, or else nobody. */

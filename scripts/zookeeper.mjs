@@ -10,10 +10,17 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installDebianPackages } from './debian.mjs';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
 // What the server's own manifest leaves out: something that logs, and what Netty needs to serve TLS.
 const DEBIAN_EXTRAS = ['slf4j-simple', 'netty-codec', 'netty-resolver', 'netty-transport-native-unix-common'];
+const DEBIAN_PACKAGES = ['zookeeper', 'default-jre-headless', 'libslf4j-java', 'libnetty-java'];
+const OTHER_WAYS = [
+  'ZOOKEEPER_HOME=/path/to/apache-zookeeper-3.x.y-bin (and java on the PATH)',
+  'ZOOKEEPER=host:port,host:port to use servers that run already',
+  'with Docker: docker compose up -d --wait, then ZOOKEEPER=127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183',
+];
 const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 const START_WITHIN_MS = 60_000;
 
@@ -30,7 +37,7 @@ export function externalEnsemble() {
 export async function findClassPath() {
   const home = process.env.ZOOKEEPER_HOME?.trim();
   if (home !== undefined && home !== '') return classPathOfDistribution(home);
-  if (!existsSync(DEBIAN_JAR) || !hasJava()) installDebianPackage();
+  if (!existsSync(DEBIAN_JAR) || !hasJava()) installDebianPackages('ZooKeeper', DEBIAN_PACKAGES, OTHER_WAYS);
   return [DEBIAN_JAR, ...DEBIAN_EXTRAS.map((name) => `/usr/share/java/${name}.jar`)].join(':');
 }
 
@@ -52,31 +59,6 @@ function hasJava() {
     return true;
   } catch {
     return false;
-  }
-}
-
-function installDebianPackage() {
-  const advice = [
-    'No ZooKeeper found. One of these provides it:',
-    '  - as root on Debian or Ubuntu: apt-get update && apt-get install -y zookeeper',
-    '  - ZOOKEEPER_HOME=/path/to/apache-zookeeper-3.x.y-bin (and java on the PATH)',
-    '  - ZOOKEEPER=host:port,host:port to use servers that run already',
-    '  - with Docker: docker compose up -d --wait, then ZOOKEEPER=127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183',
-  ].join('\n');
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
-  console.error('ZooKeeper is not installed: installing the Debian package (apt-get install zookeeper) …');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  /** @param {string[]} args */
-  const apt = (args) =>
-    execFileSync('apt-get', ['-qq', '-o', 'Acquire::Retries=3', ...args], {
-      env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  try {
-    apt(['update']);
-    apt(['install', '-y', '--no-install-recommends', 'zookeeper', 'default-jre-headless', 'libslf4j-java']);
-  } catch (cause) {
-    throw new Error(`apt-get could not install ZooKeeper.\n${advice}`, { cause });
   }
 }
 

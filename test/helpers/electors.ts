@@ -4,6 +4,16 @@ import type { Term } from '../../src/election/term.js';
 import type { Session } from '../../src/session/session.js';
 import { nextEvent } from './cluster.js';
 
+/** The record of a leader that is gone, and whose lease may still last. */
+export const DEAD = {
+  state: 'held',
+  term: 41,
+  id: 'dead',
+  node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
+  leaseMs: 500,
+  since: 'long ago',
+} as const;
+
 /** An elector that has a place in the queue. */
 export async function stand(
   session: Session,

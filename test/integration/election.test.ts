@@ -10,20 +10,10 @@ import {
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
+import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
-
-/** The record of a leader that is gone, and whose lease may still last. */
-const DEAD = {
-  state: 'held',
-  term: 41,
-  id: 'dead',
-  node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
-  leaseMs: 500,
-  since: 'long ago',
-} as const;
 
 async function recordOf(session: Session, path: string) {
   return parseRecord((await session.getData(path)).data);

@@ -6,7 +6,7 @@ import type { Term } from '../../src/election/term.js';
 import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
 import { Contender } from '../../src/lock/contender.js';
 import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
+import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Candidates 'c0' to 'c<n-1>', each with a session of its own, in this order; the first leads. Notes who is elected. */
@@ -180,15 +180,7 @@ describe('a candidate with a higher priority', () => {
     const path = uniquePath('priority');
     const session = await openSession();
     await session.ensurePath(path);
-    const dead = {
-      state: 'held',
-      term: 41,
-      id: 'dead',
-      node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
-      leaseMs: 500,
-      since: 'long ago',
-    } as const;
-    await session.setData(path, serializeRecord(dead));
+    await session.setData(path, serializeRecord(DEAD));
     const began = performance.now();
     const first = await stand(session, path, { id: 'first' });
     const high = await stand(await openSession(), path, { id: 'high', priority: 7 });
