@@ -180,3 +180,60 @@ describe('CURATOR-15, -73, kuberhealthy #1533: one failure that passes', () => {
     expect(supervisor.health()).toMatchObject({ ready: false, leading: false });
   });
 });
+
+describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
+  it('C does not lead, and does after A', async () => {
+    const path = uniquePath('scenario');
+    const [a, term] = await lead(await openSession(), path, { id: 'A' });
+    const sessionOfB = await openSession();
+    await stand(sessionOfB, path, { id: 'B' });
+    const c = await stand(await openSession(), path, { id: 'C' });
+    const moved = nextEvent(c, 'waiting');
+    await sessionOfB.close();
+    expect(await moved).toMatchObject([{ position: 1 }]);
+    expect(term.isHeld()).toBe(true);
+    expect(c.state.name).toBe('waiting');
+    const elected = nextEvent(c, 'elected');
+    await a.stop();
+    await elected;
+    await c.stop();
+  });
+});
+
+describe('CURATOR-202, kazoo #732: the release comes while disconnected, and the same session resumes', () => {
+  it('the node goes in the end, and somebody leads', async () => {
+    const path = uniquePath('scenario');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const [leader] = await lead(session, path, { id: 'gone' });
+    const next = await stand(await openSession(), path, { id: 'next' });
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const stopped = leader.stop();
+    const elected = nextEvent(next, 'elected');
+    proxy.restore();
+    await elected;
+    await stopped;
+    expect((await next.candidates()).map(({ id }) => id)).toEqual(['next']);
+    expect(session.state.name).toBe('connected');
+    await next.stop();
+  });
+});
+
+describe('kazoo #730, go-zookeeper #65: the sequence number after 2147483647 is -2147483648', () => {
+  it('the order of the queue is right across the wrap', async () => {
+    const path = uniquePath('scenario');
+    const session = await openSession();
+    await session.ensurePath(path);
+    const numbers = ['-2147483648', '2147483647', '-2147483647', '2147483646'];
+    for (const number of numbers) {
+      // As the server would name them, had the queue been joined two thousand million times.
+      const name = `${entryPrefix(systemEnvironment.uuid())}${number}`;
+      await session.create(`${path}/${name}`, { mode: 'ephemeral' });
+    }
+    const elector = new LeaderElector(session, path);
+    const order = (await elector.candidates()).map(({ sequence }) => sequence);
+    expect(order).toEqual([2147483646, 2147483647, -2147483648, -2147483647]);
+  });
+});
