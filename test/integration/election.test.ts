@@ -312,7 +312,7 @@ describe('the end of a term', () => {
 
   it('keeps the node, and its lease, while the work takes its time to settle', async () => {
     const path = uniquePath('election');
-    const session = await openSession({ sessionTimeoutMs: 900 });
+    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
     let finish: () => void = () => undefined;
     const work = new Promise<void>((resolve) => {
       finish = resolve;
@@ -355,7 +355,7 @@ describe('an unclean end', () => {
 
   it('is what a record that can not be read counts as', async () => {
     const path = uniquePath('election');
-    const session = await openSession({ sessionTimeoutMs: 900 });
+    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
     await session.create(path, { data: Buffer.from('<html>') });
     const began = performance.now();
     const [elector, term] = await lead(session, path);
@@ -539,7 +539,7 @@ describe('a listener that throws', () => {
 
 describe('a blocked event loop', () => {
   it('does not fool assertHeld: it throws in the first line that runs (redlock #309)', async () => {
-    const session = await openSession({ sessionTimeoutMs: 900 });
+    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
     const [elector, term] = await lead(session, uniquePath('election'));
     const end = performance.now() + 1000;
     while (performance.now() < end);

@@ -273,7 +273,7 @@ describe('a session whose connection goes', () => {
 
   it('expires, once, when it comes back too late; whatever waits on it rejects', async () => {
     const proxy = await FaultProxy.start();
-    const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
+    const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });

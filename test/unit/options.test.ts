@@ -94,6 +94,11 @@ describe('a wrong option is refused at once, by its name and value', () => {
     });
   });
 
+  it('but not what a session takes, when it is given to a supervisor', () => {
+    const session = { access: 'creator', allowUnprotectedPaths: true, tls: {}, auth: [], leaseMs: 5 };
+    expect(() => supervisor({ session, priority: 3, watchdog: true, onRevoke: () => true })).not.toThrow();
+  });
+
   it('also within the session options of a supervisor', () => {
     expect(refusal(() => supervisor({ session: { signal: AbortSignal.abort() } })).option).toBe(
       'session.signal',
