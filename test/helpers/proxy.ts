@@ -35,7 +35,7 @@ export class FaultProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** @param options.readable - `false` for encrypted links, whose requests can't be told apart */
+  /** @param options.readable - `false` for links whose requests can't be told apart: encrypted, or between servers */
   static async start(
     target = inject('port') as number,
     { readable = true, host = '127.0.0.1' } = {},
@@ -46,6 +46,10 @@ export class FaultProxy {
     });
     onTestFinished(() => proxy.stop());
     return proxy;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
   }
 
   get connectString(): string {

@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Session } from '../../src/session/session.js';
+import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { connectStringOf, Ensemble, FollowedEnvironment, type Place } from '../helpers/ensemble.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const SESSION_TIMEOUT_MS = 4000;
+// A fifth of the session timeout until the next heartbeat, a third until it is given up, which makes 2133 ms; the rest
+// is for the handshake with the next server.
+const BACK_WITHIN_MS = 2500;
+// When the fault comes, counted from when the session was connected: from there its heartbeats count too. The first is
+// the worst there is, with the whole of an idle session's period still ahead.
+const MOMENTS_MS = [0, 200, 400, 600];
+
+type Holding = 'nothing held' | 'a node kept alive';
+
+/** A session with an ephemeral node, over links that can be watched. */
+async function connectTo(places: readonly Place[], holding: Holding) {
+  const environment = new FollowedEnvironment(inOrder);
+  const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment };
+  const session = await openSession(options, connectStringOf(places));
+  expect(session.sessionTimeoutMs).toBe(SESSION_TIMEOUT_MS);
+  const path = uniquePath('half-open');
+  const { sentAt } = await session.create(path, { mode: 'ephemeral' });
+  if (holding === 'a node kept alive') session.own(path, sentAt).keepAlive();
+  return { session, path, environment };
+}
+
+/** How long from the fault until a server has answered a read of the session's node, in milliseconds. */
+async function msUntilBack(session: Session, path: string, strike: () => void): Promise<number> {
+  const resumed = nextEvent(session, 'resumed');
+  const struckAt = performance.now();
+  strike();
+  await resumed;
+  const { stat } = await session.getData(path);
+  const tookMs = performance.now() - struckAt;
+  expect(session.owns(stat)).toBe(true);
+  return tookMs;
+}
+
+describe.each<Holding>(['nothing held', 'a node kept alive'])('a session with %s', (holding) => {
+  it(`is back on another server within ${BACK_WITHIN_MS} ms when its link goes silent`, async () => {
+    const { servers } = await Ensemble.start({ tickMs: 2000 });
+    const proxies = await Promise.all(servers.map(({ port }) => FaultProxy.start(port)));
+    const { session, path, environment } = await connectTo(proxies, holding);
+    for (const momentMs of MOMENTS_MS) {
+      await pause(momentMs);
+      const link = environment.serverAmong(proxies);
+      expect(await msUntilBack(session, path, () => link.blackHole())).toBeLessThan(BACK_WITHIN_MS);
+      expect(environment.serverAmong(proxies)).not.toBe(link);
+      link.restore();
+    }
+  });
+
+  it(`is back on another server within ${BACK_WITHIN_MS} ms when its server stands still`, async () => {
+    // Of followers only: without their leader the others take no session until they have elected another one, and
+    // that they begin after `syncLimit` ticks of silence, which are 10 s here.
+    const followers = await (await Ensemble.start({ tickMs: 2000 })).followers();
+    const { session, path, environment } = await connectTo(followers, holding);
+    for (const momentMs of MOMENTS_MS) {
+      await pause(momentMs);
+      const server = environment.serverAmong(followers);
+      expect(await msUntilBack(session, path, () => server.pause())).toBeLessThan(BACK_WITHIN_MS);
+      expect(environment.serverAmong(followers)).not.toBe(server);
+      server.resume();
+    }
+  });
+});

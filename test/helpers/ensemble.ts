@@ -1,0 +1,125 @@
+import { onTestFinished } from 'vitest';
+import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
+import { type Environment, systemEnvironment } from '../../src/session/environment.js';
+import { until } from './cluster.js';
+import { FaultProxy } from './proxy.js';
+
+// How long a new leader and its followers wait for each other, if an election has gone wrong, before the next one.
+const ELECTED_WITHIN_MS = 10_000;
+
+/** How an {@link Ensemble} is started. */
+export interface EnsembleOptions {
+  /** ZooKeeper's `tickTime`: sessions end at multiples of it, and a leader asks its followers twice a tick. */
+  readonly tickMs: number;
+  /** After how many ticks without a word a leader and a follower give each other up. */
+  readonly syncLimit?: number;
+  /**
+   * Puts a proxy on each way from one server to another, for {@link Ensemble.isolate}. Not for tests in which a leader
+   * dies: a proxy accepts connections for a server that isn't there too, and that can hold an election up for 10 s.
+   * @default false
+   */
+  readonly proxiedLinks?: boolean;
+}
+
+/** Three real servers, which end with the test. */
+export class Ensemble {
+  readonly servers: readonly ZooKeeperServer[];
+  readonly connectString: string;
+  readonly #links: readonly PeerLink[];
+
+  private constructor(servers: readonly ZooKeeperServer[], links: readonly PeerLink[]) {
+    this.servers = servers;
+    this.connectString = connectStringOf(servers);
+    this.#links = links;
+  }
+
+  static async start({ tickMs, syncLimit = 5, proxiedLinks = false }: EnsembleOptions): Promise<Ensemble> {
+    const links: PeerLink[] = [];
+    const route = async ({ from, to, port }: { from: number; to: number; port: number }) => {
+      if (!proxiedLinks) return port;
+      const proxy = await FaultProxy.start(port, { readable: false });
+      links.push({ from, to, proxy });
+      return proxy.port;
+    };
+    const settings = { syncLimit, initLimit: Math.ceil(ELECTED_WITHIN_MS / tickMs) };
+    const { servers, stop } = await startZooKeeper({ servers: 3, tickMs, settings, route });
+    onTestFinished(stop);
+    return new Ensemble(servers, links);
+  }
+
+  /** The server that leads the others, once there is one. */
+  async leader(): Promise<ZooKeeperServer> {
+    let leader: ZooKeeperServer | undefined;
+    const search = async () => {
+      const modes = await Promise.all(this.servers.map((server) => server.mode()));
+      leader = this.servers[modes.indexOf('leader')];
+      return leader !== undefined;
+    };
+    await until(search, 'a leading server');
+    return leader as ZooKeeperServer;
+  }
+
+  /** The servers that follow, once there is a leader. */
+  async followers(): Promise<[ZooKeeperServer, ZooKeeperServer]> {
+    const leader = await this.leader();
+    return this.servers.filter((server) => server !== leader) as [ZooKeeperServer, ZooKeeperServer];
+  }
+
+  /** Resolves when every server serves, as part of the ensemble. */
+  async allServe(): Promise<void> {
+    const allServe = async () =>
+      (await Promise.all(this.servers.map((server) => server.mode()))).every((mode) => mode !== '');
+    await until(allServe, 'an ensemble that is complete');
+  }
+
+  /** Lets nothing through between a server and the two others, and says so to nobody. Its clients still reach it. */
+  isolate({ id }: ZooKeeperServer): void {
+    if (this.#links.length === 0) throw new Error('only a server with proxied links can be isolated');
+    for (const { from, to, proxy } of this.#links) if (from === id || to === id) proxy.blackHole();
+  }
+}
+
+interface PeerLink {
+  readonly from: number;
+  readonly to: number;
+  readonly proxy: FaultProxy;
+}
+
+/** A server, or a proxy in front of one. */
+export interface Place {
+  readonly port: number;
+  readonly connectString: string;
+}
+
+/** What a session connects to in order to reach these servers, or proxies. */
+export function connectStringOf(servers: readonly Place[]): string {
+  return servers.map((server) => server.connectString).join(',');
+}
+
+/** An environment that tells where the one session that is opened with it is connected to. */
+export class FollowedEnvironment implements Environment {
+  readonly clock: Environment['clock'];
+  readonly #base: Environment;
+  #port: number | undefined;
+
+  constructor(base: Environment = systemEnvironment) {
+    this.#base = base;
+    this.clock = base.clock;
+  }
+
+  random = (): number => this.#base.random();
+  uuid = (): string => this.#base.uuid();
+  resolve: Environment['resolve'] = (host) => this.#base.resolve(host);
+  openSocket: Environment['openSocket'] = (server) => {
+    this.#port = server.port;
+    return this.#base.openSocket(server);
+  };
+
+  /** Which of these the session's newest socket went to: while it is connected, the one that serves it. */
+  serverAmong<T extends Place>(places: readonly T[]): T {
+    const place = places.find(({ port }) => port === this.#port);
+    if (place === undefined)
+      throw new Error(`the session is connected to none of ${connectStringOf(places)}`);
+    return place;
+  }
+}
