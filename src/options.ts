@@ -27,6 +27,11 @@ export function checkOptions<T extends object>(
   return value as T;
 }
 
+/** What was left out stays left out: there are those who take `undefined` for a value. */
+export function definedOnly<T extends object>(options: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
 /** A duration over 0. */
 export function checkPositiveMs(
   name: string,

@@ -2,11 +2,10 @@ import {
   CANDIDACY_OPTIONS,
   type CandidacyOptions,
   checkCandidacyOptions,
-  type ResolvedCandidacyOptions,
 } from '../election/elector-options.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs } from '../options.js';
+import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs, definedOnly } from '../options.js';
 import { parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, SESSION_OPTIONS, type SessionOptions } from '../session/session-options.js';
@@ -85,16 +84,11 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     id: checkId('id', options.id),
     environment,
     sessionOptions: { ...session, logger },
-    candidacy: definedOnly(checkCandidacyOptions(options)),
+    candidacy: definedOnly<CandidacyOptions>(checkCandidacyOptions(options)),
     cleanup: checkFunction('cleanup', options.cleanup),
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
     logger,
   };
-}
-
-/** What was left out stays left out: `undefined` is no value of an optional property. */
-function definedOnly(options: ResolvedCandidacyOptions): CandidacyOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

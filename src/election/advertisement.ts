@@ -1,5 +1,5 @@
 import { BadVersionError, NodeLostError, NoNodeError } from '../errors.js';
-import { ignore } from '../promises.js';
+import { abortable, ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './candidate.js';
@@ -50,7 +50,7 @@ export class Advertisement {
   async publish(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {
     const turn = this.#writing.then(() => this.#write(session, own, signal));
     this.#writing = turn.catch(ignore); // Its own caller sees it; whoever comes next tries for itself.
-    await turn;
+    await abortable(turn, signal); // Another one's turn may take longer than the signal allows.
   }
 
   async #write(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Contender, Place } from '../lock/contender.js';
+import { ignore } from '../promises.js';
 import type { Foresight } from './claim.js';
 import type { Behind, Claim, Claimant, Turn } from './claimant.js';
 
@@ -8,12 +9,8 @@ export interface CampaignListener {
   onClaiming(): void;
 }
 
-/** The reason with which a wait in the queue is interrupted: called to lead when that node is gone. */
-class Call extends Error {
-  constructor(readonly after: string) {
-    super('called to lead');
-  }
-}
+/** The reason with which a wait in the queue is interrupted. Never seen outside. */
+class Call extends Error {}
 
 /**
  * One contender's way from its place in the queue to a term: it waits for its turn, which comes when nobody is ahead or
@@ -37,7 +34,7 @@ export class Campaign {
     // The request stays on the node, and is seen again with every other change of it.
     if (after === this.#lastCall) return;
     this.#lastCall = after;
-    this.#calls.abort(new Call(after));
+    this.#calls.abort(new Call());
   }
 
   /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
@@ -66,8 +63,21 @@ export class Campaign {
       if (!(error instanceof Call)) throw error;
       this.#calls = new AbortController();
       this.#contender.own.keepAlive();
-      await this.#contender.untilGone(error.after, signal);
-      return { outOfTurn: true };
+      return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
+    }
+  }
+
+  /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
+  async #untilGoneOrFirst(after: string, signal: AbortSignal): Promise<boolean> {
+    const decided = new AbortController();
+    const over = AbortSignal.any([signal, decided.signal]);
+    const gone = this.#contender.untilGone(after, over).then(() => true);
+    const first = this.#contender.untilFirst({ signal: over }).then(() => false);
+    try {
+      return await Promise.race([gone, first]);
+    } finally {
+      decided.abort();
+      for (const each of [gone, first]) each.catch(ignore); // The other one is of no interest any more.
     }
   }
 

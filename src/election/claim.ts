@@ -14,9 +14,10 @@ export type ClaimStep =
   /** The former leader has named another one: let that one lead before, if it is there. */
   | { readonly kind: 'defer'; readonly to: string };
 
-/** An unclean end, seen for the first time: the record at this version, its holder's node gone. */
+/** An unclean end, seen for the first time: the record as this transaction wrote it, its holder's node gone. */
 export interface UncleanEnd {
-  readonly version: number;
+  /** Not its version: that begins anew when the election is deleted and made again. */
+  readonly zxid: bigint;
   readonly seenAt: number;
 }
 
@@ -25,15 +26,22 @@ export interface ClaimSituation {
   readonly record: ElectionRecord | UnreadableRecord;
   /** The record's version, as read together with it. */
   readonly version: number;
+  /** The transaction that wrote it. */
+  readonly zxid: bigint;
   /** The name of our own node. */
   readonly ownNode: string;
-  /** The unclean end that is being waited out. It counts for its own version of the record only. */
+  /** The unclean end that is being waited out. It counts for the record of its own transaction only. */
   readonly unclean: UncleanEnd;
   readonly now: number;
   /** How long an unclean end is waited out. */
   readonly delayMs: number;
-  /** Whether this version of the record was deferred to already: the one it names didn't take its turn. */
+  /** Whether this record was deferred to already: the one it names didn't take its turn. */
   readonly deferred: boolean;
+  /**
+   * Whether this candidate's place was taken from it by a deletion. Then an election that nobody has led may be one
+   * that was deleted under a leader, with its record, and made anew.
+   */
+  readonly placeLost: boolean;
 }
 
 /**
@@ -49,15 +57,15 @@ export function takeoverDelayMs(leaseMs: number): number {
 
 /** Asked by whose turn it is, when the holder that the record names has no node any more. */
 export function nextClaimStep(situation: ClaimSituation): ClaimStep {
-  const { record, version, ownNode, unclean, now, delayMs, deferred } = situation;
-  if (record.state === 'vacant') {
+  const { record, version, zxid, ownNode, unclean, now, delayMs, deferred, placeLost } = situation;
+  if (record.state === 'vacant' && !(record.term === 0 && placeLost)) {
     const { successor, term } = record;
     if (successor !== undefined && successor !== ownNode && !deferred)
       return { kind: 'defer', to: successor };
     return { kind: 'claim', term: term + 1, version };
   }
   if (record.state === 'held' && record.node === ownNode) return { kind: 'ours', term: record.term, version };
-  const waitedMs = unclean.version === version ? now - unclean.seenAt : 0;
+  const waitedMs = unclean.zxid === zxid ? now - unclean.seenAt : 0;
   if (waitedMs < delayMs) return { kind: 'wait', ms: delayMs - waitedMs };
   return { kind: 'claim', term: nextTerm(record, version), version };
 }

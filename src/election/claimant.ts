@@ -54,8 +54,9 @@ export class Claimant {
   readonly #delayMs: number | undefined;
   readonly #succession: Succession;
   #unclean: UncleanEnd | undefined;
-  /** The version of the record at which another one was let go before: once. */
-  #deferredVersion: number | undefined;
+  /** The transaction that wrote the record at which another one was let go before: once. */
+  #deferredAt: bigint | undefined;
+  #placeLost = false;
 
   /** @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs */
   constructor(session: Session, path: string, id: string, delayMs: number | undefined) {
@@ -69,7 +70,12 @@ export class Claimant {
   /** The record as it is now. @throws the signal's reason, or what ended the session */
   async read(signal?: AbortSignal): Promise<RecordRead> {
     const { data, stat } = await this.#session.untilAnswered(() => this.#session.getData(this.#path), signal);
-    return { record: parseRecord(data), version: stat.version, zxid: stat.mzxid };
+    return { record: parseRecord(data, stat.version), version: stat.version, zxid: stat.mzxid };
+  }
+
+  /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
+  notePlaceLost(): void {
+    this.#placeLost = true;
   }
 
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
@@ -102,16 +108,18 @@ export class Claimant {
       const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
       if (other !== undefined && (await contender.sees(other, signal))) return { behind: other };
       const now = this.#session.clock.now();
-      if (this.#unclean?.version !== version)
-        this.#unclean = this.#noteUnclean(record, version, now, ownNode);
+      if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
       if (other !== undefined && !turn.outOfTurn) {
-        const preferred = await this.#callPreferred(contender, version, other);
+        const preferred = await this.#callPreferred(contender, zxid, other);
         if (preferred !== undefined) return preferred;
       }
       const delayMs = this.#delayFor(record);
-      const deferred = this.#deferredVersion === version;
-      const unclean = this.#unclean;
-      const step = nextClaimStep({ record, version, ownNode, unclean, now, delayMs, deferred });
+      const step = nextClaimStep({
+        ...{ record, version, zxid, ownNode, now, delayMs },
+        unclean: this.#unclean,
+        deferred: this.#deferredAt === zxid,
+        placeLost: this.#placeLost,
+      });
       switch (step.kind) {
         case 'ours':
           return { term: step.term, token: zxid, version };
@@ -119,7 +127,7 @@ export class Claimant {
           await sleep(this.#session.clock, step.ms, AbortSignal.any([signal, contender.own.signal]));
           break;
         case 'defer':
-          this.#deferredVersion = version;
+          this.#deferredAt = zxid;
           if (await contender.sees(step.to, signal))
             return { behind: step.to, atMostMs: this.#session.leaseMs };
           break;
@@ -156,13 +164,13 @@ export class Claimant {
   }
 
   /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */
-  async #callPreferred(contender: Contender, version: number, after: string): Promise<Behind | undefined> {
-    if (this.#deferredVersion === version) return undefined;
-    this.#deferredVersion = version;
-    const preferred = await this.#succession.preferredTo(contender.entry);
-    if (preferred === undefined || !(await this.#succession.call(preferred.node, after))) return undefined;
+  async #callPreferred(contender: Contender, zxid: bigint, after: string): Promise<Behind | undefined> {
+    if (this.#deferredAt === zxid) return undefined;
+    this.#deferredAt = zxid;
+    const preferred = await this.#succession.callPreferredTo(contender, after);
     // It has to wait out the former leader's lease, and may then take a moment to claim.
-    return { behind: preferred.node, atMostMs: takeoverDelayMs(this.#session.sessionTimeoutMs) };
+    const atMostMs = takeoverDelayMs(this.#session.sessionTimeoutMs);
+    return preferred === undefined ? undefined : { behind: preferred, atMostMs };
   }
 
   #delayFor(record: ElectionRecord | UnreadableRecord): number {
@@ -171,7 +179,7 @@ export class Claimant {
 
   #noteUnclean(
     record: ElectionRecord | UnreadableRecord,
-    version: number,
+    zxid: bigint,
     seenAt: number,
     ownNode: string,
   ): UncleanEnd {
@@ -184,7 +192,7 @@ export class Claimant {
         'the former leader ended uncleanly: waiting for its lease to end',
       );
     }
-    return { version, seenAt };
+    return { zxid, seenAt };
   }
 
   /** `undefined`: the record isn't at that version, or nobody knows; look again. */
@@ -209,6 +217,7 @@ export class Claimant {
       const { value } = await contender.own.commit(this.#writes(data, version, writesOfClaim(version)));
       const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
+      this.#placeLost = false;
       return { term, token: stat.mzxid, version: stat.version };
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;

@@ -156,7 +156,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * {@link LeaderElector.resign} does.
    *
    * @param candidate - its id or the name of its node; of several with that id the first in the queue
-   * @throws InvalidStateError unless it leads
+   * @throws InvalidStateError unless it leads, and goes on to until the candidate was called
    * @throws NoCandidateError if there is no such candidate, or it is one of another client; the term goes on
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -164,6 +164,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name !== 'leading') throw new InvalidStateError('only a leader can hand over');
     const { term } = this.#state;
     const successor = await this.#succession.callNamed(candidate, this.#contender as Contender);
+    // It took its time: the term may have been lost meanwhile, and even another one be led.
+    if (this.term !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
     await this.resign();
   }
@@ -338,7 +340,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** Whether to stand again. What can't be mended by standing again ends the elector, or `start()` if that still waits. */
   async #goesOnAfter(error: unknown): Promise<boolean> {
     if (this.#stop.signal.aborted || this.#session.signal.aborted) return false;
-    if (error instanceof NodeLostError || error instanceof NoNodeError) return true; // Somebody deleted the node.
+    if (error instanceof NodeLostError || error instanceof NoNodeError) {
+      this.#claimant.notePlaceLost(); // Somebody deleted the node.
+      return true;
+    }
     this.#report(error instanceof Error ? error : new Error(describe(error)));
     if (this.#state.name === 'starting') {
       this.#placed.reject(error);

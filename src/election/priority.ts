@@ -28,7 +28,7 @@ export function priorityOf({ id }: QueueEntry): number {
  * @param queue - those who may lead, first come first
  */
 export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | undefined {
-  const highest = Math.max(...queue.map(priorityOf));
+  const highest = queue.reduce((most, entry) => Math.max(most, priorityOf(entry)), 0);
   const preferred = queue.find((entry) => priorityOf(entry) === highest);
   return preferred === queue[0] ? undefined : preferred;
 }

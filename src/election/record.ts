@@ -39,21 +39,27 @@ export function serializeRecord(record: ElectionRecord): Buffer {
 }
 
 /**
- * Reads a record. No data at all is what an election begins with: vacant, term 0. Anybody may have written it:
- * what isn't exactly a record is unreadable, and counts as held.
+ * Reads a record. No data at all, in a node that was never written, is what an election begins with: vacant, term 0.
+ * Anybody may have written it: what isn't exactly a record is unreadable, and counts as held.
+ *
+ * @param version - how often the node was written
  */
-export function parseRecord(data: Buffer): ElectionRecord | UnreadableRecord {
-  if (data.length === 0) return { state: 'vacant', term: 0 };
+export function parseRecord(data: Buffer, version: number): ElectionRecord | UnreadableRecord {
   const unreadable: UnreadableRecord = { state: 'unreadable' };
+  if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
   const { state, term, id, node, leaseMs, since, successor } = value;
   if (!isTerm(term)) return unreadable;
-  if (state === 'vacant') return { state, term, ...(typeof successor === 'string' && { successor }) };
+  if (state === 'vacant') return { state, term, ...(isNode(successor) && { successor }) };
   if (state !== 'held' || typeof id !== 'string' || typeof since !== 'string') return unreadable;
-  if (typeof node !== 'string' || parseEntry(node) === undefined) return unreadable;
+  if (!isNode(node)) return unreadable;
   if (typeof leaseMs !== 'number' || !(leaseMs > 0 && leaseMs <= LONGEST_LEASE_MS)) return unreadable;
   return { state, term, id, node, leaseMs, since };
+}
+
+function isNode(value: unknown): value is string {
+  return typeof value === 'string' && parseEntry(value) !== undefined;
 }
 
 function isTerm(value: unknown): value is number {

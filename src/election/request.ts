@@ -1,3 +1,4 @@
+import { parseEntry } from '../lock/order.js';
 import { parseJsonObject } from './json.js';
 
 /**
@@ -25,7 +26,8 @@ export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;
   const { kind, after, key, by, graceMs, refused } = request as Record<string, unknown>;
-  if (kind === 'succeed' && typeof after === 'string') return { kind, after };
+  if (kind === 'succeed' && typeof after === 'string' && parseEntry(after) !== undefined)
+    return { kind, after };
   if (kind !== 'step-down' || typeof key !== 'string' || typeof by !== 'string') return undefined;
   if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= LONGEST_GRACE_MS)) return undefined;
   return { kind, key, by, graceMs, ...(refused === true && { refused }) };

@@ -27,7 +27,7 @@ export type Sighting =
 export function holderOf(
   election: NodeData,
 ): { readonly term: number; readonly entry: QueueEntry } | undefined {
-  const record = parseRecord(election.data);
+  const record = parseRecord(election.data, election.stat.version);
   const entry = record.state === 'held' ? parseEntry(record.node) : undefined;
   return record.state === 'held' && entry !== undefined ? { term: record.term, entry } : undefined;
 }

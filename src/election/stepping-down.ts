@@ -19,9 +19,10 @@ export async function stepsDown(
     onFailure(cause);
     return true;
   });
-  const graceOver = sleep(clock, revocation.graceMs, decided.signal).then(
+  const over = AbortSignal.any([decided.signal, revocation.term.signal]);
+  const graceOver = sleep(clock, revocation.graceMs, over).then(
     () => true,
-    () => true, // Only because the decision is there.
+    () => true, // The decision is there, or the term has ended for another reason: nothing is left to decide.
   );
   try {
     return await Promise.race([decision, graceOver]);

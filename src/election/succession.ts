@@ -44,24 +44,32 @@ export class Succession {
    * name. Never rejects, and isn't waited for long: if it fails, the queue decides.
    */
   async callPreferred(leader: Contender): Promise<string | undefined> {
+    if (!leader.own.isCurrent()) return undefined;
+    return await this.#callPreferred(leader.entry.node, ({ node }) => node !== leader.entry.node);
+  }
+
+  async #callPreferred(after: string, mayLead: (entry: QueueEntry) => boolean): Promise<string | undefined> {
     const { clock, leaseMs, state } = this.#session;
-    if (!leader.own.isCurrent() || state.name !== 'connected') return undefined;
+    if (state.name !== 'connected') return undefined;
     let called: string | undefined;
     const calling = async () => {
       const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
-      const others = queueOf(children).filter(({ node }) => node !== leader.entry.node);
-      const preferred = preferredSuccessor(others)?.node;
-      if (preferred !== undefined && (await this.call(preferred, leader.entry.node))) called = preferred;
+      const preferred = preferredSuccessor(queueOf(children).filter(mayLead))?.node;
+      if (preferred !== undefined && (await this.call(preferred, after))) called = preferred;
     };
     await settledWithin(clock, calling(), leaseMs / 2);
     return called;
   }
 
-  /** Who priority puts before `own`, the first in the queue. */
-  async preferredTo(own: QueueEntry): Promise<QueueEntry | undefined> {
-    const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
-    const queue = queueOf(children).filter(({ sequence }) => compareSequences(sequence, own.sequence) >= 0);
-    return preferredSuccessor(queue);
+  /**
+   * Calls one behind `first`, the first in the queue, that has a higher priority, to lead after `after`; as {@link
+   * callPreferred} does.
+   */
+  async callPreferredTo(first: Contender, after: string): Promise<string | undefined> {
+    return await this.#callPreferred(
+      after,
+      ({ sequence }) => compareSequences(sequence, first.entry.sequence) >= 0,
+    );
   }
 
   /** Asks the candidate with that node to claim when `after` is gone. `false`: it is gone, or doesn't heed requests. */

@@ -2,7 +2,14 @@ import { isIP } from 'node:net';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs, checkSignal } from '../options.js';
+import {
+  checkBoolean,
+  checkOneOf,
+  checkOptions,
+  checkPositiveMs,
+  checkSignal,
+  definedOnly,
+} from '../options.js';
 import type { Credentials } from './connection.js';
 import { type Environment, systemEnvironment } from './environment.js';
 import type { Access } from './protocol.js';
@@ -152,8 +159,13 @@ function checkTls(value: unknown): ConnectionOptions {
   }
   if (typeof tls.servername === 'string' && isIP(tls.servername) !== 0)
     throw wrong('a name, not an address, as servername');
+  if (tls.checkServerIdentity !== undefined && typeof tls.checkServerIdentity !== 'function')
+    throw wrong('a function as checkServerIdentity');
   try {
-    return { ...tls, secureContext: tls.secureContext ?? createSecureContext(tls) };
+    return {
+      ...definedOnly<ConnectionOptions>(tls),
+      secureContext: tls.secureContext ?? createSecureContext(tls),
+    };
   } catch (error) {
     throw wrong(`keys and certificates that can be read (${describe(error)})`);
   }

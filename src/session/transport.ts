@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as secure } from 'node:tls';
+import { ignore } from '../promises.js';
 import type { Server } from './connect-string.js';
 import type { Environment } from './environment.js';
 
@@ -30,7 +31,17 @@ export function openTransport(
   const socket = environment.openSocket({ host: address, port: server.port });
   socket.setNoDelay(true);
   if (tls === undefined) return { socket, ready: 'connect' };
+  try {
+    return { socket: secured(socket, server, tls), ready: 'secureConnect' };
+  } catch (error) {
+    // An option that Node refuses only now: nobody would hear of this socket's failure, and that would be uncaught.
+    socket.on('error', ignore).destroy();
+    throw error;
+  }
+}
+
+function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
   // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
   const name = isIP(server.host) === 0 ? { servername: server.host } : {};
-  return { socket: secure({ ...name, ...tls, host: server.host, socket }), ready: 'secureConnect' };
+  return secure({ ...name, ...tls, host: server.host, socket });
 }

@@ -90,12 +90,13 @@ describe.each(['default', '0'])('with a takeover delay of %s', (delay) => {
         fault.begin(leader);
         await until(() => newest() > before, 'a successor');
         fault.end(leader);
-        expect(acts.get(newest())?.process).not.toBe(leader.name);
       }
       // The last one to come back has had its say too.
       await until(async () => (await observer.getChildren(path)).length === 2, 'all back');
       const terms = [...acts].sort(([a], [b]) => a - b);
       expect(terms.length).toBeGreaterThan(ROUNDS);
+      // Now and then both are away at once, and the same one leads again: but not always.
+      expect(new Set(terms.map(([, acting]) => acting.process))).toEqual(new Set(['A', 'B']));
       for (const [index, [term, acting]] of terms.entries()) {
         const next = terms[index + 1]?.[1];
         if (next !== undefined) expect(acting.to, `the last act of term ${term}`).toBeLessThan(next.from);

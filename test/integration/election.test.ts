@@ -16,7 +16,8 @@ import { FaultProxy } from '../helpers/proxy.js';
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
 
 async function recordOf(session: Session, path: string) {
-  return parseRecord((await session.getData(path)).data);
+  const { data, stat } = await session.getData(path);
+  return parseRecord(data, stat.version);
 }
 
 describe('an election', () => {

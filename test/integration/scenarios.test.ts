@@ -30,7 +30,8 @@ describe('CURATOR-696, -620: the session expires in an outage', () => {
     const [term] = await elected;
     expect(formerTerm.isHeld()).toBe(false);
     expect(term.number).toBe(2);
-    const { node } = parseRecord((await session.getData(path)).data) as { node: string };
+    const { data, stat } = await session.getData(path);
+    const { node } = parseRecord(data, stat.version) as { node: string };
     expect(session.owns((await session.getData(`${path}/${node}`)).stat)).toBe(true);
     proxy.restore();
     await former.stop();

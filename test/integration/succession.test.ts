@@ -229,7 +229,7 @@ describe('the record', () => {
     const versions: Record<string, Set<number>> = { held: new Set(), vacant: new Set() };
     const note = async () => {
       const { data, stat } = await session.getData(path);
-      const { state } = parseRecord(data);
+      const { state } = parseRecord(data, stat.version);
       versions[state]?.add(stat.version);
       return state;
     };

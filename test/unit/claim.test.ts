@@ -28,10 +28,12 @@ function situation(change: Partial<ClaimSituation>): ClaimSituation {
     record,
     version: 13,
     ownNode: OWN,
-    unclean: { version: 13, seenAt: 1000 },
+    zxid: 100n,
+    unclean: { zxid: 100n, seenAt: 1000 },
     now: 1000,
     delayMs: 2110,
     deferred: false,
+    placeLost: false,
     ...change,
   };
 }
@@ -74,7 +76,15 @@ describe('the first in the queue', () => {
   });
 
   it('begins to wait anew when the record was written meanwhile', () => {
-    expect(nextClaimStep(situation({ version: 15, now: 9000 }))).toEqual({ kind: 'wait', ms: 2110 });
+    expect(nextClaimStep(situation({ zxid: 101n, now: 9000 }))).toEqual({ kind: 'wait', ms: 2110 });
+  });
+
+  it('waits before the first term too, if its place was deleted: the election may have been, under a leader', () => {
+    const record = { state: 'vacant', term: 0 } as const;
+    expect(nextClaimStep(situation({ record })).kind).toBe('claim');
+    expect(nextClaimStep(situation({ record, placeLost: true }))).toEqual({ kind: 'wait', ms: 2110 });
+    expect(nextClaimStep(situation({ record, placeLost: true, now: 3110 })).kind).toBe('claim');
+    expect(nextClaimStep(situation({ record: { ...record, term: 1 }, placeLost: true })).kind).toBe('claim');
   });
 
   it('takes a record that it can not read for held, and gives a term no earlier one can have had', () => {
@@ -92,13 +102,13 @@ describe('the first in the queue', () => {
       fc.property(
         fc.double({ min: 0, max: 10_000, noNaN: true }),
         fc.double({ min: 0, max: 10_000, noNaN: true }),
-        fc.nat(20),
-        fc.nat(20),
-        (waited, delayMs, version, seenVersion) => {
-          const unclean = { version: seenVersion, seenAt: 500 };
-          const step = nextClaimStep(situation({ unclean, version, delayMs, now: 500 + waited }));
+        fc.bigInt(0n, 20n),
+        fc.bigInt(0n, 20n),
+        (waited, delayMs, zxid, seenZxid) => {
+          const unclean = { zxid: seenZxid, seenAt: 500 };
+          const step = nextClaimStep(situation({ unclean, zxid, delayMs, now: 500 + waited }));
           if (step.kind === 'claim')
-            expect(delayMs === 0 || (version === seenVersion && waited >= delayMs - 1e-9)).toBe(true);
+            expect(delayMs === 0 || (zxid === seenZxid && waited >= delayMs - 1e-9)).toBe(true);
         },
       ),
     );

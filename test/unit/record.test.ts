@@ -21,23 +21,31 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
 describe("the election's record", () => {
   it('is read as it was written', () => {
     fc.assert(
-      fc.property(record, (written) => void expect(parseRecord(serializeRecord(written))).toEqual(written)),
+      fc.property(
+        record,
+        (written) => void expect(parseRecord(serializeRecord(written), 1)).toEqual(written),
+      ),
     );
   });
 
   it('is vacant, before term 1, where nothing was written yet', () => {
-    expect(parseRecord(Buffer.alloc(0))).toEqual({ state: 'vacant', term: 0 });
+    expect(parseRecord(Buffer.alloc(0), 0)).toEqual({ state: 'vacant', term: 0 });
+    // Somebody has emptied it: what it said is not known.
+    expect(parseRecord(Buffer.alloc(0), 2).state).toBe('unreadable');
   });
 
   it('is unreadable, never an error and never vacant, whatever else anybody writes', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 1 }),
-        (bytes) => void expect(parseRecord(Buffer.from(bytes)).state).toBe('unreadable'),
+        (bytes) => void expect(parseRecord(Buffer.from(bytes), 1).state).toBe('unreadable'),
       ),
     );
     fc.assert(
-      fc.property(fc.json(), (text) => void expect(parseRecord(Buffer.from(text)).state).toBe('unreadable')),
+      fc.property(
+        fc.json(),
+        (text) => void expect(parseRecord(Buffer.from(text), 1).state).toBe('unreadable'),
+      ),
     );
   });
 
@@ -52,7 +60,7 @@ describe("the election's record", () => {
     { format: 1, state: 'held', term: 1, id: 7, node: NODE, leaseMs: 1, since: '' },
     { format: 1, state: 'maybe', term: 1 },
   ])('is unreadable when it is %j', (value) => {
-    expect(parseRecord(Buffer.from(JSON.stringify(value)))).toEqual({ state: 'unreadable' });
+    expect(parseRecord(Buffer.from(JSON.stringify(value)), 1)).toEqual({ state: 'unreadable' });
   });
 });
 

@@ -1,0 +1,199 @@
+/** Faults that were found in claims, calls and requests, each with the test that failed before it was mended. */
+import { describe, expect, it } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { parseRecord, serializeRecord } from '../../src/election/record.js';
+import { revokeLeader } from '../../src/election/revocation.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
+import type { Session } from '../../src/session/session.js';
+import { Session as Sessions } from '../../src/session/session.js';
+import {
+  connectString,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** What an operator does who deletes an election with everything in it. */
+async function wipe(session: Session, path: string): Promise<void> {
+  const children = await session.getChildren(path);
+  const parts = [...children.map((child) => `${path}/${child}`), path];
+  await session.commit(parts.map((each) => ({ kind: 'delete', path: each })));
+}
+
+async function holderOf(session: Session, path: string): Promise<string> {
+  const { data, stat } = await session.getData(path);
+  const record = parseRecord(data, stat.version);
+  return `${path}/${record.state === 'held' ? record.node : 'nobody'}`;
+}
+
+describe('a claimant', () => {
+  it('skipped the takeover delay when the version of an earlier unclean end came again with a new election', async () => {
+    const path = uniquePath('regression');
+    const proxy = await FaultProxy.start();
+    const [former, own, operator] = [await openSession(), await openSession(), await openSession()];
+    const cutOff = await openSession({}, proxy.connectString);
+    await lead(former, path);
+    const elector = new LeaderElector(own, path);
+    let finish: () => void = () => undefined;
+    elector.once('elected', (term) => {
+      term.waitUntil(
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+      );
+    });
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await former.close(); // An unclean end, seen at version 1, which is what the next election begins with.
+    await elected;
+    await wipe(operator, path);
+    await until(() => elector.state.name !== 'leading');
+    const [, term] = await lead(cutOff, path);
+    const waiting = nextEvent(elector, 'waiting');
+    finish();
+    await waiting;
+    const again = nextEvent(elector, 'elected');
+    proxy.blackHole();
+    await operator.remove(await holderOf(operator, path));
+    await again;
+    expect(term.isHeld()).toBe(false);
+    proxy.restore();
+    await elector.stop();
+  });
+
+  it('took an election that was deleted under a leader, and made anew, for one that nobody had led', async () => {
+    const path = uniquePath('regression');
+    const proxy = await FaultProxy.start();
+    const [leader, waiter, operator] = [
+      await openSession({}, proxy.connectString),
+      await openSession(),
+      await openSession(),
+    ];
+    const [, term] = await lead(leader, path);
+    const elector = await stand(waiter, path);
+    const elected = nextEvent(elector, 'elected');
+    proxy.blackHole();
+    await wipe(operator, path);
+    await elected;
+    expect(term.isHeld()).toBe(false);
+    proxy.restore();
+    await elector.stop();
+  });
+
+  it('could not be stopped while it looked for a candidate with a higher priority over a dead link', async () => {
+    const path = uniquePath('regression');
+    const proxy = await FaultProxy.start();
+    const former = await openSession();
+    const session = await openSession({ sessionTimeoutMs: 20_000, leaseMs: 400 }, proxy.connectString);
+    await lead(former, path);
+    const elector = await stand(session, path);
+    await until(() => elector.state.name === 'waiting');
+    await session.exists('/'); // What it asks when it begins to wait has been answered.
+    const swallowed = proxy.swallowFrom('getChildren', path);
+    await former.close();
+    await swallowed;
+    const stopped = await Promise.race([
+      elector.stop().then(() => 'stopped'),
+      new Promise((resolve) => setTimeout(resolve, 3000, 'hangs')),
+    ]);
+    expect(stopped).toBe('stopped');
+    proxy.restore();
+  });
+
+  it('threw, and lost its place, when the record named a successor that is no name', async () => {
+    const path = uniquePath('regression');
+    const session = await openSession();
+    await session.ensurePath(path);
+    await session.setData(path, serializeRecord({ state: 'vacant', term: 3, successor: '' }));
+    const elector = new LeaderElector(session, path);
+    const events = recordEvents(elector, 'error', 'elected');
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await elected;
+    expect(events).toEqual(['elected']);
+    await elector.stop();
+  });
+});
+
+describe('a candidate that is called', () => {
+  it('waited for ever, first in the queue, when the node it was to lead after stayed', async () => {
+    const path = uniquePath('regression');
+    const session = await openSession();
+    const [leader] = await lead(session, path, { id: 'leader' });
+    const first = await stand(await openSession(), path, { id: 'first' });
+    const second = await stand(await openSession(), path, { id: 'second' });
+    const [, { node }, { node: after }] = (await leader.candidates()) as [
+      unknown,
+      { node: string },
+      { node: string },
+    ];
+    const data = Buffer.from(JSON.stringify({ id: 'first', request: { kind: 'succeed', after } }));
+    await session.setData(`${path}/${node}`, data);
+    await until(async () => (await session.getData(`${path}/${node}`)).stat.version === 1);
+    const elected = nextEvent(first, 'elected');
+    await leader.stop();
+    await elected;
+    await Promise.all([first.stop(), second.stop()]);
+  });
+});
+
+describe('a handover', () => {
+  it('resolved as if it had happened when the term was lost in the middle', async () => {
+    const path = uniquePath('regression');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 8000, leaseMs: 800 }, proxy.connectString);
+    const [leader] = await lead(session, path);
+    const other = await stand(await openSession(), path, { id: 'other' });
+    const demoted = nextEvent<[Term, string]>(leader, 'demoted');
+    const swallowed = proxy.swallowFrom('setData');
+    const outcome = expect(leader.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);
+    await swallowed;
+    expect((await demoted)[1]).toBe('lease-expired');
+    proxy.restore();
+    await outcome;
+    await Promise.all([leader.stop(), other.stop()]);
+  });
+});
+
+describe('a policy of revocations that says nothing', () => {
+  it('kept a timer of the whole grace after the elector had stopped', async () => {
+    const path = uniquePath('regression');
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const before = timers();
+    const session = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
+    const asker = await Sessions.connect(connectString(), { sessionTimeoutMs: 5000 });
+    let asked: () => void = () => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const [leader] = await lead(session, path, {
+      onRevoke: () => {
+        asked();
+        return new Promise(() => undefined);
+      },
+    });
+    const asking = revokeLeader(asker, path, { graceMs: 3_600_000 });
+    await isAsked;
+    await leader.stop();
+    await asking;
+    await Promise.all([session.close(), asker.close()]);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});
+
+describe('the option tls', () => {
+  it('could make each try leave an unheard socket, which ended the process, when Node refused its options', async () => {
+    const tls = { checkServerIdentity: undefined, minDHSize: 0 } as never;
+    const failing = Sessions.connect(connectString(), { tls, connectTimeoutMs: 300 });
+    await expect(failing).rejects.toThrow();
+    const sockets = process.getActiveResourcesInfo().filter((each) => each === 'TCPSocketWrap').length;
+    expect(sockets).toBeLessThan(3);
+    const wrong = Sessions.connect(connectString(), { tls: { checkServerIdentity: 1 } as never });
+    await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
+  });
+});
