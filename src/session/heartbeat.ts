@@ -98,7 +98,7 @@ export class Heartbeat {
     const limitMs = replyWithinMs(this.#times);
     const tooLate = this.#clock.after(limitMs, () => {
       connection.destroy(
-        new ConnectionLossError(`no reply to a heartbeat within ${limitMs} ms: the link is dead`),
+        new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
     const nodes = [...this.#nodes];

@@ -72,7 +72,9 @@ const WATCHES_PORTION_BYTES = 100_000;
 /**
  * One ZooKeeper session: its connection, whichever server that goes to, and the lease on its nodes.
  *
- * The lease is the point: "until this instant, ZooKeeper can't have given my nodes away". See {@link OwnNode}.
+ * The lease is the point: "until this instant, whoever waits out my lease does not act". See {@link OwnNode}. It is over
+ * before the servers give a node away when the link, this process or the server at hand fails. It may not be when the
+ * leading server stands still for a session timeout and goes on: so who comes next waits, see `LeaderElector`.
  *
  * @example
  * ```ts
