@@ -189,6 +189,7 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
     const sessionOfB = await openSession();
     await stand(sessionOfB, path, { id: 'B' });
     const c = await stand(await openSession(), path, { id: 'C' });
+    await until(() => c.state.name === 'waiting'); // Behind B, as it will say.
     const moved = nextEvent(c, 'waiting');
     await sessionOfB.close();
     expect(await moved).toMatchObject([{ position: 1 }]);
