@@ -37,6 +37,30 @@ describe('a server that is not what it should be', () => {
     expect(await session.exists('/')).toBeDefined();
   });
 
+  it.each([
+    ['accepts and closes', ''],
+    ['takes the session and closes', GREETING],
+  ])('that %s is backed off from', async (_, greeting) => {
+    let connections = 0;
+    const closing = createServer((socket) => {
+      connections++;
+      socket.on('error', () => undefined);
+      if (greeting === '') socket.destroy();
+      else socket.once('data', () => socket.end(greeting));
+    });
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void closing.close());
+    const { port } = closing.address() as AddressInfo;
+    const giveUp = AbortSignal.timeout(1500);
+    const options = { connectTimeoutMs: 1500, environment: inOrder };
+    const session = await Session.connect(`127.0.0.1:${port}`, options).catch(() => undefined);
+    await aborted(giveUp);
+    await session?.close({ timeoutMs: 0 });
+    // Pauses of 50, 100, 200, 400 and 800 ms lie between; without them there would be hundreds.
+    expect(connections).toBeGreaterThan(1);
+    expect(connections).toBeLessThan(10);
+  });
+
   it('sends what it likes: the session goes on or ends, each operation settles, and closing works', async () => {
     const said: Buffer[] = [];
     const hostile = createServer((socket) => {

@@ -31,7 +31,7 @@ async function queueOf(count: number, path: string) {
 }
 
 describe('a planned handover', () => {
-  it.each([1, 2, 5, 9])(
+  it.each([1, 2, 3, 4, 5, 6, 7, 8, 9])(
     'reaches the candidate at place %i of ten; those ahead of it lead after it, in their order',
     async (place) => {
       const path = uniquePath('handover');
@@ -120,6 +120,28 @@ describe('a planned handover', () => {
     expect(next.number).toBe(2);
     expect(overlaps).toEqual([]);
     for (const elector of electors) await elector.stop();
+  });
+
+  it.each([
+    ['the call', 'setData'],
+    ['the release', 'multi'],
+  ] as const)('is carried out once when the reply to %s is lost', async (_, operation) => {
+    const path = uniquePath('handover');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+    const [leader] = await lead(session, path, { id: 'leader' });
+    const next = await stand(await openSession(), path, { id: 'next' });
+    const named = await stand(await openSession(), path, { id: 'named' });
+    const elected = nextEvent<[Term]>(named, 'elected');
+    // Of the transactions only the release says who comes next.
+    const lost = proxy.loseReplyTo(operation, operation === 'multi' ? 'successor' : 'succeed');
+    await leader.handOver('named');
+    await lost;
+    const [term] = await elected;
+    expect(term.number).toBe(2);
+    expect((await named.candidates()).map(({ id }) => id)).toEqual(['next', 'named', 'leader']);
+    for (const elector of [leader, next, named]) await elector.stop();
+    expect(await session.getChildren(path)).toEqual([]);
   });
 
   it('is refused without a leader, and to nobody', async () => {
