@@ -61,6 +61,8 @@ async function startReplica(id) {
 const someTicks = async () => {
   const enough = log.entries.length + TICKS_BETWEEN;
   while (log.entries.length < enough) await sleep(50);
+  // On a machine that stands still for a moment a lease may just have ended: the next leader is a moment away.
+  await timeline.until(() => timeline.leader !== undefined);
 };
 
 /** @type {Replica[]} */
