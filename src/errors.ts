@@ -157,6 +157,24 @@ export class LockTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
+/** A semaphore, or an election, has another number of seats than was given for it. */
+export class SeatsMismatchError extends ConclaveError {
+  readonly code = 'SEATS_MISMATCH';
+
+  /**
+   * @param given - what this process was told
+   * @param agreed - what all others go by; `undefined` if what is there isn't a number of seats at all
+   */
+  constructor(
+    readonly path: string,
+    readonly given: number,
+    readonly agreed: number | undefined,
+  ) {
+    const found = agreed === undefined ? 'is something else' : `has ${agreed}`;
+    super(`${path} was given ${given} seats, and ${found}: expected the same number everywhere`);
+  }
+}
+
 /** Why a hold on a lock ended. */
 export type HoldEndReason =
   | 'released'

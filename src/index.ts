@@ -36,6 +36,7 @@ export {
   NoNodeError,
   OperationTimeoutError,
   RevocationRefusedError,
+  SeatsMismatchError,
   SessionClosedError,
   SessionExpiredError,
   TermEndedError,
@@ -44,16 +45,28 @@ export {
   ZooKeeperError,
 } from './errors.js';
 export type { Place } from './lock/contender.js';
-export { type AcquireOptions, DistributedLock } from './lock/distributed-lock.js';
+export { DistributedLock } from './lock/distributed-lock.js';
 export type { GuardedTransaction } from './lock/guarded-transaction.js';
+export type {
+  AcquireOptions,
+  Lock,
+  LockOptions,
+  QueuedContender as Contender,
+  RevokeOptions,
+} from './lock/lock.js';
 export type { LockHold } from './lock/lock-hold.js';
+export type { MultiHold } from './lock/multi-hold.js';
+export { type Locks, MultiLock } from './lock/multi-lock.js';
+export type { Purpose } from './lock/order.js';
+export type { QueueLock } from './lock/queue-lock.js';
+export { ReadWriteLock } from './lock/read-write-lock.js';
+export { Semaphore } from './lock/semaphore.js';
 export type { Logger } from './logger.js';
+export type { Access, AccessEntry } from './session/access.js';
 export type { Credentials, Reply } from './session/connection.js';
 export type { Environment } from './session/environment.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
 export type {
-  Access,
-  AccessEntry,
   CreateMode,
   NodeData,
   PartResult,

@@ -86,6 +86,16 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
   return value;
 }
 
+/** A number of seats: of those that hold, or lead, at once. */
+export function checkSeats(name: string, value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
+    return value as number;
+  throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
+}
+
+// The next in line watches as many nodes as there are seats.
+const MOST_SEATS = 10_000;
+
 export function checkBoolean(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw new InvalidOptionError(name, value, 'true or false');

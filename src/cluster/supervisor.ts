@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import pRetry from 'p-retry';
 import { sleep } from '../clock.js';
 import { LeaderElector } from '../election/elector.js';
@@ -18,6 +17,7 @@ import {
 } from '../errors.js';
 import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
 import { Session } from '../session/session.js';
+import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
 import { type Health, healthOf, type SupervisorState } from './health.js';
@@ -91,7 +91,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
   /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
-  readonly #hook = new AsyncLocalStorage<true>();
+  readonly #cleaning: Undertaking;
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
@@ -101,6 +101,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   constructor(options: ElectionSupervisorOptions) {
     super();
     this.#options = resolveSupervisorOptions(options);
+    const isCleaning = () => this.#state.name === 'cleaning';
+    this.#cleaning = {
+      get isOver() {
+        return !isCleaning();
+      },
+    };
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
     this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
@@ -173,7 +179,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
-    if (this.#hook.getStore() !== undefined && this.#state.name === 'cleaning') return; // The hook's own call.
+    if (isWithin(this.#cleaning)) return; // The hook's own call.
     const elector = this.#elector;
     await elector?.stop();
     // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
@@ -305,7 +311,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     if (cleanup === undefined) return 'restart';
     const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
-      hook: (loss) => this.#hook.run(true, cleanup, loss),
+      hook: (loss) => runFor(this.#cleaning, () => cleanup(loss)),
       loss: { term: lost, reason },
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,

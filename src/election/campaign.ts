@@ -57,7 +57,7 @@ export class Campaign {
       this.#listener.onWaiting(place);
     };
     try {
-      await this.#contender.untilFirst({ signal: AbortSignal.any([signal, calls]), onWaiting });
+      await this.#contender.untilTurn({ signal: AbortSignal.any([signal, calls]), onWaiting });
       return { outOfTurn: false, foresight };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
@@ -72,7 +72,7 @@ export class Campaign {
     const decided = new AbortController();
     const over = AbortSignal.any([signal, decided.signal]);
     const gone = this.#contender.untilGone(after, over).then(() => true);
-    const first = this.#contender.untilFirst({ signal: over }).then(() => false);
+    const first = this.#contender.untilTurn({ signal: over }).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {

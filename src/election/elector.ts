@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
 import {
@@ -14,9 +13,11 @@ import {
   WorkOverrunError,
 } from '../errors.js';
 import { Contender, withdraw } from '../lock/contender.js';
+import { parseEntry } from '../lock/order.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
+import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
@@ -78,8 +79,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     },
     onClaiming: () => this.#become({ name: 'claiming' }),
   };
-  /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
-  readonly #work = new AsyncLocalStorage<Term>();
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
   #watchdog: Watchdog | undefined;
@@ -253,7 +252,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
-    const joining = Contender.join(this.#session, this.path, { id, data: bytes });
+    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });
     try {
       this.#contender = await abortable(joining, this.#stop.signal);
     } catch (error) {
@@ -279,13 +278,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       clock,
       (reason, cause) => this.#endTerm(term, reason, { cause }),
       (cause) => this.#report(new LeadError(term.number, cause)),
-      (work) => this.#work.run(term, work),
+      (work) => runFor(term, work),
     );
     term.signal.addEventListener('abort', () => ended.resolve(), { once: true });
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(contender.own, term.signal);
     this.#options.logger.info(describeTerm(term), 'elected');
-    this.#work.run(term, () => {
+    runFor(term, () => {
       this.emit('elected', term);
       this.#startWork(term);
     });
@@ -399,10 +398,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#state = next;
   }
 
+  /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
   #isOwnWork(): boolean {
     const { name } = this.#state;
     if (name !== 'ending' || !this.#state.term.hasWork) return false;
-    return this.#work.getStore() === this.#state.term;
+    return isWithin(this.#state.term);
   }
 
   #report(error: Error): void {

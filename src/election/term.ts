@@ -4,6 +4,7 @@ import type { GuardedTransaction } from '../lock/guarded-transaction.js';
 import { type LossReason, Tenure } from '../lock/tenure.js';
 import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
+import type { Undertaking } from '../undertaking.js';
 import type { Claim } from './claimant.js';
 
 /**
@@ -55,7 +56,7 @@ export interface TermEnding {
 }
 
 /** The term of an elector: what the world sees, and the work that is done in it. */
-export class ElectedTerm extends Tenure implements Term {
+export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly number: number;
   readonly token: bigint;
   readonly #own: OwnNode;
@@ -104,6 +105,11 @@ export class ElectedTerm extends Tenure implements Term {
   /** Begun when it is counted: it may ask for its own end before it has returned a promise. */
   #begin(work: () => unknown): Promise<unknown> {
     return Promise.resolve().then(() => this.#runWork(work));
+  }
+
+  /** Whether it has been given away: its work has settled. */
+  get isOver(): boolean {
+    return this.#givenAway;
   }
 
   /** Whether there is work that has still to settle. */

@@ -1,15 +1,26 @@
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, deferred, ignore } from '../promises.js';
+import { abortable, ignore } from '../promises.js';
+import type { Access } from '../session/access.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
-import { aheadOf, entryPrefix, parseEntry, type QueueEntry, queueOf } from './order.js';
+import { type Admission, ALONE, toWatch } from './admission.js';
+import {
+  aheadOf,
+  type EntryParser,
+  entryPrefix,
+  type Purpose,
+  parseLockEntry,
+  type QueueEntry,
+  queueOf,
+} from './order.js';
+import { untilGone, Vigil } from './vigil.js';
 
 /** Where a contender stands. */
 export interface Place {
-  /** How many are ahead of it: 1 means next in line. */
+  /** How many have to go before it is its turn: 1 means next in line. */
   readonly position: number;
-  /** The name of the node that it waits for: the nearest ahead. */
+  /** The name of the node that it waits for: the nearest that stands in its way. */
   readonly ahead: string;
 }
 
@@ -19,6 +30,12 @@ export interface JoinOptions {
   readonly data?: Buffer;
   /** A uuid that was never used before. @default one of the session's */
   readonly id?: string;
+  /** What it comes for. @default 'lock' */
+  readonly purpose?: Purpose;
+  /** Who may touch its node, and the queue's path if that is missing. @default whom the session lets */
+  readonly access?: Access | undefined;
+  /** Who counts as a contender. @default whoever has a name of ours or Curator's */
+  readonly parse?: EntryParser;
 }
 
 /** How to wait in the queue. */
@@ -44,11 +61,18 @@ export class Contender {
   /** The contender's node, and its lease. */
   readonly own: OwnNode;
   readonly #session: Session;
+  readonly #parse: EntryParser;
   #leaving: Promise<void> | undefined;
 
-  private constructor(session: Session, queue: string, entry: QueueEntry, token: bigint, sentAt?: number) {
+  private constructor(
+    session: Session,
+    queue: string,
+    parse: EntryParser,
+    { entry, token, sentAt }: { entry: QueueEntry; token: bigint; sentAt?: number },
+  ) {
     this.#session = session;
     this.queue = queue;
+    this.#parse = parse;
     this.entry = entry;
     this.token = token;
     this.own = session.own(`${queue}/${entry.node}`, sentAt);
@@ -61,9 +85,10 @@ export class Contender {
    * @throws UnprotectedPathError if the path isn't safe to stand on, what ended the session, or a `ZooKeeperError` when
    *   the server refuses
    */
-  static async join(session: Session, queue: string, { data, id }: JoinOptions = {}): Promise<Contender> {
-    const uuid = id ?? session.environment.uuid();
-    const prefix = `${queue}/${entryPrefix(uuid)}`;
+  static async join(session: Session, queue: string, options: JoinOptions = {}): Promise<Contender> {
+    const { data, access, purpose, parse = parseLockEntry } = options;
+    const uuid = options.id ?? session.environment.uuid();
+    const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
     for (;;) {
       await session.whenConnected();
       await session.guard.check(queue);
@@ -71,15 +96,16 @@ export class Contender {
         const { value, zxid, sentAt } = await session.create(prefix, {
           mode: 'ephemeral-sequential',
           ...(data !== undefined && { data }),
+          ...(access !== undefined && { access }),
         });
-        return new Contender(session, queue, entryOf(value), zxid, sentAt);
+        return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt });
       } catch (error) {
         if (error instanceof NoNodeError) {
           session.guard.forget(queue);
-          await session.ensurePath(queue);
+          await session.ensurePath(queue, access);
         } else if (!isUnanswered(error)) throw error;
         else {
-          const found = await Contender.#find(session, queue, uuid);
+          const found = await Contender.#find(session, queue, uuid, parse);
           if (found !== undefined) return found;
         }
       }
@@ -87,16 +113,22 @@ export class Contender {
   }
 
   /** After a creation without an answer: finds the node if there is one, and is sure that none comes later. */
-  static async #find(session: Session, queue: string, id: string): Promise<Contender | undefined> {
+  static async #find(
+    session: Session,
+    queue: string,
+    id: string,
+    parse: EntryParser,
+  ): Promise<Contender | undefined> {
     try {
       // A committed write on the connection of now: what an earlier connection of this session had under way has
       // been carried out before it, or is refused (the session has moved). After it a read tells the truth.
       await session.untilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
       const children = await session.untilAnswered(() => session.getChildren(queue));
-      for (const entry of queueOf(children).filter((each) => each.id === id)) {
+      for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
         const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
         // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
-        if (stat !== undefined && session.owns(stat)) return new Contender(session, queue, entry, stat.czxid);
+        if (stat !== undefined && session.owns(stat))
+          return new Contender(session, queue, parse, { entry, token: stat.czxid });
       }
       return undefined;
     } catch (error) {
@@ -106,31 +138,55 @@ export class Contender {
   }
 
   /**
-   * Resolves when nobody is ahead. One watch, on the nearest ahead; when that one goes while it was the only one,
-   * nothing needs to be read. The next in line is kept under lease, so that it holds at the very notification.
+   * Resolves when it is the contender's turn, by default when nobody is ahead: with one watch, on the nearest ahead. When
+   * that one goes while it was the only one, nothing needs to be read. The next in line is kept under lease, so that it
+   * holds at the very notification.
    *
-   * The end of the one ahead never means "first" while somebody else is left ahead (etcd3 #176).
+   * The end of the one ahead never means "my turn" while somebody else is left ahead (etcd3 #176).
    *
    * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
    */
-  async untilFirst({ signal, onWaiting }: WaitOptions = {}): Promise<void> {
-    for (;;) {
-      const ahead = await this.#ahead(signal);
-      const nearest = ahead.at(-1);
-      if (nearest === undefined) return;
-      if (ahead.length === 1) this.own.keepAlive();
-      onWaiting?.({ position: ahead.length, ahead: nearest.node });
-      await this.#untilGone(nearest, signal);
-      if (ahead.length === 1) return;
+  async untilTurn({ signal, onWaiting }: WaitOptions = {}, admission: Admission = ALONE): Promise<void> {
+    const signals = signal === undefined ? [this.own.signal] : [this.own.signal, signal];
+    const vigil = new Vigil(this.#session, this.queue, admission.yields, signals);
+    try {
+      for (;;) {
+        const inTheWay = (await this.#inTheWay(admission, signal)).filter(
+          (entry) => !vigil.hasYielded(entry),
+        );
+        const missing = inTheWay.length - admission.spare;
+        if (missing <= 0) return;
+        if (missing === 1) this.own.keepAlive();
+        onWaiting?.({ position: missing, ahead: (inTheWay.at(-1) as QueueEntry).node });
+        await vigil.untilOneLess(toWatch(inTheWay, admission));
+        if (missing === 1) return;
+      }
+    } finally {
+      vigil.end();
     }
   }
 
-  /** Whether nobody is ahead right now. */
-  async isFirst(): Promise<boolean> {
-    return (await this.#ahead()).length === 0;
+  /** Whether it is its turn right now. @throws as {@link Contender.untilTurn} does */
+  async hasTurn(admission: Admission = ALONE): Promise<boolean> {
+    const { spare, yields } = admission;
+    const inTheWay = await this.#inTheWay(admission);
+    if (inTheWay.length <= spare || yields === undefined) return inTheWay.length <= spare;
+    const firm = await Promise.all(inTheWay.map((entry) => this.#says(entry, (data) => !yields(data))));
+    return firm.filter(Boolean).length <= spare;
   }
 
-  /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilFirst} does */
+  /** Whether that node is there, and says what is asked for. */
+  async #says({ node }: QueueEntry, what: (data: Buffer) => boolean): Promise<boolean> {
+    try {
+      const read = () => this.#session.getData(`${this.queue}/${node}`);
+      return what((await this.#unlessLost(this.#session.untilAnswered(read), undefined)).data);
+    } catch (error) {
+      if (error instanceof NoNodeError) return false;
+      throw error;
+    }
+  }
+
+  /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilTurn} does */
   async sees(node: string, signal?: AbortSignal): Promise<boolean> {
     const exists = () => this.#session.exists(`${this.queue}/${node}`);
     return (await this.#unlessLost(this.#session.untilAnswered(exists, signal), signal)) !== undefined;
@@ -139,7 +195,7 @@ export class Contender {
   /**
    * Resolves when the node of that name is gone from the queue, or after `atMostMs`.
    *
-   * @throws as {@link Contender.untilFirst} does
+   * @throws as {@link Contender.untilTurn} does
    */
   async untilGone(node: string, signal?: AbortSignal, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
     const enough = new AbortController();
@@ -147,10 +203,8 @@ export class Contender {
       ? this.#session.clock.after(atMostMs, () => enough.abort())
       : undefined;
     try {
-      await this.#untilGone(
-        { node },
-        AbortSignal.any([enough.signal, ...(signal === undefined ? [] : [signal])]),
-      );
+      const signals = [enough.signal, this.own.signal, ...(signal === undefined ? [] : [signal])];
+      await untilGone(this.#session, `${this.queue}/${node}`, AbortSignal.any(signals));
     } catch (error) {
       if (!enough.signal.aborted || error !== enough.signal.reason) throw error;
     } finally {
@@ -184,7 +238,7 @@ export class Contender {
     await deleteForSure(this.#session, this.own.path);
   }
 
-  async #ahead(signal?: AbortSignal): Promise<QueueEntry[]> {
+  async #inTheWay(admission: Admission, signal?: AbortSignal): Promise<QueueEntry[]> {
     const children = await this.#unlessLost(
       this.#session.untilAnswered(() => this.#session.getChildren(this.queue)),
       signal,
@@ -192,26 +246,7 @@ export class Contender {
     if (!children.includes(this.entry.node))
       this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
     this.own.signal.throwIfAborted();
-    return aheadOf(children, this.entry);
-  }
-
-  async #untilGone({ node }: { node: string }, signal?: AbortSignal): Promise<void> {
-    const path = `${this.queue}/${node}`;
-    const given = new AbortController();
-    const over = AbortSignal.any([given.signal, this.own.signal, ...(signal === undefined ? [] : [signal])]);
-    try {
-      for (;;) {
-        // Reading and watching in one request: no deletion goes unnoticed between the two.
-        const changed = deferred();
-        const read = () => this.#session.getData(path, { onChange: changed.resolve, signal: over });
-        await this.#unlessLost(this.#session.untilAnswered(read, over), signal);
-        await this.#unlessLost(changed.promise, signal);
-      }
-    } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
-    } finally {
-      given.abort();
-    }
+    return aheadOf(children, this.entry, this.#parse).filter((entry) => admission.blocks(entry));
   }
 
   #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -225,7 +260,7 @@ export async function withdraw(joining: Promise<Contender>): Promise<void> {
 }
 
 function entryOf(path: string): QueueEntry {
-  const entry = parseEntry(path.slice(path.lastIndexOf('/') + 1));
+  const entry = parseLockEntry(path.slice(path.lastIndexOf('/') + 1));
   if (entry === undefined)
     throw new NodeLostError(`the server named a contender ${path}, which can't be read`);
   return entry;

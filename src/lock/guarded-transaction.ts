@@ -25,16 +25,18 @@ export interface GuardedTransaction {
   commit(): Promise<void>;
 }
 
-/** A transaction guarded by a contender's own node. */
+/** A transaction guarded by a contender's own node, or by those of several contenders of one session. */
 export class OwnNodeTransaction implements GuardedTransaction {
   readonly #own: OwnNode;
+  readonly #beside: readonly OwnNode[];
   readonly #ended: () => Error;
   readonly #parts: TransactionPart[] = [];
   #committed = false;
 
   /** @param ended - what to say when the node is gone; called when its loss has been noted */
-  constructor(own: OwnNode, ended: () => Error) {
+  constructor([own, ...beside]: readonly [OwnNode, ...OwnNode[]], ended: () => Error) {
     this.#own = own;
+    this.#beside = beside;
     this.#ended = ended;
   }
 
@@ -54,9 +56,9 @@ export class OwnNodeTransaction implements GuardedTransaction {
     if (this.#committed) throw new InvalidStateError('the transaction was committed before: make a new one');
     this.#committed = true;
     // Not sent at all: that is sure to have written nothing.
-    if (this.#own.isGone) throw this.#ended();
+    if ([this.#own, ...this.#beside].some(({ isGone }) => isGone)) throw this.#ended();
     try {
-      await this.#own.commit(this.#parts);
+      await this.#own.commit(this.#parts, this.#beside);
     } catch (error) {
       throw error instanceof NodeLostError ? this.#ended() : error;
     }

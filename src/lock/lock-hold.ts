@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.js';
 import { type HoldEndReason, LockLostError } from '../errors.js';
 import { settledWithin } from '../promises.js';
-import type { Contender } from './contender.js';
+import type { OwnNode } from '../session/own-node.js';
 import type { GuardedTransaction } from './guarded-transaction.js';
+import type { HeldPlace, Mode } from './held-place.js';
 import { type LossReason, Tenure } from './tenure.js';
 
 /** A lock, held. */
@@ -29,27 +29,42 @@ export interface LockHold {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The hold that a {@link Contender} has when nobody is ahead of it. */
-export class ContenderHold extends Tenure implements LockHold {
+/** One of the holds on a {@link HeldPlace}. */
+export class PlaceHold extends Tenure implements LockHold {
   readonly token: bigint;
   readonly path: string;
-  readonly #contender: Contender;
-  readonly #clock: Clock;
-  readonly #leaseMs: number;
+  readonly #place: HeldPlace;
+  readonly #mode: Mode;
   #releasing: Promise<void> | undefined;
 
-  constructor(contender: Contender, clock: Clock, leaseMs: number) {
-    super(contender.own, clock);
+  /** @throws what ended the place, if it is lost */
+  constructor(place: HeldPlace, mode: Mode) {
+    const { contender, session } = place;
+    place.begin(mode);
+    super(contender.own, session.clock);
     this.token = contender.token;
     this.path = contender.own.path;
-    this.#contender = contender;
-    this.#clock = clock;
-    this.#leaseMs = leaseMs;
-    contender.own.keepAlive();
+    this.#place = place;
+    this.#mode = mode;
+  }
+
+  /** @internal What it is held by. */
+  get place(): HeldPlace {
+    return this.#place;
+  }
+
+  /** @internal The node that stands for it. */
+  get own(): OwnNode {
+    return this.#place.contender.own;
+  }
+
+  /** @internal */
+  get mode(): Mode {
+    return this.#mode;
   }
 
   release(): Promise<void> {
-    this.#releasing ??= this.#release('released');
+    this.#releasing ??= this.#end('released', () => this.#place.end(this.#mode));
     return this.#releasing;
   }
 
@@ -59,11 +74,17 @@ export class ContenderHold extends Tenure implements LockHold {
 
   /** A lock that is lost is given up as well: its node may still be there, and those behind it wait for that. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
-    this.#releasing ??= this.#release(reason, cause);
+    this.#releasing ??= this.#end(reason, (error) => this.#place.lose(error), cause);
   }
 
-  async #release(reason: HoldEndReason, cause?: Error): Promise<void> {
-    this.endTenure(new LockLostError(reason, { cause }));
-    await settledWithin(this.#clock, this.#contender.leave(), this.#leaseMs);
+  async #end(
+    reason: HoldEndReason,
+    give: (error: LockLostError) => Promise<void>,
+    cause?: Error,
+  ): Promise<void> {
+    const { clock, leaseMs } = this.#place.session;
+    const error = new LockLostError(reason, { cause });
+    this.endTenure(error);
+    await settledWithin(clock, give(error), leaseMs);
   }
 }

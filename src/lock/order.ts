@@ -6,35 +6,86 @@
  * strings, and never together with what stands before them.
  */
 
+/** What a contender has come for: to have it alone, or to read beside other readers. */
+export type Purpose = 'lock' | 'write' | 'read';
+
 /** A child of the queue's node that stands in the queue. */
 export interface QueueEntry {
   /** The node's name, without its parent's path. */
   readonly node: string;
   /** What its owner made up for it: nobody else's node has it. */
   readonly id: string;
+  readonly purpose: Purpose;
   /** Its number, from -2147483648 to 2147483647. */
   readonly sequence: number;
 }
 
+/** Reads a child's name; `undefined` if it isn't a contender's: others may keep nodes there too. */
+export type EntryParser = (node: string) => QueueEntry | undefined;
+
+/** The middle of a name: Curator's InterProcessMutex and InterProcessReadWriteLock have the same. */
+const MIDDLE = { lock: 'lock-', read: '__READ__', write: '__WRIT__' } as const;
+const PURPOSES = new Map<string, Purpose>([
+  [MIDDLE.lock, 'lock'],
+  [MIDDLE.read, 'read'],
+  [MIDDLE.write, 'write'],
+]);
+
+/** The server writes the number with `%010d`. */
+const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
+
 /**
  * `_c_<uuid>-lock-<number>`: the name that Curator's InterProcessMutex and go-zookeeper's Lock give, the one with
- * hyphens in the uuid and the other without. The server writes the number with `%010d`.
+ * hyphens in the uuid and the other without.
  */
-const ENTRY = /^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-lock-(\d{10}|-\d{9,10})$/i;
+const ENTRY = new RegExp(
+  `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
+  'i',
+);
 
 /** What the server will put its number behind. */
-export function entryPrefix(id: string): string {
-  return `_c_${id}-lock-`;
+export function entryPrefix(id: string, purpose: Purpose = 'lock'): string {
+  return `_c_${id}-${MIDDLE[purpose]}`;
 }
 
-/** Reads a child's name; `undefined` if it isn't a contender's: others may keep nodes there too. */
-export function parseEntry(node: string): QueueEntry | undefined {
+/** Reads the name of a contender in a queue of locks of any kind. */
+export function parseLockEntry(node: string): QueueEntry | undefined {
   const match = ENTRY.exec(node);
-  if (match === null) return undefined;
-  const sequence = Number(match[2]);
+  const purpose = PURPOSES.get(match?.[2] as string);
+  if (match === null || purpose === undefined) return undefined;
+  return entry(node, (match[1] as string).toLowerCase(), purpose, match[3] as string);
+}
+
+/** Reads the name of a candidate in an election: it can't have come to read. */
+export function parseEntry(node: string): QueueEntry | undefined {
+  const parsed = parseLockEntry(node);
+  return parsed?.purpose === 'lock' ? parsed : undefined;
+}
+
+/**
+ * Reads names of locks, and those of other clients that have one of `patterns` before the number: they want to have the
+ * lock alone. What stands before the pattern is their id.
+ */
+export function lockEntryParser(patterns: readonly string[]): EntryParser {
+  if (patterns.length === 0) return parseLockEntry;
+  const foreign = new RegExp(`^(.*)(?:${patterns.map(literally).join('|')})${NUMBER}$`, 's');
+  return (node) => {
+    const match = foreign.exec(node);
+    return (
+      parseLockEntry(node) ??
+      (match === null ? undefined : entry(node, match[1] as string, 'lock', match[2] as string))
+    );
+  };
+}
+
+function entry(node: string, id: string, purpose: Purpose, digits: string): QueueEntry | undefined {
+  const sequence = Number(digits);
   // A number that no server wrote: 32 bits can't hold it.
-  if (sequence !== (sequence | 0)) return undefined;
-  return { node, id: (match[1] as string).toLowerCase(), sequence };
+  return sequence === (sequence | 0) ? { node, id, purpose, sequence } : undefined;
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
 /** Negative if `a` came before `b`: right as long as fewer than 2^31 nodes were created between the two. */
@@ -43,14 +94,14 @@ export function compareSequences(a: number, b: number): number {
 }
 
 /** The contenders among `children`, first come first. */
-export function queueOf(children: readonly string[]): QueueEntry[] {
+export function queueOf(children: readonly string[], parse: EntryParser = parseEntry): QueueEntry[] {
   return children
-    .map(parseEntry)
-    .filter((entry) => entry !== undefined)
+    .map(parse)
+    .filter((each) => each !== undefined)
     .sort((a, b) => compareSequences(a.sequence, b.sequence));
 }
 
 /** Those before `own` in the queue, the nearest last. */
-export function aheadOf(children: readonly string[], own: QueueEntry): QueueEntry[] {
-  return queueOf(children).filter((entry) => compareSequences(entry.sequence, own.sequence) < 0);
+export function aheadOf(children: readonly string[], own: QueueEntry, parse?: EntryParser): QueueEntry[] {
+  return queueOf(children, parse).filter(({ sequence }) => compareSequences(sequence, own.sequence) < 0);
 }

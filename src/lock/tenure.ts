@@ -53,7 +53,7 @@ export abstract class Tenure {
   }
 
   transaction(): GuardedTransaction {
-    return new OwnNodeTransaction(this.#own, () => {
+    return new OwnNodeTransaction([this.#own], () => {
       this.isHeld(); // Notes the loss, if nothing else has.
       return this.signal.reason;
     });

@@ -9,6 +9,7 @@ import {
 } from '../errors.js';
 import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../options.js';
 import { abortable, ignore, onAbort } from '../promises.js';
+import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
 import { WatchRegistry } from './watches.js';
@@ -19,6 +20,8 @@ export interface CreateOptions {
   readonly mode?: requests.CreateMode;
   /** At most about 1 MB. @default no data */
   readonly data?: Uint8Array;
+  /** Who may touch it. @default the session's `access` */
+  readonly access?: Access;
 }
 
 /** How a node is read. */
@@ -48,13 +51,13 @@ export abstract class Operations<
 > extends SafeEmitter<Events> {
   protected readonly watches = new WatchRegistry();
   readonly #chroot: string;
-  readonly #access: requests.Access;
+  readonly #access: Access;
 
   /**
    * @param chroot - what all paths are below, `''` for nothing
    * @param access - who may touch the nodes that are created
    */
-  protected constructor(chroot: string, access: requests.Access) {
+  protected constructor(chroot: string, access: Access) {
     super();
     this.#chroot = chroot;
     this.#access = access;
@@ -63,19 +66,27 @@ export abstract class Operations<
   /** Sends a request, as soon as there is a connection. */
   protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
 
+  /** Nobody here watches that path any more: the server needn't tell of it. */
+  protected abstract unwatch(target: string): void;
+
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
   abstract whenConnected(signal?: AbortSignal): Promise<void>;
 
   /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
-    const { data = Buffer.alloc(0) } = checkOptions<CreateOptions>('create', options, ['mode', 'data']);
+    const { data = Buffer.alloc(0) } = checkOptions<CreateOptions>('create', options, [
+      'mode',
+      'data',
+      'access',
+    ]);
+    const access = checkAccess(options.access, this.#access);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
     // A sequential node's path may end with a slash, and a long one leaves room for the number.
     const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
       0,
       mode === 'ephemeral-sequential' ? -1 : undefined,
     );
-    const reply = await this.perform(requests.createRequest(target, checkData(data), mode, this.#access));
+    const reply = await this.perform(requests.createRequest(target, checkData(data), mode, access));
     return { ...reply, value: this.#relative(reply.value) };
   }
 
@@ -93,7 +104,11 @@ export abstract class Operations<
       queueMicrotask(() => this.#tell(onChange));
     };
     const takeBack =
-      signal === undefined ? ignore : onAbort(signal, () => this.watches.remove(target, watcher));
+      signal === undefined
+        ? ignore
+        : onAbort(signal, () => {
+            if (this.watches.remove(target, watcher)) this.unwatch(target);
+          });
     const forget = () => {
       takeBack();
       this.watches.remove(target, watcher);
@@ -129,7 +144,7 @@ export abstract class Operations<
   }
 
   /** Who may do what with a node. Of others' digests the server shows no more than the user's name. */
-  async getAcl(path: string): Promise<requests.AccessEntry[]> {
+  async getAcl(path: string): Promise<AccessEntry[]> {
     return (await this.perform(requests.getAclRequest(this.absolute(path)))).value;
   }
 
@@ -169,16 +184,20 @@ export abstract class Operations<
     }
   }
 
-  /** Creates `path` and all above it, as far as they are missing, as persistent nodes without data. */
-  async ensurePath(path: string): Promise<void> {
+  /**
+   * Creates `path` and all above it, as far as they are missing, as persistent nodes without data.
+   *
+   * @param access - who may touch `path` itself, if it is missing; by default whom the session lets
+   */
+  async ensurePath(path: string, access?: Access): Promise<void> {
     try {
-      await this.untilAnswered(() => this.create(path));
+      await this.untilAnswered(() => this.create(path, access === undefined ? {} : { access }));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
       await (parent === '' ? this.ensureChroot() : this.ensurePath(parent));
-      await this.ensurePath(path);
+      await this.ensurePath(path, access);
     }
   }
 

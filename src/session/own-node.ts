@@ -113,19 +113,26 @@ export class OwnNode {
   /**
    * Writes `parts` in one transaction that is carried out only while the node is there, and begins a lease if it was.
    *
-   * @throws NodeLostError if the node isn't there: nothing is written then; and what `Session.commit` throws
+   * @param beside - further nodes of this session that have to be there
+   * @throws NodeLostError if one of the nodes isn't there: nothing is written then; and what `Session.commit` throws
    */
-  async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
-    this.#lost.signal.throwIfAborted();
+  async commit(
+    parts: readonly TransactionPart[],
+    beside: readonly OwnNode[] = [],
+  ): Promise<Reply<PartResult[]>> {
+    const guards = [this, ...beside];
+    for (const { signal } of guards) signal.throwIfAborted();
     try {
-      const reply = await this.#session.commit([{ kind: 'check', path: this.path }, ...parts]);
-      this.confirm(reply.sentAt);
-      return { ...reply, value: reply.value.slice(1) };
+      const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
+      const reply = await this.#session.commit([...checks, ...parts]);
+      for (const guard of guards) guard.confirm(reply.sentAt);
+      return { ...reply, value: reply.value.slice(guards.length) };
     } catch (error) {
-      // The only check among the parts is the first one.
+      // There are no other checks among the parts.
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
-      this.#heartbeat.lose();
-      throw this.#lost.signal.reason ?? new NodeLostError(`${this.path} is gone`);
+      const gone = guards.find((guard) => guard.#heartbeat.path === error.path) ?? this;
+      gone.#heartbeat.lose();
+      throw gone.signal.reason ?? new NodeLostError(`${gone.path} is gone`);
     }
   }
 

@@ -1,20 +1,12 @@
 import { NoNodeError, UnprotectedPathError } from '../errors.js';
-import { type AccessEntry, PERMISSION } from './protocol.js';
+import { isOpenToAll } from './access.js';
 import type { Session } from './session.js';
 
-const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
 // Enough for the locks that a service uses, not for those that it makes up by the thousand.
 const MOST_KNOWN = 1000;
 
 /** What to do about a path: see that it is protected, say once that nothing is, or let it pass. */
 export type Watchfulness = 'check' | 'warn' | 'trust';
-
-/** Whether everybody may write the node, delete its children, or give himself the right to. */
-export function isOpenToAll(access: readonly AccessEntry[]): boolean {
-  return access.some(({ scheme, id, permissions }) => {
-    return scheme === 'world' && id === 'anyone' && (permissions & DANGEROUS) !== 0;
-  });
-}
 
 /**
  * Looks after what contenders stand on: ZooKeeper asks a node's *parent* whether it may be deleted, so nodes that only

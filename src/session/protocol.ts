@@ -1,4 +1,5 @@
 /// <reference path="./jute.d.ts" />
+
 import jute from 'node-zookeeper-client/lib/jute/index.js';
 import {
   BadVersionError,
@@ -7,6 +8,7 @@ import {
   type ZooKeeperError as ServerError,
   ZooKeeperError,
 } from '../errors.js';
+import { type Access, type AccessEntry, entriesOf } from './access.js';
 
 /**
  * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
@@ -36,19 +38,6 @@ export interface NodeData {
   readonly stat: Stat;
 }
 
-/** `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. */
-export type Access = 'world' | 'creator';
-
-/** Who may do what with a node: one entry of its access list. */
-export interface AccessEntry {
-  readonly scheme: string;
-  readonly id: string;
-  /** Bits of {@link PERMISSION}. */
-  readonly permissions: number;
-}
-
-export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
-
 export type CreateMode = 'persistent' | 'ephemeral' | 'ephemeral-sequential';
 
 /** One part of a transaction. A `version` of -1 fits any. */
@@ -76,9 +65,11 @@ export interface Request<T> {
 export const ANY_VERSION = -1;
 const NOT_CHECKED = undefined;
 const FLAGS: Record<CreateMode, number> = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 };
-const ALL_PERMISSIONS = 31;
 // In the answer to the handshake: after the protocol's version, the timeout and the session's id.
 const PASSWORD_OFFSET = 16;
+// Both since ZooKeeper 3.5: the operation, and its kind of watch.
+const REMOVE_WATCHES = 18;
+const DATA_WATCHES = 2;
 const codes = jute.OP_CODES;
 const protocol = jute.protocol;
 
@@ -169,6 +160,13 @@ export function closeSessionRequest(): Request<void> {
 export function setWatchesRequest(lastZxid: bigint, dataPaths: string[]): Request<void> {
   const payload = new protocol.SetWatches(toBuffer(lastZxid), dataPaths, [], []);
   return request('setWatches', undefined, codes.SET_WATCHES, payload, () => NOT_CHECKED);
+}
+
+/** Has a server forget that this session watches the data of a path. */
+export function removeWatchRequest(path: string): Request<void> {
+  // The codec has no such request; its parts are those of a deletion: a path and a number.
+  const payload = new protocol.DeleteRequest(path, DATA_WATCHES);
+  return request('removeWatches', path, REMOVE_WATCHES, payload, () => NOT_CHECKED);
 }
 
 export const PING_XID = jute.XID_PING;
@@ -353,8 +351,9 @@ function toOperation(part: TransactionPart, access: Access) {
 }
 
 function acl(access: Access) {
-  const [scheme, id] = access === 'world' ? ['world', 'anyone'] : ['auth', ''];
-  return [new jute.data.ACL(ALL_PERMISSIONS, new jute.data.Id(scheme as string, id as string))];
+  return entriesOf(access).map(
+    ({ scheme, id, permissions }) => new jute.data.ACL(permissions, new jute.data.Id(scheme, id)),
+  );
 }
 
 function toStat(record: {

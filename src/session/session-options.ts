@@ -2,17 +2,10 @@ import { isIP } from 'node:net';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import {
-  checkBoolean,
-  checkOneOf,
-  checkOptions,
-  checkPositiveMs,
-  checkSignal,
-  definedOnly,
-} from '../options.js';
+import { checkBoolean, checkOptions, checkPositiveMs, checkSignal, definedOnly } from '../options.js';
+import { type Access, checkAccess } from './access.js';
 import type { Credentials } from './connection.js';
 import { type Environment, systemEnvironment } from './environment.js';
-import type { Access } from './protocol.js';
 
 /** How a session is opened. All times are in milliseconds. */
 export interface SessionOptions {
@@ -33,11 +26,12 @@ export interface SessionOptions {
   readonly auth?: Credentials | readonly Credentials[];
   /**
    * Who may touch the nodes that are created: `creator` for whoever authenticates as this session does, nobody else;
-   * `world` for everybody. A client certificate authenticates too, without `auth`. @default 'creator' with `auth`
+   * `world` for everybody; or a list of who may do what. A client certificate authenticates too, without `auth`.
+   * @default 'creator' with `auth`, else 'world'
    */
   readonly access?: Access;
   /**
-   * With access `creator`: whether a lock's or an election's existing node may be one that everybody may write, or
+   * Where access isn't open to all: whether a lock's or an election's existing node may be one that everybody may write, or
    * delete the children of. Below such a node anybody can end a leader's term, whatever the access to the leader's own
    * node is, so it is refused with `UnprotectedPathError`. @default false
    */
@@ -70,7 +64,6 @@ export interface ResolvedSessionOptions {
   readonly environment: Environment;
 }
 
-const ACCESSES = ['world', 'creator'] as const;
 /** The names of all options of a session. */
 export const SESSION_OPTIONS = [
   'sessionTimeoutMs',
@@ -113,7 +106,7 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
       infinite: true,
     }),
     credentials: checkAuth(options.auth),
-    access: checkOneOf('access', options.access, ACCESSES, options.auth === undefined ? 'world' : 'creator'),
+    access: checkAccess(options.access, options.auth === undefined ? 'world' : 'creator'),
     allowUnprotectedPaths: checkBoolean('allowUnprotectedPaths', options.allowUnprotectedPaths, false),
     tls: options.tls === undefined ? undefined : checkTls(options.tls),
     logger,

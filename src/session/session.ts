@@ -11,6 +11,7 @@ import {
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
 import { abortable, deferred, ignore, onAbort, settledWithin, sharedAbortController } from '../promises.js';
+import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';
 import { Dialer } from './dialer.js';
@@ -219,6 +220,11 @@ export class Session extends Operations<SessionEvents> {
 
   protected override perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
     return this.#outbox.submit(request, this.#sessionTimeoutMs);
+  }
+
+  /** Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
+  protected override unwatch(target: string): void {
+    this.#connection?.send(requests.removeWatchRequest(target)).catch(ignore); // It may have sprung by now.
   }
 
   // ---- the session's life ----
@@ -446,7 +452,7 @@ export function isOver(state: SessionState): boolean {
 }
 
 function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): Watchfulness {
-  if (access === 'world') return 'warn';
+  if (isOpenToAll(access)) return 'warn';
   return allowUnprotectedPaths ? 'trust' : 'check';
 }
 

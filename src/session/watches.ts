@@ -14,9 +14,11 @@ export class WatchRegistry {
     this.#watchers.set(path, watchers.add(watcher));
   }
 
-  remove(path: string, watcher: Watcher): void {
+  /** Takes a watcher off. `true`: it was the last one, and a server may still be about to tell of the path. */
+  remove(path: string, watcher: Watcher): boolean {
     const watchers = this.#watchers.get(path);
-    if (watchers?.delete(watcher) && watchers.size === 0) this.#watchers.delete(path);
+    if (!watchers?.delete(watcher) || watchers.size > 0) return false;
+    return this.#watchers.delete(path);
   }
 
   /** An event came for `path`. */

@@ -317,9 +317,9 @@ describe('joining the queue', () => {
     for (let index = 0; index < 10; index++) contenders.push(await Contender.join(session, path));
     const order: number[] = [];
     const turns = contenders.map(async (contender, index) => {
-      await contender.untilFirst();
+      await contender.untilTurn();
       order.push(index);
-      expect(await contender.isFirst()).toBe(true);
+      expect(await contender.hasTurn()).toBe(true);
       await contender.leave();
     });
     await Promise.all(turns);

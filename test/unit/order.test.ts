@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aheadOf, compareSequences, parseEntry, queueOf } from '../../src/lock/order.js';
+import {
+  aheadOf,
+  compareSequences,
+  entryPrefix,
+  lockEntryParser,
+  parseEntry,
+  parseLockEntry,
+  queueOf,
+} from '../../src/lock/order.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
@@ -10,6 +18,10 @@ function nameOf(sequence: number, id = UUID): string {
   return `_c_${id}-lock-${sequence < 0 ? `-${digits.padStart(9, '0')}` : digits.padStart(10, '0')}`;
 }
 
+function sequenceLength(sequence: number): number {
+  return sequence < 0 ? Math.max(10, String(sequence).length) : 10;
+}
+
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
 describe('the order of the queue', () => {
@@ -17,7 +29,7 @@ describe('the order of the queue', () => {
     fc.assert(
       fc.property(int32, fc.uuid(), (sequence, id) => {
         const node = nameOf(sequence, id);
-        expect(parseEntry(node)).toEqual({ node, id, sequence });
+        expect(parseEntry(node)).toEqual({ node, id, purpose: 'lock', sequence });
       }),
     );
   });
@@ -40,6 +52,31 @@ describe('the order of the queue', () => {
     '<img onerror=alert(1)>',
   ])('ignores %j, which is not a contender', (name) => {
     expect(parseEntry(name)).toBeUndefined();
+  });
+
+  it.each(['lock', 'read', 'write'] as const)('reads what a contender of a %s has come for', (purpose) => {
+    fc.assert(
+      fc.property(int32, fc.uuid(), (sequence, id) => {
+        const node = entryPrefix(id, purpose) + nameOf(sequence).slice(-sequenceLength(sequence));
+        expect(parseLockEntry(node)).toEqual({ node, id, purpose, sequence });
+        expect(parseEntry(node) === undefined).toBe(purpose !== 'lock'); // No candidate comes to read.
+      }),
+    );
+  });
+
+  it('reads names with patterns of other clients, whatever these are made of', () => {
+    const parse = lockEntryParser(['__lock__', '(.*)+-', 'lock-']);
+    const foreign = (node: string) => parse(node);
+    const hex = UUID.replaceAll('-', '');
+    const same = { purpose: 'lock', sequence: 12 };
+    expect(foreign(`${hex}__lock__0000000012`)).toMatchObject({ ...same, id: hex });
+    expect(foreign(`x(.*)+-0000000012`)).toMatchObject({ ...same, id: 'x' });
+    expect(foreign('lock-0000000012')).toMatchObject({ ...same, id: '' });
+    expect(foreign('x(.*)+--2147483648')).toMatchObject({ sequence: -(2 ** 31) });
+    expect(foreign(`_c_${UUID}-__READ__0000000012`)).toMatchObject({ purpose: 'read', id: UUID });
+    expect(foreign('something-else0000000012')).toBeUndefined();
+    expect(foreign('__lock__9999999999')).toBeUndefined();
+    expect(lockEntryParser([])(`${hex}__lock__0000000012`)).toBeUndefined();
   });
 
   it('never takes an arbitrary name for anything but what it says', () => {

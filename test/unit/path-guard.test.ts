@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOpenToAll } from '../../src/session/path-guard.js';
+import { isOpenToAll } from '../../src/session/access.js';
 
 const entry = (permissions: number, scheme = 'world', id = 'anyone') => ({ scheme, id, permissions });
 

@@ -17,6 +17,9 @@ describe('what is public', () => {
       'ElectionObserver',
       'ElectionSupervisor',
       'LeaderElector',
+      'MultiLock',
+      'ReadWriteLock',
+      'Semaphore',
       'Session',
       'revokeLeader',
     ]);

@@ -1,0 +1,80 @@
+import { InvalidStateError, LockLostError } from '../errors.js';
+import { onAbort, sharedAbortController } from '../promises.js';
+import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
+import type { HeldPlace } from './held-place.js';
+import type { LockHold, PlaceHold } from './lock-hold.js';
+
+/** Several locks, held together. */
+export class MultiHold implements LockHold {
+  /** The holds on the single locks, in the order in which they were taken. */
+  readonly holds: readonly LockHold[];
+  /** The highest of the tokens: it rises from one hold of the same locks to the next. For other sets use `holds`. */
+  readonly token: bigint;
+  /** The path of the node that was created last. */
+  readonly path: string;
+  readonly #holds: readonly PlaceHold[];
+  readonly #controller = sharedAbortController();
+  readonly #forget: (() => void)[];
+
+  /**
+   * @param holds - one or more
+   * @throws LockLostError if one of them isn't held
+   */
+  constructor(holds: readonly PlaceHold[]) {
+    for (const hold of holds) hold.assertHeld();
+    const newest = holds.reduce((one, other) => (other.token > one.token ? other : one));
+    this.holds = holds;
+    this.token = newest.token;
+    this.path = newest.path;
+    this.#holds = holds;
+    this.#forget = holds.map(({ signal }) => onAbort(signal, () => this.#end(signal.reason)));
+  }
+
+  /** @internal The places that it is held by. */
+  get places(): readonly HeldPlace[] {
+    return this.#holds.map(({ place }) => place);
+  }
+
+  /** Aborts as soon as one of them is no longer held. The others are held on to until `release()` is called. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  isHeld(): boolean {
+    return !this.signal.aborted && this.#holds.every((hold) => hold.isHeld());
+  }
+
+  assertHeld(): void {
+    if (!this.isHeld()) throw this.signal.reason;
+  }
+
+  remainingMs(): number {
+    return this.signal.aborted ? 0 : Math.min(...this.#holds.map((hold) => hold.remainingMs()));
+  }
+
+  /** @throws InvalidStateError if the locks belong to several sessions: use those of the single holds */
+  transaction(): GuardedTransaction {
+    const [first, ...others] = this.#holds as readonly [PlaceHold, ...PlaceHold[]];
+    const { session } = first.place;
+    if (others.some(({ place }) => place.session !== session))
+      throw new InvalidStateError('the locks are of several sessions: use the transactions of `holds`');
+    return new OwnNodeTransaction([first.own, ...others.map(({ own }) => own)], () => {
+      this.isHeld(); // Notes the loss, if nothing else has.
+      return this.signal.reason;
+    });
+  }
+
+  async release(): Promise<void> {
+    this.#end(new LockLostError('released'));
+    await Promise.all(this.#holds.map((hold) => hold.release()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  #end(reason: Error): void {
+    for (const forget of this.#forget) forget();
+    if (!this.signal.aborted) this.#controller.abort(reason);
+  }
+}

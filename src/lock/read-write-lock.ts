@@ -1,0 +1,95 @@
+import { InvalidOptionError, InvalidStateError } from '../errors.js';
+import type { Session } from '../session/session.js';
+import { type Admission, ALONE } from './admission.js';
+import { DOWNGRADED, type HeldPlace } from './held-place.js';
+import type { LockOptions } from './lock.js';
+import { type LockHold, PlaceHold } from './lock-hold.js';
+import { QueueLock } from './queue-lock.js';
+
+/** Whoever is ahead and hasn't come to read must be gone, or read only any more. */
+const BESIDE_READERS: Admission = {
+  blocks: ({ purpose }) => purpose !== 'read',
+  yields: (data) => data.equals(DOWNGRADED),
+  spare: 0,
+};
+
+class ReadLock extends QueueLock {
+  constructor(session: Session, path: string, options: LockOptions | undefined, whole: ReadWriteLock) {
+    super(session, path, options, { purpose: 'read', mode: 'beside', identity: whole });
+  }
+
+  protected override admission(): Admission {
+    return BESIDE_READERS;
+  }
+}
+
+class WriteLock extends QueueLock {
+  constructor(session: Session, path: string, options: LockOptions | undefined, whole: ReadWriteLock) {
+    super(session, path, options, { purpose: 'write', identity: whole });
+  }
+
+  protected override admission(): Admission {
+    return ALONE;
+  }
+
+  protected override share(place: HeldPlace): PlaceHold {
+    if (place.isHeldAlone) return super.share(place);
+    throw new InvalidStateError(
+      `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
+    );
+  }
+}
+
+/**
+ * A lock that many may hold to read, or one to write. Fair: who comes first is served first, so readers that come after a
+ * writer wait for it, and no writer starves.
+ *
+ * Within the work of `writeLock.using`, `readLock` is held already; what is acquired there of it and released later keeps
+ * the lock as a read lock (see `downgrade`). The other way round is refused with `InvalidStateError`: two readers that
+ * both want to write would wait for each other.
+ *
+ * Curator's InterProcessReadWriteLock may wait in the same queue; a DistributedLock counts as a writer.
+ *
+ * @example
+ * ```ts
+ * const table = new ReadWriteLock(session, '/locks/table');
+ * await table.readLock.using(() => readAll());
+ * await table.writeLock.using((hold) => write({ token: hold.token }));
+ * ```
+ */
+export class ReadWriteLock {
+  readonly path: string;
+  /** Held by any number at once, while nobody writes. */
+  readonly readLock: QueueLock;
+  /** Held by one alone. */
+  readonly writeLock: QueueLock;
+  readonly #session: Session;
+
+  /** @throws InvalidOptionError if the path or an option is wrong */
+  constructor(session: Session, path: string, options?: LockOptions) {
+    this.readLock = new ReadLock(session, path, options, this);
+    this.writeLock = new WriteLock(session, path, options, this);
+    this.path = path;
+    this.#session = session;
+  }
+
+  /**
+   * Makes a write lock a read lock, with nobody writing in between: `hold` is released, and what it stood for is held on to
+   * read, with the same token. Readers that wait right behind are let in.
+   *
+   * @throws InvalidOptionError if it isn't a hold of this write lock
+   * @throws LockLostError if it isn't held any more
+   */
+  async downgrade(hold: LockHold): Promise<LockHold> {
+    if (!(hold instanceof PlaceHold && this.#isOwn(hold)))
+      throw new InvalidOptionError('hold', hold, `a hold of the write lock of ${this.path}`);
+    hold.assertHeld();
+    const reading = new PlaceHold(hold.place, 'beside');
+    await hold.release();
+    return reading;
+  }
+
+  #isOwn({ mode, place: { contender, session } }: PlaceHold): boolean {
+    return mode === 'alone' && contender.queue === this.path && session === this.#session;
+  }
+}

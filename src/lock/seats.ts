@@ -1,0 +1,95 @@
+import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
+import type { Access } from '../session/access.js';
+import type { ReadOptions } from '../session/operations.js';
+import type { NodeData } from '../session/protocol.js';
+import type { Session } from '../session/session.js';
+
+/** How many seats a node says that there are; `undefined` if it says something else. */
+export function parseSeats(data: Buffer): number | undefined {
+  const match = /^\{"seats":([1-9]\d{0,8})\}$/.exec(data.toString('latin1'));
+  return match === null ? undefined : Number(match[1]);
+}
+
+export function serializeSeats(seats: number): Buffer {
+  return Buffer.from(JSON.stringify({ seats }));
+}
+
+/**
+ * How many seats there are, as all who use the path agree: its node says so, and whoever comes first writes it there. One
+ * that was given another number is refused; one that has agreed once follows when the number is changed.
+ */
+export class Seats {
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #access: Access | undefined;
+  #given: number;
+  #agreed = false;
+
+  /** @param access - who may touch the node, if it is missing; by default whom the session lets */
+  constructor(session: Session, path: string, seats: number, access?: Access) {
+    this.#access = access;
+    this.#session = session;
+    this.#path = path;
+    this.#given = seats;
+  }
+
+  /**
+   * The number that counts now.
+   *
+   * @param watch - tells of the next change to it
+   * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
+   */
+  async agree(watch?: Required<ReadOptions>): Promise<number> {
+    await this.#session.guard.check(this.#path);
+    for (;;) {
+      const found = await this.#read(watch);
+      if (found === undefined) await this.#session.ensurePath(this.#path, this.#access);
+      else if (found.data.length === 0 && found.stat.version === 0) await this.#write(this.#given, 0);
+      else return this.#check(parseSeats(found.data));
+    }
+  }
+
+  /** Changes it for everybody. @throws as {@link Seats.agree} does */
+  async change(seats: number): Promise<void> {
+    let written = false;
+    while (!written) {
+      await this.agree();
+      const found = await this.#read();
+      if (found === undefined) continue;
+      this.#check(parseSeats(found.data));
+      written = await this.#write(seats, found.stat.version);
+    }
+    this.#given = seats;
+  }
+
+  #check(agreed: number | undefined): number {
+    if (agreed === undefined || (!this.#agreed && agreed !== this.#given))
+      throw new SeatsMismatchError(this.#path, this.#given, agreed);
+    this.#agreed = true;
+    this.#given = agreed;
+    return agreed;
+  }
+
+  async #read(watch?: Required<ReadOptions>): Promise<NodeData | undefined> {
+    try {
+      const read = () => this.#session.getData(this.#path, watch);
+      return await this.#session.untilAnswered(read, watch?.signal);
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  /** `false`: somebody else wrote it before, or this did and the reply was lost. */
+  async #write(seats: number, version: number): Promise<boolean> {
+    try {
+      await this.#session.untilAnswered(() =>
+        this.#session.setData(this.#path, serializeSeats(seats), version),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof BadVersionError || error instanceof NoNodeError) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { InvalidOptionError } from '../errors.js';
+
+/** Who may do what with a node: one entry of its access list. */
+export interface AccessEntry {
+  /** How the id is to be understood: `world`, `auth`, `digest`, `ip`, `x509`… */
+  readonly scheme: string;
+  readonly id: string;
+  /** The sum of 1 (read), 2 (write), 4 (create children), 8 (delete children) and 16 (change the access list). */
+  readonly permissions: number;
+}
+
+/**
+ * `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. Or the
+ * access list itself.
+ */
+export type Access = 'world' | 'creator' | readonly AccessEntry[];
+
+export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
+const ALL_PERMISSIONS = 31;
+const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
+
+/** The access list that is sent to the servers. */
+export function entriesOf(access: Access): readonly AccessEntry[] {
+  if (access === 'world') return [{ scheme: 'world', id: 'anyone', permissions: ALL_PERMISSIONS }];
+  if (access === 'creator') return [{ scheme: 'auth', id: '', permissions: ALL_PERMISSIONS }];
+  return access;
+}
+
+/** Whether everybody may write the node, delete its children, or give himself the right to. */
+export function isOpenToAll(access: Access): boolean {
+  return entriesOf(access).some(({ scheme, id, permissions }) => {
+    return scheme === 'world' && id === 'anyone' && (permissions & DANGEROUS) !== 0;
+  });
+}
+
+/** @throws InvalidOptionError unless it is an access that a server can be told */
+export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
+  if (value === undefined) return fallback;
+  if (value === 'world' || value === 'creator') return value;
+  if (Array.isArray(value) && value.length > 0 && value.every(isEntry)) return value;
+  const expected = "'world', 'creator' or a list of { scheme, id, permissions (1 to 31) }";
+  throw new InvalidOptionError('access', value, expected);
+}
+
+function isEntry(value: unknown): value is AccessEntry {
+  const { scheme, id, permissions } = (value ?? {}) as Partial<Record<keyof AccessEntry, unknown>>;
+  return (
+    typeof scheme === 'string' &&
+    scheme !== '' &&
+    typeof id === 'string' &&
+    Number.isInteger(permissions) &&
+    (permissions as number) >= 1 &&
+    (permissions as number) <= ALL_PERMISSIONS
+  );
+}

@@ -1,0 +1,210 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { InvalidOptionError, InvalidStateError, LockLostError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { openSession, uniquePath } from '../helpers/cluster.js';
+import { ask } from '../helpers/locks.js';
+
+async function makeLocks(count: number) {
+  const path = uniquePath('rw');
+  const sessions = await Promise.all(Array.from({ length: count }, () => openSession()));
+  return {
+    path,
+    session: sessions[0] as (typeof sessions)[0],
+    locks: sessions.map((each) => new ReadWriteLock(each, path)),
+  };
+}
+
+describe('a read-write lock', () => {
+  it('is held by many readers at once, by a writer alone, and nobody who comes later overtakes', async () => {
+    const { locks, session, path } = await makeLocks(5);
+    const [r1, r2, w1, r3, r4] = locks as [
+      ReadWriteLock,
+      ReadWriteLock,
+      ReadWriteLock,
+      ReadWriteLock,
+      ReadWriteLock,
+    ];
+    const first = await (await ask(r1.readLock)).hold;
+    const second = await (await ask(r2.readLock)).hold;
+    const writer = await ask(w1.writeLock);
+    const third = await ask(r3.readLock);
+    const fourth = await ask(r4.readLock);
+    expect([first.isHeld(), second.isHeld(), writer.held(), third.held(), fourth.held()]).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect((await r1.readLock.contenders()).map(({ purpose }) => purpose)).toEqual([
+      'read',
+      'read',
+      'write',
+      'read',
+      'read',
+    ]);
+    await second.release();
+    await session.getChildren(path);
+    expect(writer.held()).toBe(false); // The first reader is left, though it isn't the one next ahead.
+    await first.release();
+    const writing = await writer.hold;
+    expect([third.held(), fourth.held()]).toEqual([false, false]);
+    await writing.release();
+    await Promise.all([(await third.hold).release(), (await fourth.hold).release()]);
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it('never lets a writer be starved: readers that come without end wait behind it', async () => {
+    const { locks } = await makeLocks(4);
+    const [w, ...readers] = locks as [ReadWriteLock, ...ReadWriteLock[]];
+    let written = false;
+    const reading = readers.map(async ({ readLock }) => {
+      // Each is sure to ask again before the others have left: without an order some reader would always hold.
+      while (!written) await readLock.using(() => pause(5));
+    });
+    await pause(20);
+    await w.writeLock.using(() => {
+      written = true;
+    });
+    await Promise.all(reading);
+    expect(written).toBe(true);
+  });
+
+  it('keeps a counter right that writers write and readers read, whatever their mixture', async () => {
+    const { locks } = await makeLocks(6);
+    let value = 0;
+    let writers = 0;
+    let readers = 0;
+    const write = () => async () => {
+      expect([++writers, readers]).toEqual([1, 0]);
+      const seen = value;
+      await pause(1);
+      value = seen + 1;
+      writers--;
+    };
+    const read = () => async () => {
+      readers++;
+      expect(writers).toBe(0);
+      await pause(1);
+      readers--;
+    };
+    const rounds = locks.map(async ({ readLock, writeLock }, index) => {
+      for (let round = 0; round < 10; round++)
+        await ((round + index) % 3 === 0 ? writeLock.using(write()) : readLock.using(read()));
+    });
+    await Promise.all(rounds);
+    expect(value).toBe(20);
+  });
+
+  it('may be read by the work that writes: it holds the lock already', async () => {
+    const { locks, session, path } = await makeLocks(1);
+    const [{ readLock, writeLock }] = locks as [ReadWriteLock];
+    await writeLock.using(async (writing) => {
+      await readLock.using(async (reading) => {
+        expect(reading.token).toBe(writing.token);
+        expect(await session.getChildren(path)).toHaveLength(1);
+        await writeLock.using((again) => expect(again.isHeld()).toBe(true)); // It still writes: that is no upgrade.
+      });
+    });
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it('is kept by a reader that the writing work leaves behind: readers get in, writers do not', async () => {
+    const { locks, session, path } = await makeLocks(4);
+    const [own, reader, writer, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    let behind!: Awaited<ReturnType<typeof ask>>;
+    const kept = await own.writeLock.using(async () => {
+      behind = await ask(reader.readLock);
+      expect(behind.held()).toBe(false);
+      return await own.readLock.acquire();
+    });
+    await (await behind.hold).release();
+    const waiting = await ask(writer.writeLock);
+    expect(kept.isHeld()).toBe(true);
+    await session.getChildren(path);
+    expect(waiting.held()).toBe(false);
+    expect(await late.readLock.tryAcquire()).toBeUndefined(); // A writer waits.
+    await kept.release();
+    await (await waiting.hold).release();
+  });
+
+  it('is downgraded with nobody writing in between, though a writer waits right behind', async () => {
+    const { locks, session, path } = await makeLocks(4);
+    const [own, writer, reader, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const writing = await own.writeLock.acquire();
+    const early = await ask(late.readLock);
+    const waiting = await ask(writer.writeLock);
+    const behind = await ask(reader.readLock);
+    const reading = await own.downgrade(writing);
+    expect([writing.isHeld(), reading.isHeld(), reading.token]).toEqual([false, true, writing.token]);
+    const beside = await early.hold; // It was there before the writer that waits.
+    await session.getChildren(path);
+    expect([waiting.held(), behind.held()]).toEqual([false, false]);
+    await beside.release();
+    await reading.release();
+    await (await waiting.hold).release();
+    await (await behind.hold).release();
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it('lets those in at once who come to read after a downgrade, waiting or not', async () => {
+    const { locks } = await makeLocks(3);
+    const [own, one, other] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock];
+    const reading = await own.downgrade(await own.writeLock.acquire());
+    const tried = await one.readLock.tryAcquire();
+    const waited = await other.readLock.acquire({ timeoutMs: 5000 });
+    expect([reading.isHeld(), tried?.isHeld(), waited.isHeld()]).toEqual([true, true, true]);
+    expect(await one.writeLock.tryAcquire()).toBeUndefined();
+    await Promise.all([reading.release(), tried?.release(), waited.release()]);
+  });
+
+  it('can not be upgraded, and says so at once instead of waiting for itself', async () => {
+    const { locks } = await makeLocks(1);
+    const [{ readLock, writeLock }] = locks as [ReadWriteLock];
+    await readLock.using(async () => {
+      await expect(writeLock.acquire()).rejects.toBeInstanceOf(InvalidStateError);
+      await expect(writeLock.tryAcquire()).rejects.toBeInstanceOf(InvalidStateError);
+      await expect(writeLock.using(() => 1)).rejects.toThrow("can't be made a write lock");
+    });
+    await writeLock.using(() => 1);
+  });
+
+  it('can not be upgraded again once it was downgraded', async () => {
+    const { locks } = await makeLocks(1);
+    const [lock] = locks as [ReadWriteLock];
+    await lock.writeLock.using(async (writing) => {
+      const reading = await lock.downgrade(writing);
+      await expect(lock.writeLock.acquire()).rejects.toBeInstanceOf(InvalidStateError);
+      await reading.release();
+    });
+  });
+
+  it('downgrades only what is a held hold of its own write lock', async () => {
+    const { locks, session } = await makeLocks(1);
+    const [lock] = locks as [ReadWriteLock];
+    const reading = await lock.readLock.acquire();
+    await expect(lock.downgrade(reading)).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(lock.downgrade({} as LockHold)).rejects.toBeInstanceOf(InvalidOptionError);
+    const foreign = await new DistributedLock(session, uniquePath('lock')).acquire();
+    await expect(lock.downgrade(foreign)).rejects.toBeInstanceOf(InvalidOptionError);
+    await Promise.all([reading.release(), foreign.release()]);
+    const writing = await lock.writeLock.acquire();
+    await writing.release();
+    await expect(lock.downgrade(writing)).rejects.toBeInstanceOf(LockLostError);
+  });
+
+  it('takes a plain lock on its path for a writer', async () => {
+    const { locks, session, path } = await makeLocks(1);
+    const [{ readLock }] = locks as [ReadWriteLock];
+    const plain = new DistributedLock(session, path);
+    const hold = await plain.acquire();
+    expect(await readLock.tryAcquire()).toBeUndefined();
+    await hold.release();
+    const reading = await readLock.acquire();
+    expect(await plain.tryAcquire()).toBeUndefined();
+    await reading.release();
+  });
+});

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ALONE, toWatch } from '../../src/lock/admission.js';
+import type { QueueEntry } from '../../src/lock/order.js';
+
+function entries(count: number): QueueEntry[] {
+  return Array.from({ length: count }, (_, index) => {
+    return { node: `n${index}`, id: `i${index}`, purpose: 'lock', sequence: index };
+  });
+}
+
+describe('what a waiter watches', () => {
+  it('is the one next ahead, if everybody ahead has to go', () => {
+    expect(toWatch(entries(5), ALONE)).toEqual(entries(5).slice(4));
+  });
+
+  it('has one among those that leave when its turn comes, whoever leaves and in whatever order', () => {
+    const queue = fc.record({
+      seats: fc.integer({ min: 1, max: 8 }),
+      waiting: fc.integer({ min: 1, max: 12 }),
+    });
+    fc.assert(
+      fc.property(queue, fc.infiniteStream(fc.nat()), ({ seats, waiting }, choices) => {
+        const spare = seats - 1;
+        let inTheWay = entries(spare + waiting);
+        const watched = new Set(toWatch(inTheWay, { ...ALONE, spare }));
+        let woken = false;
+        while (inTheWay.length > spare) {
+          const leaving = inTheWay[(choices.next().value as number) % inTheWay.length] as QueueEntry;
+          woken ||= watched.has(leaving);
+          inTheWay = inTheWay.filter((entry) => entry !== leaving);
+        }
+        expect(woken).toBe(true);
+        expect(watched.size).toBeLessThanOrEqual(seats); // No more than that, however many are ahead.
+      }),
+    );
+  });
+});
