@@ -93,6 +93,14 @@ export function checkSeats(name: string, value: unknown): number {
   throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
 }
 
+/** The number of one seat among several. */
+export function checkSeat(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_SEATS)
+    return value as number;
+  throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
+}
+
 // The next in line watches as many nodes as there are seats.
 const MOST_SEATS = 10_000;
 

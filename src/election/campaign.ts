@@ -1,7 +1,8 @@
+import type { Admission } from '../lock/admission.js';
 import type { Contender, Place } from '../lock/contender.js';
 import { ignore } from '../promises.js';
 import type { Foresight } from './claim.js';
-import type { Behind, Claim, Claimant, Turn } from './claimant.js';
+import type { Behind, Claim, Claims, Turn } from './claimant.js';
 
 /** What a campaign tells while it goes on. */
 export interface CampaignListener {
@@ -18,14 +19,17 @@ class Call extends Error {}
  */
 export class Campaign {
   readonly #contender: Contender;
-  readonly #claimant: Claimant;
+  readonly #claims: Claims;
+  readonly #admission: Admission;
   readonly #listener: CampaignListener;
   #calls = new AbortController();
   #lastCall: string | undefined;
 
-  constructor(contender: Contender, claimant: Claimant, listener: CampaignListener) {
+  /** @param admission - who must be gone before it is its turn */
+  constructor(contender: Contender, claims: Claims, admission: Admission, listener: CampaignListener) {
     this.#contender = contender;
-    this.#claimant = claimant;
+    this.#claims = claims;
+    this.#admission = admission;
     this.#listener = listener;
   }
 
@@ -43,7 +47,7 @@ export class Campaign {
     for (;;) {
       this.#listener.onClaiming();
       this.#contender.own.keepAlive();
-      const outcome = await this.#claimant.claim(this.#contender, turn, signal);
+      const outcome = await this.#claims.claim(this.#contender, turn, signal);
       if (!('behind' in outcome)) return outcome;
       turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#waitBehind(outcome, signal);
     }
@@ -57,7 +61,10 @@ export class Campaign {
       this.#listener.onWaiting(place);
     };
     try {
-      await this.#contender.untilTurn({ signal: AbortSignal.any([signal, calls]), onWaiting });
+      await this.#contender.untilTurn(
+        { signal: AbortSignal.any([signal, calls]), onWaiting },
+        this.#admission,
+      );
       return { outOfTurn: false, foresight };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
@@ -72,7 +79,7 @@ export class Campaign {
     const decided = new AbortController();
     const over = AbortSignal.any([signal, decided.signal]);
     const gone = this.#contender.untilGone(after, over).then(() => true);
-    const first = this.#contender.untilTurn({ signal: over }).then(() => false);
+    const first = this.#contender.untilTurn({ signal: over }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {
@@ -91,6 +98,6 @@ export class Campaign {
   }
 
   #foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {
-    return this.#claimant.foresee(ahead, signal);
+    return this.#claims.foresee(ahead, signal);
   }
 }

@@ -1,6 +1,7 @@
 import { sleep } from '../clock.js';
-import { BadVersionError, NoNodeError } from '../errors.js';
+import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
+import { parseSeats } from '../lock/seats.js';
 import { isUnanswered } from '../session/operations.js';
 import type { TransactionPart } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
@@ -13,12 +14,20 @@ import {
   writesOfClaim,
   writesOfRelease,
 } from './claim.js';
-import { type ElectionRecord, parseRecord, serializeRecord, type UnreadableRecord } from './record.js';
+import {
+  type ElectionRecord,
+  parseRecord,
+  recordPath,
+  serializeRecord,
+  type UnreadableRecord,
+} from './record.js';
 import { Succession } from './succession.js';
 
 /** A claim that succeeded: the term is ours, and at the servers nobody else can take it while our node is there. */
 export interface Claim {
   readonly term: number;
+  /** Whose term it is, of an election with several seats; else 0. */
+  readonly seat: number;
   /** The zxid of the claim: rises from term to term, over the whole life of the ensemble. */
   readonly token: bigint;
   /** The record's version after the claim: what a clean release expects. */
@@ -39,6 +48,38 @@ export interface Behind {
   readonly atMostMs?: number;
 }
 
+/** The former leader's lease may last: look again in so many milliseconds. */
+export interface Pending {
+  readonly waitMs: number;
+}
+
+/** Claims terms and gives them back, for one candidate. */
+export interface Claims {
+  /** Makes sure that the election is the one that this candidate was told to stand in. @throws SeatsMismatchError */
+  prepare(): Promise<void>;
+  /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
+  notePlaceLost(): void;
+  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
+  foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined>;
+  /**
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
+   * lease is surely over. A claim whose reply was lost is looked up, never guessed.
+   *
+   * @returns the claim, or who leads, or should, before this contender
+   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
+   *   claim is under way the signal waits for its outcome
+   */
+  claim(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind>;
+  /**
+   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
+   * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
+   * Goes on until the servers have answered or the session is over. Never rejects.
+   *
+   * @param successor - the name of the node that was called to lead next, if that isn't the next in line
+   */
+  release(contender: Contender, claim: Claim, successor?: string): Promise<void>;
+}
+
 interface RecordRead {
   readonly record: ElectionRecord | UnreadableRecord;
   readonly version: number;
@@ -46,39 +87,49 @@ interface RecordRead {
   readonly zxid: bigint;
 }
 
-/** Claims and releases terms of one election, for one candidate: the only writer of the record. */
-export class Claimant {
+/** The claims of one candidate on one record, which nothing else writes. */
+export class Claimant implements Claims {
   readonly #session: Session;
   readonly #path: string;
   readonly #id: string;
   readonly #delayMs: number | undefined;
+  readonly #seat: number;
   readonly #succession: Succession;
   #unclean: UncleanEnd | undefined;
   /** The transaction that wrote the record at which another one was let go before: once. */
   #deferredAt: bigint | undefined;
   #placeLost = false;
 
-  /** @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs */
-  constructor(session: Session, path: string, id: string, delayMs: number | undefined) {
+  /**
+   * @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs
+   * @param seat - which seat's record it is, of an election with several
+   */
+  constructor(session: Session, path: string, id: string, delayMs: number | undefined, seat?: number) {
     this.#session = session;
-    this.#path = path;
+    this.#path = recordPath(path, seat);
     this.#id = id;
     this.#delayMs = delayMs;
+    this.#seat = seat ?? 0;
     this.#succession = new Succession(session, path);
+  }
+
+  async prepare(): Promise<void> {
+    // The record is read when it matters: a candidate that waits has no need of it.
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */
   async read(signal?: AbortSignal): Promise<RecordRead> {
     const { data, stat } = await this.#session.untilAnswered(() => this.#session.getData(this.#path), signal);
-    return { record: parseRecord(data, stat.version), version: stat.version, zxid: stat.mzxid };
+    const record = parseRecord(data, stat.version);
+    const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
+    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
+    return { record, version: stat.version, zxid: stat.mzxid };
   }
 
-  /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void {
     this.#placeLost = true;
   }
 
-  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
   async foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {
     try {
       const { record, version } = await this.read(signal);
@@ -88,19 +139,20 @@ export class Claimant {
     }
   }
 
-  /**
-   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
-   * lease is surely over. A claim whose reply was lost is looked up, never guessed.
-   *
-   * @returns the claim, or who leads, or should, before this contender
-   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
-   *   claim is under way the signal waits for its outcome
-   */
   async claim(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind> {
     if (turn.foresight !== undefined) {
       const claim = await this.#tryClaim(contender, turn.foresight, signal);
       if (claim !== undefined) return claim;
     }
+    for (;;) {
+      const outcome = await this.look(contender, turn, signal);
+      if (!('waitMs' in outcome)) return outcome;
+      await sleep(this.#session.clock, outcome.waitMs, AbortSignal.any([signal, contender.own.signal]));
+    }
+  }
+
+  /** Claims as {@link claim} does, but for the wait after an unclean end, which counts from the first look at it. */
+  async look(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind | Pending> {
     const ownNode = contender.entry.node;
     for (;;) {
       signal.throwIfAborted();
@@ -122,10 +174,9 @@ export class Claimant {
       });
       switch (step.kind) {
         case 'ours':
-          return { term: step.term, token: zxid, version };
+          return { term: step.term, seat: this.#seat, token: zxid, version };
         case 'wait':
-          await sleep(this.#session.clock, step.ms, AbortSignal.any([signal, contender.own.signal]));
-          break;
+          return { waitMs: step.ms };
         case 'defer':
           this.#deferredAt = zxid;
           if (await contender.sees(step.to, signal))
@@ -139,13 +190,6 @@ export class Claimant {
     }
   }
 
-  /**
-   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
-   * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
-   * Goes on until the servers have answered or the session is over. Never rejects.
-   *
-   * @param successor - the name of the node that was called to lead next, if that isn't the next in line
-   */
   release(contender: Contender, { term, version }: Claim, successor?: string): Promise<void> {
     const data = serializeRecord({ state: 'vacant', term, ...(successor !== undefined && { successor }) });
     const parts = [
@@ -218,7 +262,7 @@ export class Claimant {
       const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
       this.#placeLost = false;
-      return { term, token: stat.mzxid, version: stat.version };
+      return { term, seat: this.#seat, token: stat.mzxid, version: stat.version };
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;

@@ -10,6 +10,7 @@ import {
   checkMs,
   checkOneOf,
   checkOptions,
+  checkSeats,
 } from '../options.js';
 import type { Session } from '../session/session.js';
 import { HIGHEST_PRIORITY } from './priority.js';
@@ -46,6 +47,12 @@ export interface CandidacyOptions {
    */
   readonly priority?: number;
   /**
+   * How many lead at once, each with its own seat number and terms: for pools of active workers. The same for all
+   * candidates, and for good: whoever is given another number is refused with `SeatsMismatchError`. With several seats the
+   * queue alone decides who leads next, so without `priority`. @default 1
+   */
+  readonly seats?: number;
+  /**
    * Whether to step down when somebody asks for it with `revokeLeader`: `false`, or a promise of it, refuses. It may use
    * the request's grace to bring work to an end; when it has said nothing by then, or throws, the term ends.
    * @default yes, at once
@@ -79,6 +86,7 @@ export interface ResolvedCandidacyOptions {
   readonly onOverrun: 'report' | 'exit';
   readonly watchdog: boolean;
   readonly priority: number;
+  readonly seats: number;
   readonly onRevoke: CandidacyOptions['onRevoke'];
 }
 
@@ -96,6 +104,7 @@ export const CANDIDACY_OPTIONS = [
   'onOverrun',
   'watchdog',
   'priority',
+  'seats',
   'onRevoke',
 ] as const;
 
@@ -115,19 +124,22 @@ export function resolveElectorOptions(given: unknown, session: Session): Resolve
 
 /** Checks what an elector and a supervisor have in common. @throws InvalidOptionError */
 export function checkCandidacyOptions(options: CandidacyOptions): ResolvedCandidacyOptions {
+  const seats = options.seats === undefined ? 1 : checkSeats('seats', options.seats);
   return {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
     watchdog: checkBoolean('watchdog', options.watchdog, false),
-    priority: checkPriority(options.priority),
+    priority: checkPriority(options.priority, seats),
+    seats,
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };
 }
 
-function checkPriority(value: unknown): number {
+function checkPriority(value: unknown, seats: number): number {
   if (value === undefined) return 0;
+  if (seats > 1 && value !== 0) throw new InvalidOptionError('priority', value, 'none with several seats');
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= HIGHEST_PRIORITY)
     return value as number;
   throw new InvalidOptionError('priority', value, `a whole number from 0 to ${HIGHEST_PRIORITY}`);

@@ -9,9 +9,11 @@ import {
   type ListenerError,
   NodeLostError,
   NoNodeError,
+  SeatsMismatchError,
   SessionExpiredError,
   WorkOverrunError,
 } from '../errors.js';
+import { type Admission, ALONE } from '../lock/admission.js';
 import { Contender, withdraw } from '../lock/contender.js';
 import { parseEntry } from '../lock/order.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
@@ -21,7 +23,7 @@ import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
-import { type Claim, Claimant } from './claimant.js';
+import { type Claim, Claimant, type Claims } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
 import {
   type LeaderElectorOptions,
@@ -32,6 +34,7 @@ import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
 import { Petitions } from './petitions.js';
 import { uuidWithPriority } from './priority.js';
 import { Roll } from './roll.js';
+import { SeatsClaimant } from './seats-claimant.js';
 import { Succession } from './succession.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
 import { Watchdog } from './watchdog.js';
@@ -66,8 +69,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly path: string;
   readonly #session: Session;
   readonly #options: ResolvedElectorOptions;
-  readonly #claimant: Claimant;
-  readonly #roll: Roll;
+  readonly #claims: Claims;
   readonly #advertisement: Advertisement;
   readonly #succession: Succession;
   readonly #petitions: Petitions;
@@ -98,14 +100,17 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#options = resolveElectorOptions(options, this.#session);
     this.id = this.#options.id;
     this.#advertisement = new Advertisement(this.id, this.#options.data);
-    this.#roll = new Roll(session, path);
     this.#succession = new Succession(session, path);
     this.#petitions = new Petitions(session, this.#options.onRevoke, {
       leading: () => (this.#state.name === 'leading' ? this.#state.term : undefined),
       stepDown: (term, settleBy) => this.#endTerm(term, 'revoked', { settleBy }),
       report: (error) => this.#report(error),
     });
-    this.#claimant = new Claimant(session, path, this.id, this.#options.takeoverDelayMs);
+    const { seats, takeoverDelayMs } = this.#options;
+    this.#claims =
+      seats === 1
+        ? new Claimant(session, path, this.id, takeoverDelayMs)
+        : new SeatsClaimant(session, path, this.id, takeoverDelayMs, seats);
   }
 
   get state(): ElectorState {
@@ -161,6 +166,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    */
   async handOver(candidate: string): Promise<void> {
     if (this.#state.name !== 'leading') throw new InvalidStateError('only a leader can hand over');
+    if (this.#options.seats > 1)
+      throw new InvalidStateError('with several seats the queue decides who leads next');
     const { term } = this.#state;
     const successor = await this.#succession.callNamed(candidate, this.#contender as Contender);
     // It took its time: the term may have been lost meanwhile, and even another one be led.
@@ -208,12 +215,23 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
   candidates(): Promise<Candidate[]> {
-    return this.#roll.candidates();
+    return new Roll(this.#session, this.path).candidates();
   }
 
-  /** Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. */
-  leader(): Promise<Candidate | undefined> {
-    return this.#roll.leader();
+  /**
+   * Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. With several seats
+   * the leader of the first one that is taken.
+   */
+  async leader(): Promise<Candidate | undefined> {
+    return (await this.leaders()).find((leader) => leader !== undefined);
+  }
+
+  /** Who leads on each seat, from seat 0, as {@link LeaderElector.leader} tells it of one. */
+  leaders(): Promise<(Candidate | undefined)[]> {
+    const { seats } = this.#options;
+    const leaderOf = (seat: number) =>
+      new Roll(this.#session, this.path, seats === 1 ? undefined : seat).leader();
+    return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOf(seat)));
   }
 
   // ---- the election, one paragraph ----
@@ -222,12 +240,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #stand(): Promise<void> {
     const contender = await this.#join();
     try {
-      const campaign = new Campaign(contender, this.#claimant, this.#campaigning);
+      const campaign = new Campaign(contender, this.#claims, this.#admission, this.#campaigning);
       this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
       const claim = await campaign.untilElected(this.#stop.signal);
       const successor = await this.#lead(contender, claim, campaign);
-      void this.#claimant.release(contender, claim, successor); // Never rejects; waited for below.
+      void this.#claims.release(contender, claim, successor); // Never rejects; waited for below.
     } finally {
       await this.#leave(contender);
     }
@@ -250,6 +268,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
+    await abortable(this.#claims.prepare(), this.#stop.signal);
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });
@@ -290,11 +309,21 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     });
     this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
     await ended.promise;
-    const successor = term.ending.successor ?? this.#succession.callPreferred(contender); // While the work settles.
+    const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
     return await successor;
+  }
+
+  /** A waiter with a higher priority, if there may be one: with several seats the queue decides. */
+  async #callPreferred(contender: Contender): Promise<string | undefined> {
+    return this.#options.seats === 1 ? await this.#succession.callPreferred(contender) : undefined;
+  }
+
+  /** Everybody ahead must be gone, or all but those for whom there are other seats. */
+  get #admission(): Admission {
+    return { ...ALONE, spare: this.#options.seats - 1 };
   }
 
   #startWork(term: ElectedTerm): void {
@@ -340,14 +369,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #goesOnAfter(error: unknown): Promise<boolean> {
     if (this.#stop.signal.aborted || this.#session.signal.aborted) return false;
     if (error instanceof NodeLostError || error instanceof NoNodeError) {
-      this.#claimant.notePlaceLost(); // Somebody deleted the node.
+      this.#claims.notePlaceLost(); // Somebody deleted the node.
       return true;
     }
     this.#report(error instanceof Error ? error : new Error(describe(error)));
-    if (this.#state.name === 'starting') {
-      this.#placed.reject(error);
-      return false;
-    }
+    if (this.#state.name === 'starting') this.#placed.reject(error);
+    // In another election than this one is, standing again would only be in the way of the others.
+    if (this.#state.name === 'starting' || error instanceof SeatsMismatchError) return false;
     this.#setbacks++;
     await this.#coolDown();
     return true;

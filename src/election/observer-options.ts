@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkOptions } from '../options.js';
+import { checkOptions, checkSeat } from '../options.js';
 import { abortable } from '../promises.js';
 import { parseConnectString } from '../session/connect-string.js';
 import { Session } from '../session/session.js';
@@ -9,6 +9,8 @@ import { OwnSessions, type SessionSource } from './session-source.js';
 
 /** How an `ElectionObserver` looks. */
 export interface ElectionObserverOptions {
+  /** Whose leader to watch, of an election with several seats. */
+  readonly seat?: number;
   /** How it opens its sessions: with a connect string only. `stop()` is what ends it, so without `signal`. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else silent */
@@ -17,13 +19,14 @@ export interface ElectionObserverOptions {
 
 /** @internal What an observer goes by. */
 export interface ResolvedObserverOptions {
+  readonly seat: number | undefined;
   readonly source: SessionSource;
   readonly logger: Logger;
   /** Closes what the observer has opened itself. Never rejects. */
   close(): Promise<void>;
 }
 
-const KNOWN = ['session', 'logger'] as const;
+const KNOWN = ['seat', 'session', 'logger'] as const;
 
 /**
  * @internal
@@ -37,20 +40,21 @@ export function resolveObserverOptions(
   onError: (error: unknown) => void,
 ): ResolvedObserverOptions {
   const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN);
+  const seat = checkSeat('seat', options.seat);
   if (typeof from === 'string') return resolveOwn(from, options, onError);
   if (options.session !== undefined)
     throw new InvalidOptionError('observer.session', '(not shown)', 'none without a connect string');
   const close = () => Promise.resolve();
   if (from instanceof Session) {
     const logger = options.logger === undefined ? from.logger : resolveLogger(options.logger);
-    return { source: { session: () => Promise.resolve(from) }, logger, close };
+    return { seat, source: { session: () => Promise.resolve(from) }, logger, close };
   }
-  return { source: checkSource(from), logger: resolveLogger(options.logger), close };
+  return { seat, source: checkSource(from), logger: resolveLogger(options.logger), close };
 }
 
 function resolveOwn(
   connect: string,
-  { session, logger: own }: ElectionObserverOptions,
+  { seat, session, logger: own }: ElectionObserverOptions,
   onError: (error: unknown) => void,
 ): ResolvedObserverOptions {
   parseConnectString(connect);
@@ -60,7 +64,7 @@ function resolveOwn(
   if (signal !== undefined)
     throw new InvalidOptionError('session.signal', signal, 'none: stop() ends the observer');
   const sessions = new OwnSessions(connect, { given: session ?? {}, environment, logger }, onError);
-  return { source: sessions, logger, close: () => sessions.close() };
+  return { seat, source: sessions, logger, close: () => sessions.close() };
 }
 
 function checkSource(from: unknown): SessionSource {

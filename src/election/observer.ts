@@ -161,7 +161,7 @@ export class ElectionObserver
    */
   async #observe(session: Session): Promise<void> {
     const over = AbortSignal.any([session.signal, this.#stop.signal]);
-    const roll = new Roll(session, this.path);
+    const roll = new Roll(session, this.path, this.#options.seat);
     let changed = deferred();
     const lookAgain = () => this.#state.name === 'blind' && changed.resolve();
     const forget = onSilence(session, () => this.#loseSight(), lookAgain);

@@ -30,6 +30,11 @@ export interface UnreadableRecord {
   readonly state: 'unreadable';
 }
 
+/** Where the record is: on the election's own node, or, with several seats, on that of the seat. */
+export function recordPath(path: string, seat?: number): string {
+  return seat === undefined ? path : `${path}/seat-${seat}`;
+}
+
 const FORMAT = 1;
 // No session is that long: a record that says so wasn't written by a leader.
 const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;

@@ -1,5 +1,13 @@
 import { NoNodeError, RevocationRefusedError } from '../errors.js';
-import { checkId, checkInstance, checkMs, checkOptions, checkPath, checkSignal } from '../options.js';
+import {
+  checkId,
+  checkInstance,
+  checkMs,
+  checkOptions,
+  checkPath,
+  checkSeat,
+  checkSignal,
+} from '../options.js';
 import { abortable, deferred, onAbort } from '../promises.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidate.js';
@@ -12,6 +20,8 @@ import { writeRequest } from './succession.js';
 export interface RevocationOptions {
   /** How long its work may take to settle, in milliseconds. @default the session timeout */
   readonly graceMs?: number;
+  /** Whose leader to ask, of an election with several seats. */
+  readonly seat?: number;
   /** What the asker calls itself. @default host name, process id and a random part */
   readonly by?: string;
   /** Aborting it ends the wait; the request stays. */
@@ -39,8 +49,9 @@ export async function revokeLeader(
 ): Promise<Candidate | undefined> {
   checkInstance('session', session, Session);
   checkPath('path', path);
-  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'by', 'signal']);
+  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'seat', 'by', 'signal']);
   const signal = checkSignal('signal', options.signal);
+  const seat = checkSeat('seat', options.seat);
   const key = session.environment.uuid();
   const request: StepDownRequest = {
     kind: 'step-down',
@@ -48,7 +59,7 @@ export async function revokeLeader(
     by: checkId('by', options.by) ?? defaultId(key),
     graceMs: checkMs('graceMs', options.graceMs) ?? session.sessionTimeoutMs,
   };
-  const leader = await abortable(new Roll(session, path).leader(), signal);
+  const leader = await abortable(new Roll(session, path, seat).leader(), signal);
   if (leader === undefined) return undefined;
   const node = `${path}/${leader.node}`;
   if ((await abortable(writeRequest(session, node, request), signal)) === 'written')

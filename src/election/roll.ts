@@ -3,16 +3,20 @@ import { queueOf } from '../lock/order.js';
 import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
+import { recordPath } from './record.js';
 import { holderOf, leaderOf, type Sighting, sight } from './sighting.js';
 
 /** Who stands in an election and who leads it, as far as the servers know. Reads only. */
 export class Roll {
   readonly #session: Session;
   readonly #path: string;
+  readonly #record: string;
 
-  constructor(session: Session, path: string) {
+  /** @param seat - whose leader is meant, of an election with several */
+  constructor(session: Session, path: string, seat?: number) {
     this.#session = session;
     this.#path = path;
+    this.#record = recordPath(path, seat);
   }
 
   /** The candidates, in the order in which they will lead; none if there is no such election. */
@@ -37,7 +41,7 @@ export class Roll {
    */
   async sight(watch?: Required<ReadOptions>): Promise<Sighting> {
     const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
-    const election = await readNode(this.#path);
+    const election = await readNode(this.#record);
     const held = election === undefined ? undefined : holderOf(election);
     return sight(
       election,

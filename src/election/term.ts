@@ -17,6 +17,8 @@ import type { Claim } from './claimant.js';
 export interface Term {
   /** 1 for the election's first term, and one more for each that follows. */
   readonly number: number;
+  /** Which of the election's seats it is for, from 0; each has terms of its own. 0 in an election with one leader. */
+  readonly seat: number;
   /** The fencing token: higher than that of every earlier term, also when the election was deleted in between. */
   readonly token: bigint;
   /**
@@ -58,6 +60,7 @@ export interface TermEnding {
 /** The term of an elector: what the world sees, and the work that is done in it. */
 export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly number: number;
+  readonly seat: number;
   readonly token: bigint;
   readonly #own: OwnNode;
   readonly #clock: Clock;
@@ -83,6 +86,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   ) {
     super(own, clock);
     this.number = claim.term;
+    this.seat = claim.seat;
     this.token = claim.token;
     this.#own = own;
     this.#clock = clock;

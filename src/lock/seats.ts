@@ -22,12 +22,22 @@ export class Seats {
   readonly #session: Session;
   readonly #path: string;
   readonly #access: Access | undefined;
+  readonly #parse: (node: NodeData) => number | undefined;
   #given: number;
   #agreed = false;
 
-  /** @param access - who may touch the node, if it is missing; by default whom the session lets */
-  constructor(session: Session, path: string, seats: number, access?: Access) {
-    this.#access = access;
+  /**
+   * @param how.access - who may touch the node, if it is missing; by default whom the session lets
+   * @param how.parse - reads from the node how many there are
+   */
+  constructor(
+    session: Session,
+    path: string,
+    seats: number,
+    how: { access?: Access | undefined; parse?: (node: NodeData) => number | undefined } = {},
+  ) {
+    this.#access = how.access;
+    this.#parse = how.parse ?? (({ data }) => parseSeats(data));
     this.#session = session;
     this.#path = path;
     this.#given = seats;
@@ -45,7 +55,7 @@ export class Seats {
       const found = await this.#read(watch);
       if (found === undefined) await this.#session.ensurePath(this.#path, this.#access);
       else if (found.data.length === 0 && found.stat.version === 0) await this.#write(this.#given, 0);
-      else return this.#check(parseSeats(found.data));
+      else return this.#check(this.#parse(found));
     }
   }
 
@@ -56,7 +66,7 @@ export class Seats {
       await this.agree();
       const found = await this.#read();
       if (found === undefined) continue;
-      this.#check(parseSeats(found.data));
+      this.#check(this.#parse(found));
       written = await this.#write(seats, found.stat.version);
     }
     this.#given = seats;

@@ -1,0 +1,105 @@
+import { sleep } from '../clock.js';
+import { NoNodeError } from '../errors.js';
+import type { Contender } from '../lock/contender.js';
+import { parseSeats, Seats } from '../lock/seats.js';
+import { ignore } from '../promises.js';
+import type { NodeData } from '../session/protocol.js';
+import type { Session } from '../session/session.js';
+import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
+import { parseRecord, recordPath } from './record.js';
+
+/**
+ * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
+ * tokens and takeover delays, as if it were an election. The queue is common: whoever has fewer ahead of it than there
+ * are seats takes the first one that it can.
+ *
+ * So many, and no more, may take a seat at a time, and each of them at most one: there is always a seat for each, or one
+ * whose leader is gone.
+ */
+export class SeatsClaimant implements Claims {
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #seats: Seats;
+  /** One for each seat. */
+  readonly #claimants: readonly Claimant[];
+
+  constructor(session: Session, path: string, id: string, delayMs: number | undefined, seats: number) {
+    this.#session = session;
+    this.#path = path;
+    this.#seats = new Seats(session, path, seats, { parse: seatsOfElection });
+    this.#claimants = Array.from(
+      { length: seats },
+      (_, seat) => new Claimant(session, path, id, delayMs, seat),
+    );
+  }
+
+  async prepare(): Promise<void> {
+    await this.#seats.agree();
+  }
+
+  notePlaceLost(): void {
+    for (const claimant of this.#claimants) claimant.notePlaceLost();
+  }
+
+  /** Which seat will be free isn't known before. */
+  async foresee(): Promise<undefined> {
+    return undefined;
+  }
+
+  async claim(contender: Contender, _turn: unknown, signal: AbortSignal): Promise<Claim> {
+    for (;;) {
+      const outcomes: (Behind | Pending)[] = [];
+      // One after the other: a claim whose outcome isn't known must not be followed by another one.
+      for (const seat of this.#claimants.keys()) {
+        const outcome = await this.#look(seat, contender, signal);
+        if ('token' in outcome) return outcome;
+        outcomes.push(outcome);
+      }
+      await this.#untilOneMayBeFree(contender, outcomes, signal);
+    }
+  }
+
+  async release(contender: Contender, claim: Claim): Promise<void> {
+    await (this.#claimants[claim.seat] as Claimant).release(contender, claim);
+  }
+
+  async #look(seat: number, contender: Contender, signal: AbortSignal): Promise<Claim | Behind | Pending> {
+    const claimant = this.#claimants[seat] as Claimant;
+    for (;;) {
+      try {
+        // Nobody is called out of turn: all seats are alike.
+        return await claimant.look(contender, { outOfTurn: true }, signal);
+      } catch (error) {
+        if (!(error instanceof NoNodeError)) throw error;
+        await this.#session.ensurePath(recordPath(this.#path, seat));
+      }
+    }
+  }
+
+  /** Until one of the leaders is gone, or a lease that may last is surely over. */
+  async #untilOneMayBeFree(
+    contender: Contender,
+    outcomes: readonly (Behind | Pending)[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const decided = new AbortController();
+    const over = AbortSignal.any([signal, contender.own.signal, decided.signal]);
+    const waits = outcomes.map((outcome) =>
+      'waitMs' in outcome
+        ? sleep(this.#session.clock, outcome.waitMs, over)
+        : contender.untilGone(outcome.behind, over),
+    );
+    try {
+      await Promise.race(waits);
+    } finally {
+      decided.abort();
+      for (const wait of waits) wait.catch(ignore); // The others are of no interest any more.
+    }
+  }
+}
+
+/** One that has a record of its own has one seat. */
+function seatsOfElection({ data, stat }: NodeData): number | undefined {
+  if (data.length > 0 && parseRecord(data, stat.version).state !== 'unreadable') return 1;
+  return parseSeats(data);
+}

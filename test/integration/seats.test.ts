@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { ElectionObserver } from '../../src/election/observer.js';
+import { revokeLeader } from '../../src/election/revocation.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidOptionError, InvalidStateError, SeatsMismatchError } from '../../src/errors.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** Electors of one election, each on a session of its own, that have joined one after the other. */
+async function standAll(count: number, options: LeaderElectorOptions) {
+  const path = uniquePath('seats');
+  const electors: LeaderElector[] = [];
+  for (let index = 0; index < count; index++) {
+    const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 2000 }), path, {
+      ...options,
+      id: `e${index}`,
+    });
+    await elector.start();
+    electors.push(elector);
+  }
+  return { path, electors };
+}
+
+function leading(electors: LeaderElector[]): Term[] {
+  return electors.map(({ term }) => term).filter((term) => term !== undefined);
+}
+
+describe('an election with several seats', () => {
+  it('has as many leaders as seats, each on its own, the first that came; the others wait', async () => {
+    const { electors, path } = await standAll(5, { seats: 3 });
+    await until(() => leading(electors).length === 3);
+    expect(
+      leading(electors.slice(0, 3))
+        .map(({ seat }) => seat)
+        .sort(),
+    ).toEqual([0, 1, 2]);
+    expect(electors.slice(3).map(({ state }) => state.name)).toEqual(['waiting', 'waiting']);
+    expect(electors[4]?.state).toMatchObject({ position: 2 });
+    expect(new Set(leading(electors).map(({ token }) => token)).size).toBe(3);
+    const leaders = await electors[4]?.leaders();
+    for (const term of leading(electors)) {
+      const elector = electors.find((each) => each.term === term);
+      expect(leaders?.[term.seat]?.id).toBe(elector?.id);
+    }
+    expect(await electors[4]?.leader()).toEqual(leaders?.[0]);
+    const observer = new ElectionObserver(await openSession(), path, { seat: 1 });
+    await observer.start();
+    expect(observer.leader?.id).toBe(leaders?.[1]?.id);
+    await observer.stop();
+  });
+
+  it.each([0, 1, 2])(
+    'gives the seat of the one that resigned, at place %i, to the next in line, at once',
+    async (place) => {
+      const { electors } = await standAll(4, { seats: 3 });
+      await until(() => leading(electors).length === 3);
+      const elected = nextEvent<[Term]>(electors[3], 'elected');
+      const former = electors[place]?.term as Term;
+      await electors[place]?.stop();
+      const [term] = await elected;
+      expect([term.seat, term.number]).toEqual([former.seat, former.number + 1]);
+      expect(term.token).toBeGreaterThan(former.token);
+    },
+  );
+
+  it('waits out the lease of a leader that is gone, on its seat only', async () => {
+    const proxy = await FaultProxy.start();
+    const path = uniquePath('seats');
+    const cut = await openSession({ sessionTimeoutMs: 1000, leaseMs: 900 }, proxy.connectString);
+    const [dying, lost] = await lead(cut, path, { seats: 2 });
+    const [, kept] = await lead(await openSession(), path, { seats: 2 });
+    const next = new LeaderElector(await openSession(), path, { seats: 2 });
+    await next.start();
+    const elected = nextEvent<[Term]>(next, 'elected');
+    const claiming = until(() => next.state.name === 'claiming').then(() => performance.now());
+    proxy.blackHole();
+    const demoted = nextEvent(dying, 'demoted').then(() => performance.now());
+    const seenAt = await claiming;
+    const [term] = await elected;
+    expect(performance.now() - seenAt).toBeGreaterThan(900); // It has seen the node gone, and then waited.
+    expect(await demoted).toBeLessThan(performance.now());
+    expect([term.seat, term.number]).toEqual([lost.seat, lost.number + 1]);
+    expect(kept.isHeld()).toBe(true);
+  });
+
+  it('takes a seat that becomes free while it waits out the lease of another', async () => {
+    const proxy = await FaultProxy.start();
+    const path = uniquePath('seats');
+    const cut = await openSession({ sessionTimeoutMs: 4000, leaseMs: 3900 }, proxy.connectString);
+    const [, lost] = await lead(cut, path, { seats: 2 });
+    const [second, kept] = await lead(await openSession(), path, { seats: 2 });
+    const next = new LeaderElector(await openSession(), path, { seats: 2 });
+    await next.start();
+    const elected = nextEvent<[Term]>(next, 'elected');
+    await (await openSession()).remove(`${path}/${(await next.leaders())[lost.seat]?.node}`);
+    await until(() => next.state.name === 'claiming');
+    const before = performance.now();
+    await second.stop();
+    expect((await elected)[0].seat).toBe(kept.seat);
+    expect(performance.now() - before).toBeLessThan(3900); // The lease that it would have waited for.
+  });
+
+  it('never has two acting on one seat, while leaders come and go in every way', async () => {
+    const seats = 3;
+    const holders = new Map<number, string>();
+    const terms: { seat: number; number: number; token: bigint }[] = [];
+    const { electors } = await standAll(6, {
+      seats,
+      lead: async (term) => {
+        expect(holders.get(term.seat)).toBeUndefined();
+        holders.set(term.seat, String(term.token));
+        terms.push({ seat: term.seat, number: term.number, token: term.token });
+        await new Promise((resolve) => setTimeout(resolve, 3));
+        holders.delete(term.seat);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      },
+    });
+    const resigning = electors.map(async (elector) => {
+      for (let round = 0; round < 8; round++) {
+        await until(() => elector.term !== undefined);
+        await elector.resign();
+      }
+    });
+    await Promise.all(resigning);
+    await Promise.all(electors.map((elector) => elector.stop()));
+    expect(terms.length).toBeGreaterThanOrEqual(48);
+    for (let seat = 0; seat < seats; seat++) {
+      const own = terms.filter((term) => term.seat === seat);
+      expect(own.map(({ number }) => number)).toEqual(own.map((_, index) => index + 1));
+      expect(own.map(({ token }) => token)).toEqual(
+        own.map(({ token }) => token).sort((a, b) => Number(a - b)),
+      );
+    }
+  });
+
+  it('claims one seat only when the reply to its claim is lost', async () => {
+    const proxy = await FaultProxy.start();
+    const path = uniquePath('seats');
+    const session = await openSession({}, proxy.connectString);
+    const lost = proxy.loseReplyTo('multi', '"state":"held"');
+    const [elector, term] = await lead(session, path, { seats: 3 });
+    await lost;
+    expect(term.isHeld()).toBe(true);
+    expect((await elector.leaders()).filter((leader) => leader !== undefined)).toHaveLength(1);
+    await elector.stop();
+    expect(await elector.leaders()).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('lets the leader of one seat be asked to step down', async () => {
+    const { electors, path } = await standAll(3, { seats: 2 });
+    await until(() => leading(electors).length === 2);
+    const elected = nextEvent<[Term]>(electors[2], 'elected');
+    const asked = await revokeLeader(await openSession(), path, { seat: 1, graceMs: 1000 });
+    expect((await elected)[0].seat).toBe(1);
+    expect(electors.map(({ id }) => id)).toContain(asked?.id);
+  });
+
+  it('refuses candidates that were given another number, and names both', async () => {
+    const { electors, path } = await standAll(1, { seats: 3 });
+    await until(() => leading(electors).length === 1);
+    const many = new LeaderElector(await openSession(), path, { seats: 4 });
+    await expect(many.start()).rejects.toMatchObject({ code: 'SEATS_MISMATCH', given: 4, agreed: 3 });
+    expect(many.state.name).toBe('stopped');
+    const one = new LeaderElector(await openSession(), path);
+    const reported = nextEvent<[Error]>(one, 'error');
+    const stopped = nextEvent(one, 'stopped');
+    await one.start();
+    await electors[0]?.stop();
+    expect((await reported)[0]).toMatchObject({ code: 'SEATS_MISMATCH', given: 1, agreed: 3 });
+    await stopped;
+  });
+
+  it('does not become of an election that has one', async () => {
+    const path = uniquePath('seats');
+    const [elector] = await lead(await openSession(), path);
+    const many = new LeaderElector(await openSession(), path, { seats: 2 });
+    await expect(many.start()).rejects.toBeInstanceOf(SeatsMismatchError);
+    await expect(many.start()).rejects.toBeInstanceOf(InvalidStateError);
+    expect(elector.term?.isHeld()).toBe(true);
+    const again = new LeaderElector(await openSession(), path, { seats: 2 });
+    await expect(again.start()).rejects.toMatchObject({ given: 2, agreed: 1 });
+  });
+
+  it('leaves who leads next to the queue', async () => {
+    const session = await openSession();
+    const path = uniquePath('seats');
+    expect(() => new LeaderElector(session, path, { seats: 2, priority: 1 })).toThrow(InvalidOptionError);
+    const [elector] = await lead(session, path, { seats: 2 });
+    await expect(elector.handOver('anybody')).rejects.toBeInstanceOf(InvalidStateError);
+    expect(elector.term?.isHeld()).toBe(true);
+  });
+
+  it('works under a supervisor', async () => {
+    const path = uniquePath('seats');
+    const supervisors = [1, 2].map(
+      () =>
+        new ElectionSupervisor({
+          connect: connectString(),
+          path,
+          seats: 2,
+          session: { sessionTimeoutMs: 2000 },
+        }),
+    );
+    const elected = supervisors.map((supervisor) => nextEvent<[Term]>(supervisor, 'elected'));
+    await Promise.all(supervisors.map((supervisor) => supervisor.start()));
+    expect((await Promise.all(elected)).map(([term]) => term.seat).sort()).toEqual([0, 1]);
+    await Promise.all(supervisors.map((supervisor) => supervisor.stop()));
+  });
+
+  it.each([0, 1.5, '2', null, 10_001])('refuses %j for the number of seats', async (seats) => {
+    const session = await openSession();
+    expect(() => new LeaderElector(session, '/e', { seats: seats as number })).toThrow(InvalidOptionError);
+  });
+});
