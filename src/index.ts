@@ -67,6 +67,7 @@ export type { Credentials, Reply } from './session/connection.js';
 export type { Environment } from './session/environment.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
 export type {
+  Change,
   CreateMode,
   NodeData,
   PartResult,

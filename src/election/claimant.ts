@@ -55,8 +55,8 @@ export interface Pending {
 
 /** Claims terms and gives them back, for one candidate. */
 export interface Claims {
-  /** Makes sure that the election is the one that this candidate was told to stand in. @throws SeatsMismatchError */
-  prepare(): Promise<void>;
+  /** Makes sure that the election is what this candidate was told that it is. @throws SeatsMismatchError */
+  prepare?(): Promise<void>;
   /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void;
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
@@ -111,10 +111,6 @@ export class Claimant implements Claims {
     this.#delayMs = delayMs;
     this.#seat = seat ?? 0;
     this.#succession = new Succession(session, path);
-  }
-
-  async prepare(): Promise<void> {
-    // The record is read when it matters: a candidate that waits has no need of it.
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */

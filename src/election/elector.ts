@@ -268,7 +268,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    await abortable(this.#claims.prepare(), this.#stop.signal);
+    if (this.#claims.prepare !== undefined) await abortable(this.#claims.prepare(), this.#stop.signal);
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });

@@ -107,8 +107,7 @@ export class ElectionObserver
 
   /**
    * Looks no more: no event comes after it, and its iterators end. Resolves when sessions of its own are closed, after
-   * 2 s at most. Nothing of it is left in this process; at a server, up to two watches of a session that isn't its own
-   * stay until the next change at their nodes, since they can't be taken back there. Never rejects.
+   * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
   async stop(): Promise<void> {
     this.#end(new InvalidStateError('the observer was stopped before it had looked'));
@@ -191,7 +190,7 @@ export class ElectionObserver
     const given = new AbortController();
     const takeBack = onAbort(over, () => given.abort(over.reason));
     try {
-      const sighting = await this.#look(roll, { onChange: changed.resolve, signal: given.signal });
+      const sighting = await this.#look(roll, { onChange: () => changed.resolve(), signal: given.signal });
       this.#saw(sighting);
       if (sighting.kind === 'missing') return false;
       await abortable(changed.promise, over);

@@ -9,6 +9,7 @@ import {
   checkSignal,
 } from '../options.js';
 import { abortable, deferred, onAbort } from '../promises.js';
+import type { Change } from '../session/protocol.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidate.js';
 import { defaultId } from './elector-options.js';
@@ -82,13 +83,13 @@ async function untilAnswered(
   );
   try {
     for (;;) {
-      const changed = deferred();
+      const changed = deferred<Change>();
       const read = () => session.getData(node, { onChange: changed.resolve, signal: over.signal });
       const { data } = await session.untilAnswered(read, over.signal);
       const answer = parseRequest(data);
       if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)
         throw new RevocationRefusedError(leader.id, true);
-      await abortable(changed.promise, over.signal, session.signal);
+      if ((await abortable(changed.promise, over.signal, session.signal)) === 'deleted') return;
     }
   } catch (error) {
     if (!(error instanceof NoNodeError)) throw error;

@@ -1,5 +1,6 @@
 import { NoNodeError } from '../errors.js';
 import { abortable, deferred, ignore } from '../promises.js';
+import type { Change } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import type { QueueEntry } from './order.js';
 
@@ -19,11 +20,12 @@ export async function untilGone(
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
-      const changed = deferred();
+      const changed = deferred<Change>();
       const read = () => session.getData(path, { onChange: changed.resolve, signal: over });
       const { data } = await session.untilAnswered(read, over);
       if (yields?.(data)) return 'yields';
-      await abortable(changed.promise, over);
+      // A name is used once: what has been deleted doesn't come back, and needn't be read again.
+      if ((await abortable(changed.promise, over)) === 'deleted') return 'gone';
     }
   } catch (error) {
     if (error instanceof NoNodeError) return 'gone';

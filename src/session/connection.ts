@@ -6,7 +6,7 @@ import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {
   AUTH_XID,
-  decodeEventPath,
+  decodeEvent,
   decodeHandshake,
   decodeReply,
   EVENT_XID,
@@ -22,6 +22,7 @@ import {
   SESSION_MOVED_CODE,
   serverError,
   TransactionError,
+  type WatchEvent,
 } from './protocol.js';
 import type { Transport } from './transport.js';
 
@@ -88,14 +89,14 @@ export class Connection {
   #unwritten: Buffer[] = [];
   /** When the first of them was to be written. */
   #writingAt = 0;
-  readonly #onEvent: (path: string) => void;
+  readonly #onEvent: (event: WatchEvent) => void;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: Deferred<void>[] = [];
   #end: Error | undefined;
   #xid = 0;
   #lastZxid = 0n;
 
-  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (path: string) => void) {
+  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (event: WatchEvent) => void) {
     this.server = server;
     this.#clock = clock;
     this.#onEvent = onEvent;
@@ -116,7 +117,7 @@ export class Connection {
     transport: Transport,
     handshake: Handshake,
     clock: Clock,
-    onEvent: (path: string) => void,
+    onEvent: (event: WatchEvent) => void,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     const { socket, ready } = transport;
@@ -258,7 +259,7 @@ export class Connection {
     if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
     switch (reply.xid) {
       case EVENT_XID:
-        return this.#onEvent(decodeEventPath(reply.body));
+        return this.#onEvent(decodeEvent(reply.body));
       case AUTH_XID:
         return this.#settleAuthentication(reply.errorCode);
       case PING_XID:

@@ -26,8 +26,11 @@ export interface CreateOptions {
 
 /** How a node is read. */
 export interface ReadOptions {
-  /** Called once when the node's data changes or the node is deleted, if the read succeeds. */
-  readonly onChange?: () => void;
+  /**
+   * Called once when the node is `deleted`, or its data have `changed` or may have: then read them. Only if the read
+   * succeeds.
+   */
+  readonly onChange?: (change: requests.Change) => void;
   /** Aborting it takes `onChange` back. */
   readonly signal?: AbortSignal;
 }
@@ -98,10 +101,10 @@ export abstract class Operations<
     const target = this.absolute(path);
     if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
     signal?.throwIfAborted();
-    const watcher = () => {
+    const watcher = (change: requests.Change) => {
       forget();
       // Not on the connection's stack, and still before anything that the server says after the event.
-      queueMicrotask(() => this.#tell(onChange));
+      queueMicrotask(() => this.#tell(onChange, change));
     };
     const takeBack =
       signal === undefined
@@ -269,9 +272,9 @@ export abstract class Operations<
     return path.slice(this.#chroot.length);
   }
 
-  #tell(onChange: () => void): void {
+  #tell(onChange: (change: requests.Change) => void, change: requests.Change): void {
     try {
-      onChange();
+      onChange(change);
     } catch (cause) {
       this.reportListenerError(new ListenerError('onChange', cause));
     }

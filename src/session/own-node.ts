@@ -4,7 +4,7 @@ import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../
 import type { Reply } from './connection.js';
 import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
-import type { NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
+import type { Change, NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
 import type { Session } from './session.js';
 
 /** What an {@link OwnNode} needs of its session beyond what everybody may call. */
@@ -165,13 +165,14 @@ export class OwnNode {
     const over = AbortSignal.any([this.#lost.signal, this.#released.signal]);
     try {
       while (!over.aborted) {
-        const changed = deferred();
+        const changed = deferred<Change>();
         const read = () => this.#session.getData(this.path, { onChange: changed.resolve, signal: over });
         const node = await this.#session.untilAnswered(read, over);
         this.#checkOwner(node.stat);
         this.#lastRead = node;
         if (!over.aborted) this.#onRead(node);
-        await abortable(changed.promise, over);
+        // Its name is used once: nothing else can have taken its place.
+        if ((await abortable(changed.promise, over)) === 'deleted') return this.#heartbeat.lose();
       }
     } catch (error) {
       if (error instanceof NoNodeError) this.#heartbeat.lose();

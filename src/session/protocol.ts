@@ -235,9 +235,20 @@ export function decodeReply(frame: Buffer): ReplyHeader {
   };
 }
 
-/** The path at which something happened. What happened isn't told: it may have changed since, so read it. */
-export function decodeEventPath(body: Buffer): string {
-  return read(new protocol.WatcherEvent(), body).path;
+/** What a watch tells of a node: that it is gone, or that something else about it may be different, to be read. */
+export type Change = 'deleted' | 'changed';
+
+const NODE_DELETED = 2;
+
+/** A server tells of a node that was watched. */
+export interface WatchEvent {
+  readonly path: string;
+  readonly change: Change;
+}
+
+export function decodeEvent(body: Buffer): WatchEvent {
+  const { path, type } = read(new protocol.WatcherEvent(), body);
+  return { path, change: type === NODE_DELETED ? 'deleted' : 'changed' };
 }
 
 // Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.

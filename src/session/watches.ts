@@ -1,5 +1,7 @@
-/** Called once, when something about the node may have changed. What changed has to be read. */
-export type Watcher = () => void;
+import type { Change } from './protocol.js';
+
+/** Called once, when the node is gone, or something about it may have changed: what changed has to be read. */
+export type Watcher = (change: Change) => void;
 
 /**
  * Who waits for a change at which path. A server tells once for each path and forgets the watch, so all that wait
@@ -22,10 +24,10 @@ export class WatchRegistry {
   }
 
   /** An event came for `path`. */
-  fire(path: string): void {
+  fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);
     this.#watchers.delete(path);
-    for (const watcher of watchers ?? []) watcher();
+    for (const watcher of watchers ?? []) watcher(change);
   }
 
   clear(): void {

@@ -32,7 +32,7 @@ function leading(electors: LeaderElector[]): Term[] {
 describe('an election with several seats', () => {
   it('has as many leaders as seats, each on its own, the first that came; the others wait', async () => {
     const { electors, path } = await standAll(5, { seats: 3 });
-    await until(() => leading(electors).length === 3);
+    await until(() => leading(electors).length === 3 && electors[4]?.state.name === 'waiting');
     expect(
       leading(electors.slice(0, 3))
         .map(({ seat }) => seat)
