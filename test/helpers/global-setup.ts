@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 
@@ -15,9 +16,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const zookeeper = await useZooKeeper();
   project.provide('connectString', zookeeper.connectString);
   project.provide('port', Number(/:(\d+)/.exec(zookeeper.connectString)?.[1] ?? 2181));
-  // Installed here if it is missing, where no test's time runs. Those that need it start it themselves; the others can
-  // do without, so if there is none only those fail, with the same advice.
-  if (externalDatabase() === undefined)
-    await findPostgres().catch((error: Error) => console.error(error.message));
+  if (externalDatabase() === undefined) await install(findPostgres);
+  await install(findCurator);
+  await install(findKazoo);
   return zookeeper.stop;
+}
+
+/**
+ * Installed here if it is missing, where no test's time runs. Those that need it start it themselves; the others can do
+ * without, so if there is none only those fail, with the same advice.
+ */
+async function install(find: () => unknown): Promise<void> {
+  try {
+    await find();
+  } catch (error) {
+    console.error((error as Error).message);
+  }
 }

@@ -1,0 +1,70 @@
+/**
+ * Finds the clients in other languages that share queues with Conclave in `test/interop`, and says how their programs are
+ * started.
+ *
+ * Where they come from, in this order: `CURATOR_CLASS_PATH` and `KAZOO_PYTHON` in the environment; Debian's packages;
+ * else `apt-get install`, as root.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { installDebianPackages } from './debian.mjs';
+
+// Its manifest names whatever else it needs, but for something that logs.
+const DEBIAN_CURATOR = '/usr/share/java/curator-recipes.jar';
+const DEBIAN_QUIET_LOG = '/usr/share/java/slf4j-nop.jar';
+// Debian's own: its packages aren't seen by another Python, which may come first on the path.
+const DEBIAN_PYTHON = '/usr/bin/python3';
+
+/**
+ * What starts a Java program from its source: Curator needs no more than its jars, and a JDK compiles at the start.
+ *
+ * @returns {string[]} a command, to be followed by the program's path and its arguments
+ */
+export function findCurator() {
+  const given = fromEnvironment('CURATOR_CLASS_PATH');
+  if (
+    given === undefined &&
+    !(existsSync(DEBIAN_CURATOR) && existsSync(DEBIAN_QUIET_LOG) && runs('javac', '-version'))
+  ) {
+    installDebianPackages(
+      'Curator',
+      ['libcurator-recipes-java', 'libslf4j-java', 'default-jdk-headless'],
+      ['CURATOR_CLASS_PATH=/path/to/curator-recipes.jar:… (and a JDK, 17 or later, on the PATH)'],
+    );
+  }
+  const classPath = given ?? `${DEBIAN_CURATOR}:${DEBIAN_QUIET_LOG}`;
+  return ['java', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classPath];
+}
+
+/**
+ * What starts a Python program that imports kazoo.
+ *
+ * @returns {string[]} a command, to be followed by the program's path and its arguments
+ */
+export function findKazoo() {
+  const given = fromEnvironment('KAZOO_PYTHON');
+  if (given === undefined && !runs(DEBIAN_PYTHON, '-c', 'import kazoo')) {
+    installDebianPackages(
+      'kazoo',
+      ['python3-kazoo'],
+      ['KAZOO_PYTHON=/path/to/a/python3 that can import kazoo'],
+    );
+  }
+  return [given ?? DEBIAN_PYTHON];
+}
+
+/** @param {string} name */
+function fromEnvironment(name) {
+  const value = process.env[name]?.trim();
+  return value === '' ? undefined : value;
+}
+
+/** @param {string} command @param {string[]} args */
+function runs(command, ...args) {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
