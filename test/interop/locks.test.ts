@@ -145,11 +145,15 @@ class Queue {
 
 const numberOf = (node: string) => Number(/-?\d+$/.exec(node)?.[0].slice(-10));
 
-/** Releases one after the other: each holds when the one before it has released. */
+/**
+ * Lets one hold after the other, each when the one before it has released, and for so long that somebody else who
+ * thought it was its turn as well would run into the guard.
+ */
 async function serve(turns: readonly Turn[]): Promise<string[]> {
   const served: string[] = [];
   for (const turn of turns) {
     served.push((await turn.held) ?? 'nobody');
+    await new Promise((resolve) => setTimeout(resolve, 40));
     await turn.release();
   }
   return served;
