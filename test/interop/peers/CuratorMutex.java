@@ -7,8 +7,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -102,14 +100,11 @@ public class CuratorMutex {
     }
   }
 
-  /** Sorts every child by the number at its end, whatever stands before it: kazoo's default names as well. */
+  /** Sorts by the number alone, whatever stands before it: kazoo's own names as well. */
   private static class ByNumberAlone extends StandardLockInternalsDriver {
-    private static final Pattern NUMBER = Pattern.compile("\\d{10}$");
-
     @Override
     public String fixForSorting(String node, String lockName) {
-      Matcher number = NUMBER.matcher(node);
-      return number.find() ? number.group() : node;
+      return node.substring(Math.max(0, node.length() - 10));
     }
   }
 }
