@@ -3,7 +3,7 @@ import { authenticate, type Identity } from './access.js';
 import { ERROR_CODES, XID } from './op-codes.js';
 import { read } from './reads.js';
 import { Refusal, refuse } from './refusal.js';
-import { type Body, multiBody, NO_ZXID, noTokenBody, partsBody, type Reply, writeBody } from './replies.js';
+import { type Body, multiBody, NO_ZXID, noTokenBody, type Reply, writeBody } from './replies.js';
 import type {
   Authentication,
   ConnectRequest,
@@ -167,9 +167,7 @@ export class Keeper {
       });
     });
     if (answer.code === ERROR_CODES.OK && type.name === 'check') return undefined;
-    // What can't be read of several reads is answered with an error and, all the same, with no results.
-    const body = type.name === 'multiRead' && operation === undefined ? partsBody([]) : answer.body;
-    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.#zxid, code: answer.code, body };
+    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.#zxid, ...answer };
   }
 
   #answer(attempt: () => Body | undefined): { readonly code: number; readonly body?: Body | undefined } {

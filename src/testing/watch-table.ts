@@ -33,8 +33,9 @@ class WatchTable {
     if (mode === 'recursive') this.#recursive++;
   }
 
-  has(path: string, watcher: Watcher): boolean {
-    return this.#byPath.get(path)?.has(watcher) ?? false;
+  /** Whether anybody watches it. */
+  has(path: string): boolean {
+    return this.#byPath.has(path);
   }
 
   remove(path: string, watcher: Watcher): boolean {
