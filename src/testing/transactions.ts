@@ -3,6 +3,7 @@ import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from './op-c
 import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import { Refusal, refuse } from './refusal.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from './requests.js';
+import type { Change } from './watch-table.js';
 import type { Stamp, Undo, Znode, ZnodeStat, ZnodeTree } from './znode-tree.js';
 
 /** On whose behalf something is written, and as what transaction. */
@@ -12,12 +13,6 @@ export interface Author {
   readonly stamp: Stamp;
   /** Of a transaction of several parts: the counts of children as its parts have left them, which do wrap round. */
   readonly counts?: Map<Znode, number>;
-}
-
-/** What watchers may have to be told. */
-export interface Change {
-  readonly kind: 'created' | 'changed' | 'deleted';
-  readonly path: string;
 }
 
 /** What was done by one write, told from the moment after it. */
@@ -108,7 +103,11 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   counts?.set(parent, next);
   const undo = tree.create(path, { data, acl, ephemeralOwner: ownerOf(write, sessionId) }, next, stamp);
   const stat = (tree.get(path) as Znode).stat();
-  return { result: { kind: 'created', opCode, path, stat }, change: { kind: 'created', path }, undo };
+  return {
+    result: { kind: 'created', opCode, path, stat },
+    change: { kind: 'created', path, acl, parentAcl: parent.acl },
+    undo,
+  };
 }
 
 function asksForTimeToLive(flags: number): boolean {
@@ -128,7 +127,11 @@ function remove(tree: ZnodeTree, { path, version }: Delete, { identities, stamp 
   requireVersion(node.version, version);
   if (node.numChildren > 0) refuse('NOT_EMPTY');
   const undo = tree.delete(path, stamp);
-  return { result: { kind: 'deleted' }, change: { kind: 'deleted', path }, undo };
+  return {
+    result: { kind: 'deleted' },
+    change: { kind: 'deleted', path, acl: node.acl, parentAcl: parent.acl },
+    undo,
+  };
 }
 
 function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Author): Applied {
@@ -137,7 +140,11 @@ function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Auth
   requireAccess(node.acl, 'write', author.identities);
   requireVersion(node.version, version);
   const undo = tree.setData(path, data, author.stamp);
-  return { result: { kind: 'stat', stat: node.stat() }, change: { kind: 'changed', path }, undo };
+  return {
+    result: { kind: 'stat', stat: node.stat() },
+    change: { kind: 'changed', path, acl: node.acl },
+    undo,
+  };
 }
 
 /** Nobody is told: ZooKeeper has no watches for access lists. */

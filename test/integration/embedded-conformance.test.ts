@@ -44,7 +44,14 @@ const ACLS = [
   int(-1),
 ];
 
-type Step = (root: string) => { readonly type: number; readonly body: Buffer; readonly xid?: number };
+/** A request, once it is known below which node. */
+interface Step {
+  readonly type: number;
+  readonly xid: number | undefined;
+  readonly build: (root: string) => Buffer;
+  /** For a counterexample. */
+  readonly [fc.toStringMethod]: () => string;
+}
 
 const name = fc.constantFrom(...NAMES);
 const at = (root: string, relative: string) => (relative === '' ? root : `${root}/${relative}`);
@@ -118,11 +125,10 @@ const multi = (of: fc.Arbitrary<[number, Body]>) =>
   );
 
 const request = (types: readonly number[], body: fc.Arbitrary<Body>, xid?: number): fc.Arbitrary<Step> =>
-  fc.tuple(fc.constantFrom(...types), body).map(([type, build]) => (root) => ({
-    type,
-    body: build(root),
-    ...(xid !== undefined && { xid }),
-  }));
+  fc.tuple(fc.constantFrom(...types), body).map(([type, build]) => {
+    const show = () => `${type} ${build('').toString('hex')}`;
+    return { type, xid, build, [fc.toStringMethod]: show };
+  });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: request([1, 15, 19, 21], createBody) },
@@ -174,9 +180,8 @@ async function run(
   expect(first?.code).toBe(0);
   const view = new View(clients);
   const heard: string[] = [];
-  for (const [who, build] of steps) {
-    const { type, body, xid } = build(root);
-    (clients[who] as RawClient).send(type, body, xid);
+  for (const [who, { type, build, xid }] of steps) {
+    (clients[who] as RawClient).send(type, build(root), xid);
     // What can be seen of the two parents that nearly every step is about, also where a step has said nothing.
     for (const path of ['/', root])
       (clients[who] as RawClient).send(EXISTS, record(text(path), bool(false)), 7);
