@@ -9,6 +9,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // a server that speaks TLS
   'test/integration/fencing.test.ts', // PostgreSQL
   'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
+  'test/integration/observer-ensemble.test.ts', // three real servers
   'test/integration/embedded-conformance.test.ts', // a real server to compare with
 ];
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
