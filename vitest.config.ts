@@ -4,6 +4,18 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 
+// What `npm run test:fast` leaves out, for what it would need:
+const NEEDS_MORE_THAN_EMBEDDED = [
+  'test/integration/tls.test.ts', // a server that speaks TLS
+  'test/integration/fencing.test.ts', // PostgreSQL
+  'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
+  'test/integration/observer-ensemble.test.ts', // three real servers
+  'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
+  'test/integration/embedded-conformance.test.ts', // a real server to compare with
+  'test/interop/**', // Curator and kazoo
+];
+const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
+
 export default defineConfig({
   test: {
     // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
@@ -16,7 +28,7 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS],
+          exclude: [HAZARDS, CHAOS, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },

@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
 import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
@@ -16,9 +17,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const zookeeper = await useZooKeeper();
   project.provide('connectString', zookeeper.connectString);
   project.provide('port', Number(/:(\d+)/.exec(zookeeper.connectString)?.[1] ?? 2181));
-  if (externalDatabase() === undefined) await install(findPostgres);
-  await install(findCurator);
-  await install(findKazoo);
+  if (!prefersEmbedded()) {
+    if (externalDatabase() === undefined) await install(findPostgres);
+    await install(findCurator);
+    await install(findKazoo);
+  }
   return zookeeper.stop;
 }
 
