@@ -64,7 +64,11 @@ describe('a semaphore', () => {
     const waiting: Promise<void>[] = [];
     for (const [index, semaphore] of semaphores.slice(4).entries()) {
       const { hold } = await ask(semaphore);
-      waiting.push(hold.then((each) => (order.push(index), each.release())));
+      const pass = (each: LockHold) => {
+        order.push(index);
+        return each.release();
+      };
+      waiting.push(hold.then(pass));
     }
     await Promise.all([2, 0, 3, 1].map(async (index) => await holds[index]?.release()));
     await Promise.all(waiting);
