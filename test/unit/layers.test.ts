@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const SOURCES = resolve(import.meta.dirname, '../../src');
 
 /** From the bottom up: what stands in a layer imports from its own and from those before it only. */
-const LAYERS = ['', 'session', 'lock', 'election', 'cluster'];
+const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'testing'];
 const PUBLIC = 'index.ts';
 
 interface Import {
@@ -55,6 +55,9 @@ describe('the layers', () => {
         'session/environment.ts',
         'session/session-options.ts',
         'session/transport.ts',
+        'testing/access.ts',
+        'testing/connection.ts',
+        'testing/server.ts',
       ],
     ],
     ['node:tls', ['session/dialer.ts', 'session/session-options.ts', 'session/transport.ts']],

@@ -1,0 +1,104 @@
+import { type Clock, SystemClock } from '../clock.js';
+import { InvalidOptionError } from '../errors.js';
+import { type Logger, resolveLogger } from '../logger.js';
+import { checkOptions, checkPositiveMs } from '../options.js';
+
+/** How an {@link EmbeddedZooKeeper} is started. All times are in milliseconds. */
+export interface EmbeddedZooKeeperOptions {
+  /** Where it listens; nowhere but on this machine. @default '127.0.0.1' */
+  readonly host?: '127.0.0.1' | '::1' | 'localhost';
+  /** @default 0: any port that is free */
+  readonly port?: number;
+  /** ZooKeeper's `tickTime`: sessions end at multiples of it. @default 500 */
+  readonly tickMs?: number;
+  /** The shortest session timeout that is agreed to. @default 2 ticks */
+  readonly minSessionTimeoutMs?: number;
+  /** The longest session timeout that is agreed to. @default 20 ticks */
+  readonly maxSessionTimeoutMs?: number;
+  /** What sessions expire by, and stats are dated with. @default the machine's */
+  readonly clock?: Clock;
+  /** Is told once, as a warning, that this server is for tests. @default the console */
+  readonly logger?: Logger;
+}
+
+/** @internal Options that were checked, with their defaults. */
+export type ResolvedEmbeddedOptions = Required<EmbeddedZooKeeperOptions>;
+
+const OPTIONS = [
+  'host',
+  'port',
+  'tickMs',
+  'minSessionTimeoutMs',
+  'maxSessionTimeoutMs',
+  'clock',
+  'logger',
+] as const;
+const HOSTS = ['127.0.0.1', '::1', 'localhost'] as const;
+const DEFAULT_TICK_MS = 500;
+const SHORTEST_TICKS = 2;
+const LONGEST_TICKS = 20;
+const LAST_PORT = 65_535;
+
+/** @throws InvalidOptionError naming the option, the value and what would be right */
+export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions {
+  const options = checkOptions<EmbeddedZooKeeperOptions>('EmbeddedZooKeeper', given, OPTIONS);
+  const tickMs = checkPositiveMs('tickMs', options.tickMs, DEFAULT_TICK_MS);
+  const minSessionTimeoutMs = checkPositiveMs(
+    'minSessionTimeoutMs',
+    options.minSessionTimeoutMs,
+    SHORTEST_TICKS * tickMs,
+  );
+  const maxSessionTimeoutMs = checkPositiveMs(
+    'maxSessionTimeoutMs',
+    options.maxSessionTimeoutMs,
+    Math.max(LONGEST_TICKS * tickMs, minSessionTimeoutMs),
+  );
+  if (maxSessionTimeoutMs < minSessionTimeoutMs) {
+    throw new InvalidOptionError(
+      'maxSessionTimeoutMs',
+      maxSessionTimeoutMs,
+      `at least minSessionTimeoutMs, which is ${minSessionTimeoutMs}`,
+    );
+  }
+  return {
+    host: checkHost(options.host),
+    port: checkPort(options.port),
+    tickMs,
+    minSessionTimeoutMs,
+    maxSessionTimeoutMs,
+    clock: checkClock(options.clock),
+    logger: options.logger === undefined ? consoleLogger : resolveLogger(options.logger),
+  };
+}
+
+function checkHost(value: unknown): (typeof HOSTS)[number] {
+  const host = HOSTS.find((each) => each === (value ?? (value === null ? null : HOSTS[0])));
+  if (host !== undefined) return host;
+  throw new InvalidOptionError(
+    'host',
+    value,
+    `one of ${HOSTS.map((each) => `'${each}'`).join(', ')}: this server is for tests and asks nobody who they are`,
+  );
+}
+
+function checkPort(value: unknown): number {
+  if (value === undefined) return 0;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > LAST_PORT)
+    throw new InvalidOptionError('port', value, `a whole number from 0 to ${LAST_PORT}`);
+  return value;
+}
+
+function checkClock(value: Clock | undefined): Clock {
+  if (value === undefined) return new SystemClock();
+  const { now, date, after } = value ?? {};
+  if ([now, date, after].every((each) => typeof each === 'function')) return value;
+  throw new InvalidOptionError('clock', value, 'a clock with the methods now, date and after');
+}
+
+/** What a test's author should see, without an option: that this is not a server for production. */
+const consoleLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (_details, message) => console.warn(message),
+  error: (_details, message) => console.error(message),
+};

@@ -1,0 +1,84 @@
+/** A session, as the server keeps it. */
+export interface SessionRecord {
+  readonly id: bigint;
+  readonly password: Buffer;
+  /** As agreed at the latest handshake. */
+  timeoutMs: number;
+  /** When it ends unless it is heard of: a multiple of the tick. */
+  expiresAtMs: number;
+}
+
+/**
+ * The sessions that live, and when each ends: in buckets as wide as a tick, as ZooKeeper keeps them, so that to be heard
+ * of costs a session nothing within the same tick. Pure: the time is passed in.
+ */
+export class SessionTable {
+  readonly #tickMs: number;
+  readonly #byId = new Map<bigint, SessionRecord>();
+  readonly #buckets = new Map<number, Set<SessionRecord>>();
+
+  constructor(tickMs: number) {
+    this.#tickMs = tickMs;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(id: bigint): SessionRecord | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** In the order in which they were opened. */
+  values(): MapIterator<SessionRecord> {
+    return this.#byId.values();
+  }
+
+  open(id: bigint, password: Buffer, timeoutMs: number, nowMs: number): SessionRecord {
+    const session: SessionRecord = { id, password, timeoutMs, expiresAtMs: this.#deadline(nowMs, timeoutMs) };
+    this.#byId.set(id, session);
+    this.#bucket(session.expiresAtMs).add(session);
+    return session;
+  }
+
+  /** The session was heard of: it lives for another timeout. */
+  touch(session: SessionRecord, nowMs: number): void {
+    const expiresAtMs = this.#deadline(nowMs, session.timeoutMs);
+    if (expiresAtMs === session.expiresAtMs || !this.#byId.has(session.id)) return;
+    this.#leaveBucket(session);
+    session.expiresAtMs = expiresAtMs;
+    this.#bucket(expiresAtMs).add(session);
+  }
+
+  remove(session: SessionRecord): void {
+    this.#leaveBucket(session);
+    this.#byId.delete(session.id);
+  }
+
+  /** The sessions whose time is over. They stay until they are removed. */
+  expired(nowMs: number): SessionRecord[] {
+    const due = [...this.#buckets.keys()].filter((atMs) => atMs <= nowMs).sort((a, b) => a - b);
+    return due.flatMap((atMs) => [...(this.#buckets.get(atMs) as Set<SessionRecord>)]);
+  }
+
+  /** The next instant at which sessions may end. */
+  nextTickMs(nowMs: number): number {
+    return (Math.floor(nowMs / this.#tickMs) + 1) * this.#tickMs;
+  }
+
+  #deadline(nowMs: number, timeoutMs: number): number {
+    return this.nextTickMs(nowMs + timeoutMs);
+  }
+
+  #bucket(atMs: number): Set<SessionRecord> {
+    const bucket = this.#buckets.get(atMs) ?? new Set();
+    this.#buckets.set(atMs, bucket);
+    return bucket;
+  }
+
+  #leaveBucket(session: SessionRecord): void {
+    const bucket = this.#buckets.get(session.expiresAtMs);
+    bucket?.delete(session);
+    if (bucket?.size === 0) this.#buckets.delete(session.expiresAtMs);
+  }
+}

@@ -1,0 +1,155 @@
+import { type Acl, type Identity, requireAccess, resolveAcl } from './access.js';
+import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from './op-codes.js';
+import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
+import { Refusal, refuse } from './refusal.js';
+import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from './requests.js';
+import type { Stamp, Undo, Znode, ZnodeStat, ZnodeTree } from './znode-tree.js';
+
+/** On whose behalf something is written, and as what transaction. */
+export interface Author {
+  readonly sessionId: bigint;
+  readonly identities: readonly Identity[];
+  readonly stamp: Stamp;
+}
+
+/** What watchers may have to be told. */
+export interface Change {
+  readonly kind: 'created' | 'changed' | 'deleted';
+  readonly path: string;
+}
+
+/** What was done by one write, told from the moment after it. */
+export type WriteResult =
+  | { readonly kind: 'created'; readonly opCode: number; readonly path: string; readonly stat: ZnodeStat }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'checked' }
+  | { readonly kind: 'stat'; readonly stat: ZnodeStat };
+
+/** A write that was carried out, and may still be taken back. */
+export interface Applied {
+  readonly result: WriteResult;
+  readonly change?: Change;
+  readonly undo: Undo;
+}
+
+/** What became of a transaction: all of its parts, or an error for each of them. */
+export type MultiOutcome =
+  | { readonly kind: 'committed'; readonly parts: readonly Applied[] }
+  | { readonly kind: 'refused'; readonly codes: readonly number[] };
+
+/**
+ * Carries out one write; the checks come in ZooKeeper's order, which decides the error if several are due.
+ *
+ * @throws Refusal, and then nothing was changed
+ */
+export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): Applied {
+  switch (write.kind) {
+    case 'create':
+      return create(tree, write, author);
+    case 'delete':
+      return remove(tree, write, author);
+    case 'setData':
+      return setData(tree, write, author);
+    case 'setACL':
+      return setAcl(tree, write, author);
+    case 'check':
+      return check(tree, write, author);
+  }
+}
+
+/** Carries out all parts or none, each on what those before it left. */
+export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], author: Author): MultiOutcome {
+  const applied: Applied[] = [];
+  for (const part of parts) {
+    try {
+      applied.push(applyWrite(tree, part, author));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const failed = applied.length;
+      for (const { undo } of applied.reverse()) undo();
+      return { kind: 'refused', codes: parts.map((_, index) => codeOf(index, failed, error.code)) };
+    }
+  }
+  return { kind: 'committed', parts: applied };
+}
+
+/** Those before the part at fault are told that they were right, those after it that they don't matter. */
+function codeOf(index: number, failed: number, code: number): number {
+  if (index === failed) return code;
+  return index < failed ? ERROR_CODES.OK : ERROR_CODES.RUNTIME_INCONSISTENCY;
+}
+
+function create(tree: ZnodeTree, write: Create, { sessionId, identities, stamp }: Author): Applied {
+  const { flags, opCode, data } = write;
+  if (flags < 0 || flags > CREATE_FLAGS.sequentialTimeToLive) refuse('BAD_ARGUMENTS');
+  // Servers don't offer it unless they are configured to.
+  if (flags >= CREATE_FLAGS.timeToLive) refuse('UNIMPLEMENTED');
+  const parentPath = parentForCreate(write.path);
+  const acl = resolveAcl(write.acl, identities);
+  const parent = existing(tree, parentPath);
+  requireAccess(parent.acl, 'create', identities);
+  const isContainer = opCode === OP.createContainer;
+  const isPlain = isContainer || flags === CREATE_FLAGS.container;
+  const isSequential = !isPlain && (flags & CREATE_FLAGS.sequential) !== 0;
+  const path = isSequential ? write.path + sequenceSuffix(parent.childrenCreated) : write.path;
+  requireValidPath(path);
+  if (tree.get(path) !== undefined) refuse('NODE_EXISTS');
+  if (parent.isEphemeral) refuse('NO_CHILDREN_FOR_EPHEMERALS');
+  const isEphemeral = !isPlain && (flags & CREATE_FLAGS.ephemeral) !== 0;
+  const ephemeralOwner = isContainer ? CONTAINER_OWNER : isEphemeral ? sessionId : NO_OWNER;
+  const undo = tree.create(path, { data, acl, ephemeralOwner }, stamp);
+  const stat = (tree.get(path) as Znode).stat();
+  return { result: { kind: 'created', opCode, path, stat }, change: { kind: 'created', path }, undo };
+}
+
+function remove(tree: ZnodeTree, { path, version }: Delete, { identities, stamp }: Author): Applied {
+  const parent = existing(tree, parentForDelete(path));
+  requireAccess(parent.acl, 'delete', identities);
+  const node = existing(tree, path);
+  requireVersion(node.version, version);
+  if (node.numChildren > 0) refuse('NOT_EMPTY');
+  const undo = tree.delete(path, stamp);
+  return { result: { kind: 'deleted' }, change: { kind: 'deleted', path }, undo };
+}
+
+function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Author): Applied {
+  requireValidPath(path);
+  const node = existing(tree, path);
+  requireAccess(node.acl, 'write', author.identities);
+  requireVersion(node.version, version);
+  const undo = tree.setData(path, data, author.stamp);
+  return { result: { kind: 'stat', stat: node.stat() }, change: { kind: 'changed', path }, undo };
+}
+
+/** Nobody is told: ZooKeeper has no watches for access lists. */
+function setAcl(tree: ZnodeTree, { path, acl, version }: SetAcl, { identities }: Author): Applied {
+  requireValidPath(path);
+  const resolved: readonly Acl[] = resolveAcl(acl, identities);
+  const node = existing(tree, path);
+  requireAccess(node.acl, 'admin', identities);
+  requireVersion(node.aversion, version);
+  const undo = tree.setAcl(path, resolved);
+  return { result: { kind: 'stat', stat: node.stat() }, undo };
+}
+
+function check(tree: ZnodeTree, { path, version }: Check, { identities }: Author): Applied {
+  requireValidPath(path);
+  const node = existing(tree, path);
+  requireAccess(node.acl, 'read', identities);
+  requireVersion(node.version, version);
+  return { result: { kind: 'checked' }, undo: nothing };
+}
+
+function nothing(): void {
+  return;
+}
+
+function existing(tree: ZnodeTree, path: string): Znode {
+  return tree.get(path) ?? refuse('NO_NODE');
+}
+
+const ANY_VERSION = -1;
+
+function requireVersion(actual: number, expected: number): void {
+  if (expected !== ANY_VERSION && expected !== actual) refuse('BAD_VERSION');
+}

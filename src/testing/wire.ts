@@ -1,0 +1,155 @@
+/**
+ * Jute, ZooKeeper's encoding: big-endian numbers, and lengths of four bytes before what has one; -1 for null.
+ *
+ * Written for this server and independent of the codec that the sessions use, so that the two share no mistakes.
+ */
+
+/** The bytes don't hold what they should. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+const LENGTH_BYTES = 4;
+const NULL_LENGTH = -1;
+
+/** Reads one record after the other from bytes that nobody vouches for. Every method throws {@link WireError}. */
+export class WireReader {
+  readonly #bytes: Buffer;
+  #offset = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.#offset;
+  }
+
+  int32(): number {
+    return this.#bytes.readInt32BE(this.#advance(4));
+  }
+
+  int64(): bigint {
+    return this.#bytes.readBigInt64BE(this.#advance(8));
+  }
+
+  bool(): boolean {
+    return this.#bytes[this.#advance(1)] === 1;
+  }
+
+  /** The bytes as they lie in the packet; not a copy. */
+  nullableBuffer(): Buffer | null {
+    const length = this.#length();
+    if (length === NULL_LENGTH) return null;
+    const start = this.#advance(length);
+    return this.#bytes.subarray(start, start + length);
+  }
+
+  nullableString(): string | null {
+    return this.nullableBuffer()?.toString('utf8') ?? null;
+  }
+
+  string(): string {
+    const text = this.nullableString();
+    if (text === null) throw new WireError('null where a string is needed');
+    return text;
+  }
+
+  nullableVector<T>(readItem: () => T): T[] | null {
+    const count = this.#length();
+    if (count === NULL_LENGTH) return null;
+    // Every item of every vector has a length of its own, so a count beyond that is a lie.
+    if (count * LENGTH_BYTES > this.remaining)
+      throw new WireError(`${count} items in ${this.remaining} bytes`);
+    return Array.from({ length: count }, readItem);
+  }
+
+  strings(): string[] {
+    return this.nullableVector(() => this.string()) ?? [];
+  }
+
+  #length(): number {
+    const length = this.int32();
+    if (length < NULL_LENGTH) throw new WireError(`a length of ${length}`);
+    return length;
+  }
+
+  #advance(bytes: number): number {
+    const start = this.#offset;
+    if (bytes > this.#bytes.length - start)
+      throw new WireError(`${bytes} bytes wanted, ${this.remaining} there`);
+    this.#offset += bytes;
+    return start;
+  }
+}
+
+const FIRST_BYTES = 512;
+
+/** Writes records; {@link WireWriter.frame} gives them with their length before them, and begins anew. */
+export class WireWriter {
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  #offset = LENGTH_BYTES;
+
+  int32(value: number): this {
+    const at = this.#reserve(4);
+    this.#bytes.writeInt32BE(value, at);
+    return this;
+  }
+
+  int64(value: bigint): this {
+    const at = this.#reserve(8);
+    this.#bytes.writeBigInt64BE(value, at);
+    return this;
+  }
+
+  bool(value: boolean): this {
+    const at = this.#reserve(1);
+    this.#bytes[at] = value ? 1 : 0;
+    return this;
+  }
+
+  buffer(value: Uint8Array | null): this {
+    if (value === null) return this.int32(NULL_LENGTH);
+    this.int32(value.length);
+    const at = this.#reserve(value.length);
+    this.#bytes.set(value, at);
+    return this;
+  }
+
+  string(value: string): this {
+    const length = Buffer.byteLength(value);
+    this.int32(length);
+    const at = this.#reserve(length);
+    this.#bytes.write(value, at, length, 'utf8');
+    return this;
+  }
+
+  vector<T>(items: readonly T[], writeItem: (item: T) => void): this {
+    this.int32(items.length);
+    for (const item of items) writeItem(item);
+    return this;
+  }
+
+  /** What was written, framed, as a copy of its own. */
+  frame(): Buffer {
+    this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
+    const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
+    this.#offset = LENGTH_BYTES;
+    // One long answer must not be paid for with memory for ever.
+    if (this.#bytes.length > LONGEST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+    return frame;
+  }
+
+  #reserve(bytes: number): number {
+    const start = this.#offset;
+    this.#offset += bytes;
+    if (this.#offset > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.#offset, 2 * this.#bytes.length));
+      this.#bytes.copy(larger, 0, 0, start);
+      this.#bytes = larger;
+    }
+    return start;
+  }
+}
+
+const LONGEST_KEPT_BYTES = 2 ** 20;
