@@ -4,6 +4,15 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 
+// On the embedded server (`npm run test:fast`) these can't run:
+const NEEDS_MORE_THAN_EMBEDDED = [
+  'test/integration/tls.test.ts', // a server that speaks TLS
+  'test/integration/fencing.test.ts', // PostgreSQL
+  'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
+  'test/integration/embedded-conformance.test.ts', // a real server to compare with
+];
+const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
+
 export default defineConfig({
   test: {
     // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
@@ -16,7 +25,7 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS],
+          exclude: [HAZARDS, CHAOS, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },

@@ -2,7 +2,8 @@
  * Finds and runs ZooKeeper servers for the tests, the demo and the examples.
  *
  * Where the server comes from, in this order: `ZOOKEEPER` in the environment names a running ensemble;
- * `ZOOKEEPER_HOME` a distribution's folder; Debian's jar; else `apt-get install zookeeper`, as root.
+ * `ZOOKEEPER_HOME` a distribution's folder; Debian's jar; else `apt-get install zookeeper`, as root. With
+ * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installDebianPackages } from './debian.mjs';
+import { EmbeddedServer, prefersEmbedded } from './embedded-zookeeper.mjs';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
 // What the server's own manifest leaves out: something that logs, and what Netty needs to serve TLS.
@@ -229,6 +231,8 @@ export async function startZooKeeper({
   settings = {},
   route = async (link) => link.port,
 } = {}) {
+  if (prefersEmbedded() && servers === 1 && Object.keys(settings).length === 0)
+    return startEmbedded({ port: port ?? (await freePort()), tickMs });
   const classPath = await findClassPath();
   const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
   const places = [];
@@ -287,6 +291,15 @@ export async function startZooKeeper({
     throw error;
   }
   return { servers: all, connectString: all.map((server) => server.connectString).join(','), stop };
+}
+
+/** @param {{ port: number, tickMs: number }} place */
+async function startEmbedded(place) {
+  const server = new EmbeddedServer(place);
+  await server.start();
+  // The type is the real one's: whoever uses it needn't know.
+  const servers = /** @type {ZooKeeperServer[]} */ (/** @type {unknown} */ ([server]));
+  return { servers, connectString: server.connectString, stop: () => server.end() };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.js';
+import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import type { Fault, FaultTarget } from './controls/faults.js';
@@ -32,7 +32,7 @@ export class EmbeddedZooKeeper {
   readonly #host: string;
   readonly #log = new RequestLog();
   readonly #handles = new WeakMap<SessionRecord, EmbeddedSession>();
-  #stopped: Promise<void> | undefined;
+  #state: 'up' | 'down' | 'stopped' = 'up';
 
   private constructor(options: ReturnType<typeof resolveEmbeddedOptions>) {
     this.#host = options.host;
@@ -47,7 +47,7 @@ export class EmbeddedZooKeeper {
   /**
    * Starts a server, and says in a warning that it is one for tests.
    *
-   * @throws {@link InvalidOptionError} if an option is wrong: also if `host` is not this machine alone
+   * @throws InvalidOptionError if an option is wrong: also if `host` is not this machine alone
    * @throws the system's error if the port can't be listened to
    */
   static async start(options?: EmbeddedZooKeeperOptions): Promise<EmbeddedZooKeeper> {
@@ -71,10 +71,10 @@ export class EmbeddedZooKeeper {
     return this.#server.port;
   }
 
-  /** Ends all connections and the server. Nothing is kept. Calling it again is harmless. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#server.close();
-    return this.#stopped;
+  /** Ends all connections and the server, for good. Calling it again is harmless. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    await this.#server.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -179,6 +179,26 @@ export class EmbeddedZooKeeper {
     this.#server.faultsChanged();
   }
 
+  /** Goes away at once, like a process that was killed; what it knows is kept for {@link restart}. @throws InvalidStateError if it is not up */
+  async crash(): Promise<void> {
+    this.#require('up');
+    this.#state = 'down';
+    await this.#server.close();
+  }
+
+  /**
+   * Comes back after {@link crash}, at the same port, with all nodes and sessions. As after a real server's restart, every
+   * session has its whole timeout again.
+   *
+   * @throws InvalidStateError if it is not down
+   * @throws the system's error if the port was taken meanwhile
+   */
+  async restart(): Promise<void> {
+    this.#require('down');
+    await this.#server.reopen();
+    this.#state = 'up';
+  }
+
   /**
    * A network that lets no byte through, in either direction, and tells nobody. The server lives on behind it: sessions
    * expire. For one session alone: {@link EmbeddedSession.partition}.
@@ -232,7 +252,7 @@ export class EmbeddedZooKeeper {
    * Answers requests by an error and doesn't carry them out. A handshake knows no errors: then the connection is cut.
    *
    * @param error the name of ZooKeeper's error, or any code
-   * @throws {@link InvalidOptionError} if there is no error of that name
+   * @throws InvalidOptionError if there is no error of that name
    */
   failWith(error: ErrorName | number, target: FaultTarget = {}): Fault {
     return this.#server.faults.add({ kind: 'fail', code: checkError(error) }, checkTarget(target));
@@ -242,6 +262,11 @@ export class EmbeddedZooKeeper {
   clearFaults(): void {
     this.#server.faults.clear();
     this.#server.faultsChanged();
+  }
+
+  #require(state: 'up' | 'down'): void {
+    if (this.#state !== state)
+      throw new InvalidStateError(`the embedded server is ${this.#state}, not ${state}`);
   }
 
   #handle(session: SessionRecord): EmbeddedSession;

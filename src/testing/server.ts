@@ -62,9 +62,10 @@ export class Server implements ConnectionHost {
     return this.#port;
   }
 
-  /** @throws the system's error if the port is taken */
+  /** Where it listened before, if it did. @throws the system's error if the port is taken */
   listen(): Promise<void> {
-    const { host, port } = this.#options;
+    const { host } = this.#options;
+    const port = this.#port === 0 ? this.#options.port : this.#port;
     return new Promise((resolve, reject) => {
       this.#net.once('error', reject);
       this.#net.listen({ host, port, backlog: BACKLOG }, () => {
@@ -75,8 +76,17 @@ export class Server implements ConnectionHost {
     });
   }
 
+  /** All sessions begin their timeouts anew: nobody could be heard of while there was no server. */
+  async reopen(): Promise<void> {
+    await this.listen();
+    const nowMs = this.clock.now();
+    for (const session of this.keeper.sessions.values()) this.keeper.sessions.touch(session, nowMs);
+    this.#watchExpiry();
+  }
+
+  /** Ends every connection and listens no more. What it knows stays. */
   close(): Promise<void> {
-    this.#timer?.clear();
+    this.#stopWatchingExpiry();
     for (const connection of this.connections) connection.destroy();
     return new Promise((resolve) => this.#net.close(() => resolve()));
   }

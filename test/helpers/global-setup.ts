@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 
@@ -17,7 +18,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('port', Number(/:(\d+)/.exec(zookeeper.connectString)?.[1] ?? 2181));
   // Installed here if it is missing, where no test's time runs. Those that need it start it themselves; the others can
   // do without, so if there is none only those fail, with the same advice.
-  if (externalDatabase() === undefined)
+  if (externalDatabase() === undefined && !prefersEmbedded())
     await findPostgres().catch((error: Error) => console.error(error.message));
   return zookeeper.stop;
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
 import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import { takeoverDelayMs } from '../../src/election/claim.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -202,7 +203,9 @@ describe('after everything has stopped', () => {
 });
 
 describe('the shared server of the tests', () => {
-  it('is a real ZooKeeper', async () => {
-    expect(await fourLetterWord(inject('port') as number, 'srvr')).toMatch(/^Zookeeper version: 3\./);
+  it('is a real ZooKeeper, unless the embedded one was asked for', async () => {
+    const version = await fourLetterWord(inject('port') as number, 'srvr');
+    expect(version).toMatch(/^Zookeeper version: 3\./);
+    expect(version.includes('conclave-embedded')).toBe(prefersEmbedded());
   });
 });

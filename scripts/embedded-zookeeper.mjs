@@ -1,0 +1,114 @@
+/**
+ * The embedded ZooKeeper in a process of its own, with the interface of a real server's: for the tests that ask for it by
+ * CONCLAVE_TEST_SERVER=embedded. What it knows ends with its process.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Whether tests are to run without a real server, where they can. */
+export function prefersEmbedded() {
+  return process.env.CONCLAVE_TEST_SERVER === 'embedded';
+}
+
+export class EmbeddedServer {
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  #process;
+  /** @type {number} */
+  #tickMs;
+  #isUp = false;
+
+  /** @param {{ port: number, tickMs: number }} place */
+  constructor({ port, tickMs }) {
+    this.port = port;
+    this.#tickMs = tickMs;
+    this.id = 1;
+  }
+
+  get connectString() {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get pid() {
+    return this.#process?.pid;
+  }
+
+  /** Starts it, or brings it back after {@link kill} with all that it knew. */
+  async start() {
+    if (this.#process !== undefined) return this.#tell('restart');
+    const child = fork(import.meta.filename, [String(this.port), String(this.#tickMs)]);
+    this.#process = child;
+    await this.#acknowledged('start');
+    this.#isUp = true;
+    // It ends by itself when the channel does. Until then it keeps nobody waiting.
+    child.channel?.unref();
+    child.unref();
+  }
+
+  /** @param {'crash' | 'restart'} order */
+  async #tell(order) {
+    const done = this.#acknowledged(order);
+    this.#process?.send(order);
+    await done;
+    this.#isUp = order === 'restart';
+  }
+
+  /** @param {string} order */
+  async #acknowledged(order) {
+    const child = /** @type {import('node:child_process').ChildProcess} */ (this.#process);
+    child.channel?.ref();
+    const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
+    child.channel?.unref();
+    if (message !== 'done') throw new Error(`the embedded ZooKeeper on port ${this.port} did not ${order}`);
+  }
+
+  async mode() {
+    return this.#isUp ? 'standalone' : '';
+  }
+
+  pause() {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume() {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async stop() {
+    await this.kill();
+  }
+
+  /** Goes away, connections and all. Like a real server it keeps what it knows, for {@link start}. */
+  async kill() {
+    if (!this.#isUp) return;
+    this.resume();
+    await this.#tell('crash');
+  }
+
+  /** Ends its process, and what it knows. */
+  async end() {
+    const child = this.#process;
+    this.#process = undefined;
+    this.#isUp = false;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+async function serve() {
+  const { EmbeddedZooKeeper } = await import('../dist/testing/index.js');
+  const [port = 0, tickMs = 0] = process.argv.slice(2).map(Number);
+  const ignore = () => undefined;
+  const silent = { debug: ignore, info: ignore, warn: ignore, error: console.error };
+  const server = await EmbeddedZooKeeper.start({ port, tickMs, maxSessionTimeoutMs: 60_000, logger: silent });
+  process.once('disconnect', () => process.exit());
+  process.on('message', async (order) => {
+    await (order === 'crash' ? server.crash() : server.restart());
+    process.send?.('done');
+  });
+  process.send?.('done');
+}
+
+if (process.argv[1] === import.meta.filename) await serve();
