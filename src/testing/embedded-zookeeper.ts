@@ -179,6 +179,19 @@ export class EmbeddedZooKeeper {
     this.#server.faultsChanged();
   }
 
+  /**
+   * Sets what the next sequential child of the node at this path is numbered: to see what happens at the counter's end,
+   * 2147483647, without two billion creations. ZooKeeper 3.8 doesn't count beyond it: later children get it too.
+   *
+   * @throws InvalidOptionError if there is no such node, or `next` is no signed 32-bit number
+   */
+  setNextSequence(path: string, next: number): void {
+    const node = this.#server.keeper.tree.get(path);
+    if (node === undefined) throw new InvalidOptionError('path', path, 'the path of a node');
+    if ((next | 0) !== next) throw new InvalidOptionError('next', next, 'a signed 32-bit number');
+    node.childrenCreated = next;
+  }
+
   /** Goes away at once, like a process that was killed; what it knows is kept for {@link restart}. @throws InvalidStateError if it is not up */
   async crash(): Promise<void> {
     this.#require('up');

@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
-import { authenticate, type Identity } from './access.js';
+import { authenticate, type Identity, OPEN_ACL } from './access.js';
 import { ERROR_CODES, XID } from './op-codes.js';
+import { parentOf } from './paths.js';
 import { read } from './reads.js';
 import { Refusal, refuse } from './refusal.js';
-import { type Body, multiBody, NO_ZXID, noTokenBody, partsBody, type Reply, writeBody } from './replies.js';
+import { type Body, multiBody, NO_ZXID, noTokenBody, type Reply, writeBody } from './replies.js';
 import type {
   Authentication,
   ConnectRequest,
@@ -13,15 +14,14 @@ import type {
   WriteOperation,
 } from './requests.js';
 import { type SessionRecord, SessionTable } from './session-table.js';
-import { type Author, applyMulti, applyWrite, type Change } from './transactions.js';
-import { type Watcher, Watches } from './watch-table.js';
+import { type Author, applyMulti, applyWrite } from './transactions.js';
+import { type Change, type Watcher, Watches } from './watch-table.js';
 import { type Stamp, ZnodeTree } from './znode-tree.js';
 
 /** A connection, as the keeper knows it. */
 export interface Client extends Watcher {
   /** Where it comes from, for access lists of addresses. */
   readonly address: string;
-  /** Who it has proven to be. */
   identities: Identity[];
   session: SessionRecord | undefined;
   /** Ends it: its session is over, or has gone to another connection. */
@@ -167,9 +167,7 @@ export class Keeper {
       });
     });
     if (answer.code === ERROR_CODES.OK && type.name === 'check') return undefined;
-    // What can't be read of several reads is answered with an error and, all the same, with no results.
-    const body = type.name === 'multiRead' && operation === undefined ? partsBody([]) : answer.body;
-    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.#zxid, code: answer.code, body };
+    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.#zxid, ...answer };
   }
 
   #answer(attempt: () => Body | undefined): { readonly code: number; readonly body?: Body | undefined } {
@@ -205,7 +203,7 @@ export class Keeper {
   }
 
   #announce(change: Change | undefined): void {
-    if (change !== undefined) this.watches[change.kind](change.path);
+    if (change !== undefined) this.watches.announce(change);
   }
 
   #serveSession(
@@ -238,8 +236,10 @@ export class Keeper {
   }
 
   #deleteByServer(path: string, stamp: Stamp): void {
+    const acl = this.tree.get(path)?.acl ?? OPEN_ACL;
+    const parentAcl = this.tree.get(parentOf(path))?.acl ?? OPEN_ACL;
     this.tree.delete(path, stamp);
-    this.#announce({ kind: 'deleted', path });
+    this.#announce({ kind: 'deleted', path, acl, parentAcl });
   }
 
   #nextStamp(timeMs: number): Stamp {

@@ -58,8 +58,8 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
     case 'addWatch':
       return addWatch(watches, operation.path, operation.mode, client);
     case 'checkWatches':
-      if (!tablesOf(watches, operation.type).some((table) => table.has(operation.path, client)))
-        refuse('NO_WATCHER');
+      // Whoever watches: ZooKeeper 3.8 looks at the path alone.
+      if (!tablesOf(watches, operation.type).some((table) => table.has(operation.path))) refuse('NO_WATCHER');
       return undefined;
     case 'removeWatches':
       return removeWatches(watches, operation.path, operation.type, client);

@@ -307,10 +307,11 @@ function asPart(create: Create): Create {
 
 function readReadPart(opCode: number, reader: WireReader): NodeRead {
   switch (opCode) {
+    // Several reads at once leave no watches, whatever they ask for.
     case OP.getData:
-      return readGetData(reader);
+      return { ...readGetData(reader), watch: false };
     case OP.getChildren:
-      return readGetChildren(reader, opCode);
+      return { ...readGetChildren(reader, opCode), watch: false };
     default:
       throw new WireError(`no such part of a read: ${opCode}`);
   }

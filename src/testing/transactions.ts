@@ -3,6 +3,7 @@ import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from './op-c
 import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import { Refusal, refuse } from './refusal.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from './requests.js';
+import type { Change } from './watch-table.js';
 import type { Stamp, Undo, Znode, ZnodeStat, ZnodeTree } from './znode-tree.js';
 
 /** On whose behalf something is written, and as what transaction. */
@@ -10,12 +11,8 @@ export interface Author {
   readonly sessionId: bigint;
   readonly identities: readonly Identity[];
   readonly stamp: Stamp;
-}
-
-/** What watchers may have to be told. */
-export interface Change {
-  readonly kind: 'created' | 'changed' | 'deleted';
-  readonly path: string;
+  /** Of a transaction of several parts: the counts of children as its parts have left them, which do wrap round. */
+  readonly counts?: Map<Znode, number>;
 }
 
 /** What was done by one write, told from the moment after it. */
@@ -57,16 +54,23 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
   }
 }
 
-/** Carries out all parts or none, each on what those before it left. */
-export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], author: Author): MultiOutcome {
+/**
+ * Carries out all parts or none, each on what those before it left.
+ *
+ * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live: the server stumbles over it
+ */
+export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
+  const author: Author = { ...by, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {
+      if (part.kind === 'create' && asksForTimeToLive(part.flags)) refuse('MARSHALLING_ERROR');
       applied.push(applyWrite(tree, part, author));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const failed = applied.length;
       for (const { undo } of applied.reverse()) undo();
+      if (error.code === ERROR_CODES.MARSHALLING_ERROR) throw error;
       return { kind: 'refused', codes: parts.map((_, index) => codeOf(index, failed, error.code)) };
     }
   }
@@ -79,27 +83,41 @@ function codeOf(index: number, failed: number, code: number): number {
   return index < failed ? ERROR_CODES.OK : ERROR_CODES.RUNTIME_INCONSISTENCY;
 }
 
-function create(tree: ZnodeTree, write: Create, { sessionId, identities, stamp }: Author): Applied {
+function create(tree: ZnodeTree, write: Create, author: Author): Applied {
+  const { sessionId, identities, stamp, counts } = author;
   const { flags, opCode, data } = write;
   if (flags < 0 || flags > CREATE_FLAGS.sequentialTimeToLive) refuse('BAD_ARGUMENTS');
   // Servers don't offer it unless they are configured to.
-  if (flags >= CREATE_FLAGS.timeToLive) refuse('UNIMPLEMENTED');
+  if (asksForTimeToLive(flags)) refuse('UNIMPLEMENTED');
   const parentPath = parentForCreate(write.path);
   const acl = resolveAcl(write.acl, identities);
   const parent = existing(tree, parentPath);
   requireAccess(parent.acl, 'create', identities);
-  const isContainer = opCode === OP.createContainer;
-  const isPlain = isContainer || flags === CREATE_FLAGS.container;
-  const isSequential = !isPlain && (flags & CREATE_FLAGS.sequential) !== 0;
-  const path = isSequential ? write.path + sequenceSuffix(parent.childrenCreated) : write.path;
+  const isSequential = (flags & CREATE_FLAGS.sequential) !== 0;
+  const count = counts?.get(parent) ?? parent.childrenCreated;
+  const path = isSequential ? write.path + sequenceSuffix(count) : write.path;
   requireValidPath(path);
   if (tree.get(path) !== undefined) refuse('NODE_EXISTS');
   if (parent.isEphemeral) refuse('NO_CHILDREN_FOR_EPHEMERALS');
-  const isEphemeral = !isPlain && (flags & CREATE_FLAGS.ephemeral) !== 0;
-  const ephemeralOwner = isContainer ? CONTAINER_OWNER : isEphemeral ? sessionId : NO_OWNER;
-  const undo = tree.create(path, { data, acl, ephemeralOwner }, stamp);
+  const next = (count + 1) | 0;
+  counts?.set(parent, next);
+  const undo = tree.create(path, { data, acl, ephemeralOwner: ownerOf(write, sessionId) }, next, stamp);
   const stat = (tree.get(path) as Znode).stat();
-  return { result: { kind: 'created', opCode, path, stat }, change: { kind: 'created', path }, undo };
+  return {
+    result: { kind: 'created', opCode, path, stat },
+    change: { kind: 'created', path, acl, parentAcl: parent.acl },
+    undo,
+  };
+}
+
+function asksForTimeToLive(flags: number): boolean {
+  return flags === CREATE_FLAGS.timeToLive || flags === CREATE_FLAGS.sequentialTimeToLive;
+}
+
+/** A container is made by an operation of its own; its flag alone makes a plain node. */
+function ownerOf({ opCode, flags }: Create, sessionId: bigint): bigint {
+  if (opCode === OP.createContainer) return CONTAINER_OWNER;
+  return (flags & CREATE_FLAGS.ephemeral) !== 0 ? sessionId : NO_OWNER;
 }
 
 function remove(tree: ZnodeTree, { path, version }: Delete, { identities, stamp }: Author): Applied {
@@ -109,7 +127,11 @@ function remove(tree: ZnodeTree, { path, version }: Delete, { identities, stamp 
   requireVersion(node.version, version);
   if (node.numChildren > 0) refuse('NOT_EMPTY');
   const undo = tree.delete(path, stamp);
-  return { result: { kind: 'deleted' }, change: { kind: 'deleted', path }, undo };
+  return {
+    result: { kind: 'deleted' },
+    change: { kind: 'deleted', path, acl: node.acl, parentAcl: parent.acl },
+    undo,
+  };
 }
 
 function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Author): Applied {
@@ -118,7 +140,11 @@ function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Auth
   requireAccess(node.acl, 'write', author.identities);
   requireVersion(node.version, version);
   const undo = tree.setData(path, data, author.stamp);
-  return { result: { kind: 'stat', stat: node.stat() }, change: { kind: 'changed', path }, undo };
+  return {
+    result: { kind: 'stat', stat: node.stat() },
+    change: { kind: 'changed', path, acl: node.acl },
+    undo,
+  };
 }
 
 /** Nobody is told: ZooKeeper has no watches for access lists. */

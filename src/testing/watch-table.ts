@@ -1,3 +1,4 @@
+import { type Acl, type Identity, isAllowed } from './access.js';
 import type { EventType } from './op-codes.js';
 import { parentOf, visible } from './paths.js';
 
@@ -7,8 +8,21 @@ export interface WatchEvent {
   readonly path: string;
 }
 
+/** What was done to a node, and who may know. */
+export type Change =
+  | {
+      readonly kind: 'created' | 'deleted';
+      readonly path: string;
+      readonly acl: Acls;
+      readonly parentAcl: Acls;
+    }
+  | { readonly kind: 'changed'; readonly path: string; readonly acl: Acls };
+type Acls = readonly Acl[];
+
 /** Who watches: a connection. */
 export interface Watcher {
+  /** Who it has proven to be. */
+  readonly identities: readonly Identity[];
   notify(event: WatchEvent): void;
 }
 
@@ -33,8 +47,9 @@ class WatchTable {
     if (mode === 'recursive') this.#recursive++;
   }
 
-  has(path: string, watcher: Watcher): boolean {
-    return this.#byPath.get(path)?.has(watcher) ?? false;
+  /** Whether anybody watches it. */
+  has(path: string): boolean {
+    return this.#byPath.has(path);
   }
 
   remove(path: string, watcher: Watcher): boolean {
@@ -95,28 +110,34 @@ export class Watches {
   /** Of lists of children. */
   readonly children = new WatchTable();
 
-  created(path: string): void {
-    tell(this.data.take({ type: 'created', path }), { type: 'created', path });
-    this.#childrenChanged(path);
+  announce(change: Change): void {
+    switch (change.kind) {
+      case 'created':
+        this.#tellOfNode({ type: 'created', path: change.path }, change.acl);
+        return this.#tellOfChildren(change.path, change.parentAcl);
+      case 'changed':
+        this.#tellOfNode({ type: 'changed', path: change.path }, change.acl);
+        return;
+      case 'deleted': {
+        const event: WatchEvent = { type: 'deleted', path: change.path };
+        const told = this.#tellOfNode(event, change.acl);
+        // Whoever watches both the node and its children is told of its end once.
+        const others = [...this.children.take(event)].filter((watcher) => !told.has(watcher));
+        tell(others, event, change.acl);
+        return this.#tellOfChildren(change.path, change.parentAcl);
+      }
+    }
   }
 
-  changed(path: string): void {
-    tell(this.data.take({ type: 'changed', path }), { type: 'changed', path });
+  #tellOfNode(event: WatchEvent, acl: Acls): Set<Watcher> {
+    const watchers = this.data.take(event);
+    tell(watchers, event, acl);
+    return watchers;
   }
 
-  deleted(path: string): void {
-    const event: WatchEvent = { type: 'deleted', path };
-    const told = this.data.take(event);
-    tell(told, event);
-    // Whoever watches both the node and its children is told of its end once.
-    const others = [...this.children.take(event)].filter((watcher) => !told.has(watcher));
-    tell(others, event);
-    this.#childrenChanged(path);
-  }
-
-  #childrenChanged(path: string): void {
+  #tellOfChildren(path: string, parentAcl: Acls): void {
     const event: WatchEvent = { type: 'children', path: visible(parentOf(path)) };
-    tell(this.children.take(event), event);
+    tell(this.children.take(event), event, parentAcl);
   }
 
   addPersistent(path: string, watcher: Watcher, mode: 'persistent' | 'recursive'): void {
@@ -142,6 +163,7 @@ export class Watches {
   }
 }
 
-function tell(watchers: Iterable<Watcher>, event: WatchEvent): void {
-  for (const watcher of watchers) watcher.notify(event);
+/** Whoever may not read a node doesn't learn of it from a watch either; the watch is gone all the same. */
+function tell(watchers: Iterable<Watcher>, event: WatchEvent, acl: Acls): void {
+  for (const watcher of watchers) if (isAllowed(acl, 'read', watcher.identities)) watcher.notify(event);
 }

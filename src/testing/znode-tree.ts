@@ -39,7 +39,10 @@ export class Znode {
   pzxid: bigint;
   version = 0;
   aversion = 0;
-  /** How many children were ever created here, as a signed 32-bit number: the next sequential one's number. */
+  /**
+   * How many children were ever created here: the next sequential one's number. A signed 32-bit number, which stays at
+   * its largest: ZooKeeper 3.8 keeps the larger of two counts, so that this one never wraps round.
+   */
   childrenCreated = 0;
   readonly czxid: bigint;
   readonly ctimeMs: number;
@@ -165,11 +168,14 @@ export class ZnodeTree {
     return count;
   }
 
-  create(path: string, content: ZnodeContent, stamp: Stamp): Undo {
+  /** @param count how many children the parent will have had, by the count of the transaction */
+  create(path: string, content: ZnodeContent, count: number, stamp: Stamp): Undo {
     const parent = this.#parent(path);
     const { childrenCreated, pzxid } = parent;
-    parent.childrenCreated = (childrenCreated + 1) | 0;
-    parent.pzxid = stamp.zxid;
+    if (count > childrenCreated) {
+      parent.childrenCreated = count;
+      parent.pzxid = stamp.zxid;
+    }
     this.#add(path, new Znode(content, stamp));
     return () => {
       this.#remove(path);
