@@ -19,11 +19,14 @@ import {
   OPEN,
   PERMISSION,
   ping,
+  raw,
   remove,
   setAcl,
   setData,
+  TYPE,
   whoAmI,
   world,
+  XID,
 } from './support/operations.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
@@ -52,6 +55,33 @@ forEachServer((server) => {
       const client = await server.connect();
       const { xid, error } = await client.ask(auth('nosuch', 'alice:pw'));
       expect({ xid, error }).toEqual({ xid: -4, error: ERROR.authFailed });
+      await client.closed;
+    });
+
+    it.each(['world', 'auth', 'sasl', 'x509', 'super', '', 'Digest'])(
+      'by the scheme %j is AUTH_FAILED',
+      async (scheme) => {
+        const client = await server.connect();
+        expect(await client.errorOf(auth(scheme, 'alice:pw'))).toBe(ERROR.authFailed);
+        await client.closed;
+      },
+    );
+
+    it('by an address says nothing new', async () => {
+      const client = await server.connect();
+      expect(await client.errorOf(auth('ip', 'alice'))).toBe(ERROR.none);
+      expect(await client.do(whoAmI())).toEqual([{ scheme: 'ip', id: '127.0.0.1' }]);
+      expect(await client.errorOf(create(freshPath(), { acl: CREATOR_ALL }))).toBe(ERROR.invalidAcl);
+    });
+
+    it('is answered with the xid that it came with', async () => {
+      const client = await server.connect();
+      expect((await client.ask(auth('digest', 'alice:pw'), 5)).xid).toBe(5);
+    });
+
+    it('that cannot be read ends the connection without an answer', async () => {
+      const client = await server.connect();
+      await expect(client.ask(raw(TYPE.auth, Buffer.alloc(4)), XID.auth)).rejects.toThrow();
       await client.closed;
     });
 
@@ -138,6 +168,33 @@ forEachServer((server) => {
       expect(await client.errorOf(create(`${path}/child`, { acl }))).toBe(ERROR.invalidAcl);
       expect(await client.errorOf(setAcl(path, acl))).toBe(ERROR.invalidAcl);
       expect(await client.do(getAcl(path))).toMatchObject({ acl: OPEN, stat: { aversion: 0 } });
+    });
+
+    it.each([
+      ['digest', ['alice:x', ':x', 'alice:x:'], ['alice', 'alice:', ':', '', 'alice:x:y']],
+      [
+        'ip',
+        ['1.2.3.4', '1.2.3.4/0', '1.2.3.4/32', '01.2.3.4'],
+        ['1.2.3', '256.1.1.1', '1.2.3.4/33', '1.2.3.4/-1', '1.2.3.4/', '1.2.3.4/8/8', 'localhost', ''],
+      ],
+      ['sasl', [], ['anyone']],
+      ['super', [], ['anyone']],
+      ['', [], ['anyone']],
+    ])('of the scheme %j know a right id from a wrong one', async (scheme, right, wrong) => {
+      const client = await server.connect();
+      const errorOf = (id: string) =>
+        client.errorOf(create(freshPath(), { acl: [{ permissions: PERMISSION.all, scheme, id }] }));
+      for (const id of right) expect(await errorOf(id), id).toBe(ERROR.none);
+      for (const id of wrong) expect(await errorOf(id), id).toBe(ERROR.invalidAcl);
+    });
+
+    it('may give permissions that do not exist, and keep them', async () => {
+      const client = await server.connect();
+      for (const permissions of [0, 32, 63, -1]) {
+        const path = freshPath();
+        await client.do(create(path, { acl: [...OPEN, ...world(permissions)] }));
+        expect((await client.do(getAcl(path))).acl).toEqual([...OPEN, ...world(permissions)]);
+      }
     });
 
     it('that are wrong are INVALID_ACL even where the node is missing', async () => {

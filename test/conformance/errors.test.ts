@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { Writer } from './support/jute.js';
 import {
   ADD_WATCH,
   addWatch,
+  check,
   create,
   create2,
   createContainer,
@@ -17,6 +19,7 @@ import {
   MODE,
   OPEN,
   type Operation,
+  ping,
   raw,
   remove,
   removeWatches,
@@ -163,6 +166,27 @@ forEachServer((server) => {
       expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
 
+    it('a change of the ensemble is RECONFIG_DISABLED', async () => {
+      const client = await server.connect();
+      const body = new Writer().string(null).string(null).string('server.1=x').long(-1n).done();
+      expect(await client.errorOf(raw(TYPE.reconfig, body))).toBe(ERROR.reconfigDisabled);
+    });
+
+    it('a check outside a transaction at a wrong version is BAD_VERSION', async () => {
+      const client = await server.connect();
+      expect(await client.errorOf(check('/', 1000))).toBe(ERROR.badVersion);
+      expect(await client.errorOf(check(freshPath(), -1))).toBe(ERROR.noNode);
+    });
+
+    it('a time to live for a node of another mode is BAD_ARGUMENTS', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      expect(await client.errorOf(createTtl(path, 10_000n, { mode: MODE.persistent }))).toBe(
+        ERROR.badArguments,
+      );
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+
     it('an error is a header and nothing else', async () => {
       const client = await server.connect();
       for (const operation of [getData(freshPath()), remove(freshPath()), create(`${freshPath()}/child`)]) {
@@ -221,6 +245,13 @@ forEachServer((server) => {
       expect(await client.errorOf(setData(path, 'x'))).toBe(ERROR.badArguments);
     });
 
+    it('with a null character are BAD_ARGUMENTS for exists, and missing nodes for other reads', async () => {
+      const client = await server.connect();
+      expect(await client.errorOf(exists('/a\0b'))).toBe(ERROR.badArguments);
+      for (const operation of [getData('/a\0b'), getChildren('/a\0b'), getAcl('/a\0b')])
+        expect(await client.errorOf(operation)).toBe(ERROR.noNode);
+    });
+
     it('that are wrong are just missing nodes for a read', async () => {
       const client = await server.connect();
       for (const path of ['/node/', '/node//child', '/node/../child'])
@@ -259,6 +290,14 @@ forEachServer((server) => {
       const client = await server.connect();
       for (const xid of [0, 5, 2 ** 31 - 1, 1, -100])
         expect((await client.ask(exists('/'), xid)).xid).toBe(xid);
+    });
+
+    it('to ping are answered with xid -2, whatever they came with', async () => {
+      const client = await server.connect();
+      const one = client.do(ping());
+      client.write(new Writer().buffer(new Writer().int(5).int(TYPE.ping).done()).done());
+      await Promise.all([one, client.do(ping()), client.do(exists('/'))]);
+      expect(client.order).toEqual([-2, -2, -2, 1]);
     });
 
     it('that are sent at once are answered in their order', async () => {

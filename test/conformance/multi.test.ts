@@ -3,6 +3,8 @@ import {
   check,
   create,
   create2,
+  createContainer,
+  createTtl,
   ERROR,
   exists,
   getChildren,
@@ -10,8 +12,10 @@ import {
   MODE,
   multi,
   multiRead,
+  OPEN,
   type PartResult,
   remove,
+  setAcl,
   setData,
   TYPE,
 } from './support/operations.js';
@@ -185,6 +189,41 @@ forEachServer((server) => {
       const { value } = await client.ask(multi(setData(path, 'x'), part(path)));
       expect(errorsOf(value)).toEqual([0, code]);
       expect((await client.do(exists(path))).version).toBe(0);
+    });
+
+    it('makes a container, and then answers its stat as well', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const stat = expect.objectContaining({ ephemeralOwner: 0n, version: 0 });
+      for (const part of [createContainer(`${path}-1`), create2(`${path}-2`, { mode: MODE.container })])
+        expect(await client.do(multi(part))).toMatchObject([{ type: TYPE.create2, stat }]);
+    });
+
+    it('with a node that has a time to live is UNIMPLEMENTED in its part', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const results = await client.do(multi(create(path), createTtl(`${path}/child`, 10_000n)));
+      expect(errorsOf(results)).toEqual([0, ERROR.unimplemented]);
+    });
+
+    it('with the mode of a node with a time to live in a plain create is a MARSHALLING_ERROR as a whole', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const parts = [create(path), create(`${path}/child`, { mode: MODE.ttl })];
+      expect(await client.errorOf(multi(...parts))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+
+    it.each([
+      ['an access list', () => setAcl('/', OPEN)],
+      ['a question whether a node is there', () => exists('/')],
+      ['a question for data', () => getData('/')],
+      ['a transaction', () => multi()],
+    ])('cannot hold %s: it is a MARSHALLING_ERROR', async (_name, part) => {
+      const client = await server.connect();
+      const path = freshPath();
+      expect(await client.errorOf(multi(create(path), part()))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
 
     it('makes ephemeral nodes, which go with the session', async () => {

@@ -48,15 +48,18 @@ forEachServer((server) => {
       expect(await client.do(getAllChildrenNumber('/'))).toBe(3);
     });
 
-    it('have no data at the root, and let everybody do everything there', async () => {
+    it('have no data, and let everybody do everything at the root', async () => {
       const client = await server.connect();
-      expect((await client.do(getData('/'))).data).toEqual(Buffer.alloc(0));
+      for (const path of ['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config'])
+        expect((await client.do(getData(path))).data, path).toEqual(Buffer.alloc(0));
       expect((await client.do(getAcl('/'))).acl).toEqual(OPEN);
     });
 
     it('have a configuration that everybody may read', async () => {
       const client = await server.connect();
-      expect((await client.do(getAcl('/zookeeper/config'))).acl).toEqual(world(PERMISSION.read));
+      const { acl, stat } = await client.do(getAcl('/zookeeper/config'));
+      expect(acl).toEqual(world(PERMISSION.read));
+      expect(stat).toMatchObject({ czxid: 0n, version: 0, aversion: -1 });
       expect(await client.errorOf(setData('/zookeeper/config', 'x'))).toBe(ERROR.noAuth);
     });
 
@@ -87,6 +90,19 @@ forEachServer((server) => {
         expect(await client.errorOf(create(path))).toBe(ERROR.nodeExists);
       },
     );
+
+    it('the root is read by the empty path as well', async () => {
+      const client = await server.connect();
+      expect((await client.do(getChildren(''))).sort()).toEqual((await client.do(getChildren('/'))).sort());
+      expect(await client.do(exists(''))).toEqual(await client.do(exists('/')));
+    });
+
+    it('the root takes sequential nodes that are only a number', async () => {
+      const client = await server.connect();
+      const path = await client.do(create('/', { mode: MODE.sequential }));
+      expect(path).toMatch(/^\/\d{10}$/);
+      await client.do(remove(path as string));
+    });
 
     it('the root takes data', async () => {
       const client = await server.connect();

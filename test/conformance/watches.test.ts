@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   ADD_WATCH,
   addWatch,
+  auth,
+  CREATOR_ALL,
   checkWatches,
   create,
   ERROR,
@@ -13,6 +15,7 @@ import {
   multi,
   OPEN,
   type Operation,
+  PERMISSION,
   ping,
   remove,
   removeWatches,
@@ -21,6 +24,7 @@ import {
   setWatches,
   setWatches2,
   WATCH,
+  world,
 } from './support/operations.js';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
 
@@ -287,6 +291,50 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`deleted ${path}/mine`, `children ${path}`]);
     });
 
+    // Since 3.8.4, for CVE-2024-23944; Debian's 3.8.0 has that too.
+    it('do not tell of a node that the watcher may not read, and are spent all the same', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      await watcher.ask(exists(path, true));
+      await writer.do(create(path, { acl: world(PERMISSION.all & ~PERMISSION.read) }));
+      await writer.do(setAcl(path, OPEN));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('do not tell of a deletion either, if the node could not be read', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await writer.do(setAcl(path, world(PERMISSION.write)));
+      await writer.do(remove(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('of children tell by the access list of the parent, not of the child', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getChildren(path, true));
+      await writer.do(create(`${path}/secret`, { acl: world(PERMISSION.write) }));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`]);
+      await watcher.do(getChildren(path, true));
+      await writer.do(setAcl(path, world(PERMISSION.all & ~PERMISSION.read)));
+      await writer.do(create(`${path}/other`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`]);
+    });
+
+    it('tell those who may read, and only them', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      const alice = await server.connect();
+      for (const client of [alice, writer]) await client.do(auth('digest', 'alice:pw'));
+      for (const client of [alice, watcher]) await client.ask(exists(path, true));
+      await writer.do(create(path, { acl: CREATOR_ALL }));
+      await Promise.all([alice.do(ping()), watcher.do(ping())]);
+      expect([alice.events, watcher.events]).toEqual([[`created ${path}`], []]);
+    });
+
     it('end with the connection: the session has none when it comes back', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getData(path, true));
@@ -445,6 +493,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`created ${path}`]);
     });
 
+    // As long as a path and a watcher have one mode: ZOOKEEPER-4466, since 3.9.
     it('that are persistent give way to one that a read sets, for data and for children apart', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(addWatch(path, ADD_WATCH.persistent));
@@ -534,6 +583,20 @@ forEachServer((server) => {
       await writer.do(setData(path, 'x'));
       await watcher.do(ping());
       expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('are found by checkWatches if anybody watches the path, whoever asks', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
+      await watcher.do(getData(path, true));
+      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
+      expect(await writer.errorOf(checkWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
+    });
+
+    it('of a kind that nobody knows are a MARSHALLING_ERROR', async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      expect(await watcher.errorOf(removeWatches(path, 9))).toBe(ERROR.marshalling);
+      expect(await watcher.errorOf(checkWatches(path, 0))).toBe(ERROR.marshalling);
     });
 
     it('are found by checkWatches before, and not after', async () => {

@@ -25,6 +25,7 @@ export const TYPE = {
   check: 13,
   multi: 14,
   create2: 15,
+  reconfig: 16,
   checkWatches: 17,
   removeWatches: 18,
   createContainer: 19,
@@ -57,6 +58,7 @@ export const ERROR = {
   invalidAcl: -114,
   authFailed: -115,
   noWatcher: -121,
+  reconfigDisabled: -123,
 } as const;
 
 export const MODE = {
@@ -141,7 +143,7 @@ function readAcl(reader: Reader): AclEntry[] {
   }));
 }
 
-interface CreateOptions {
+export interface CreateOptions {
   readonly data?: string | Uint8Array | null;
   readonly acl?: readonly AclEntry[];
   readonly mode?: number;
@@ -166,17 +168,17 @@ export function create2(where: string, options: CreateOptions = {}) {
   return { type: TYPE.create2, body: createBody(where, options), decode: pathAndStat };
 }
 
-export function createContainer(where: string) {
+export function createContainer(where: string, options: CreateOptions = {}) {
   return {
     type: TYPE.createContainer,
-    body: createBody(where, { mode: MODE.container }),
+    body: createBody(where, { mode: MODE.container, ...options }),
     decode: pathAndStat,
   };
 }
 
-export function createTtl(where: string, ttlMs: bigint) {
-  const body = Buffer.concat([createBody(where, { mode: MODE.ttl }), new Writer().long(ttlMs).done()]);
-  return { type: TYPE.createTtl, body, decode: pathAndStat };
+export function createTtl(where: string, ttlMs: bigint, options: CreateOptions = {}) {
+  const body = createBody(where, { mode: MODE.ttl, ...options });
+  return { type: TYPE.createTtl, body: new Writer().raw(body).long(ttlMs).done(), decode: pathAndStat };
 }
 
 export function remove(where: string, version: number = ANY_VERSION): Operation<undefined> {

@@ -17,7 +17,8 @@ export interface HandshakeOptions {
   readonly timeoutMs?: number;
   /** 0 asks for a new session. */
   readonly id?: bigint;
-  readonly password?: Uint8Array;
+  readonly password?: Uint8Array | null;
+  readonly protocolVersion?: number;
   readonly lastZxid?: bigint;
   /** Whether a server that can only read will do; `absent` is what clients before 3.4 send. */
   readonly readOnly?: boolean | 'absent';
@@ -231,8 +232,9 @@ export function handshake({
   password = Buffer.alloc(16),
   lastZxid = 0n,
   readOnly = false,
+  protocolVersion = PROTOCOL_VERSION,
 }: HandshakeOptions): Buffer {
-  const writer = new Writer().int(PROTOCOL_VERSION).long(lastZxid).int(timeoutMs).long(id).buffer(password);
+  const writer = new Writer().int(protocolVersion).long(lastZxid).int(timeoutMs).long(id).buffer(password);
   return (readOnly === 'absent' ? writer : writer.bool(readOnly)).done();
 }
 

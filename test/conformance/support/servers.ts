@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { startZooKeeper } from '../../../scripts/zookeeper.mjs';
+import { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { type HandshakeOptions, RawClient } from './raw-client.js';
 import { Wire } from './wire.js';
 
@@ -15,18 +16,25 @@ interface RunningServer {
 /** The longest session timeout that a server grants, in ticks; the shortest are two. */
 const MAX_TICKS = 20;
 
-const KINDS: Record<string, (tickMs: number) => Promise<RunningServer>> = {
-  'ZooKeeper 3.8': (tickMs) =>
-    startZooKeeper({ tickMs, settings: { maxSessionTimeout: MAX_TICKS * tickMs } }),
-};
+// It would say in every run that it is for tests.
+const nothing = () => undefined;
+const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+type Start = (tickMs: number) => Promise<RunningServer>;
+
+export const startReal: Start = (tickMs) =>
+  startZooKeeper({ tickMs, settings: { maxSessionTimeout: MAX_TICKS * tickMs } });
+export const startEmbedded: Start = (tickMs) => EmbeddedZooKeeper.start({ tickMs, logger: SILENT });
+
+const KINDS: Record<string, Start> = { 'ZooKeeper 3.8': startReal, 'the embedded server': startEmbedded };
 
 /** A server for the tests of one file: what they do with it ends with each of them. */
 export class TestServer {
   #server: RunningServer | undefined;
   readonly tickMs: number;
-  readonly #start: (tickMs: number) => Promise<RunningServer>;
+  readonly #start: Start;
 
-  constructor(start: (tickMs: number) => Promise<RunningServer>, tickMs: number) {
+  constructor(start: Start, tickMs: number) {
     this.#start = start;
     this.tickMs = tickMs;
   }
@@ -43,9 +51,14 @@ export class TestServer {
     return Number(/:(\d+)$/.exec(this.#server?.connectString ?? '')?.[1]);
   }
 
-  /** A new session, or with an id and a password another connection of one. */
+  /** A connection that is for the caller to close. */
+  open(options: HandshakeOptions = {}): Promise<RawClient> {
+    return RawClient.connect(this.port, options);
+  }
+
+  /** A new session, or with an id and a password another connection of one; it is closed when the test has ended. */
   async connect(options: HandshakeOptions = {}): Promise<RawClient> {
-    const client = await RawClient.connect(this.port, options);
+    const client = await this.open(options);
     onTestFinished(() => client.close());
     return client;
   }
