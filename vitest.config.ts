@@ -4,11 +4,13 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 
-// On the embedded server (`npm run test:fast`) these can't run:
+// What `npm run test:fast` leaves out, for what it would need:
 const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // a server that speaks TLS
   'test/integration/fencing.test.ts', // PostgreSQL
   'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
+  'test/integration/observer-ensemble.test.ts', // three real servers
+  'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
   'test/integration/embedded-conformance.test.ts', // a real server to compare with
 ];
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';

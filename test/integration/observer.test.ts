@@ -7,7 +7,6 @@ import { fourLetterWord, freePort, startZooKeeper } from '../../scripts/zookeepe
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { type Candidate, serializeCandidate } from '../../src/election/candidate.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { ElectionObserver } from '../../src/election/observer.js';
 import { serializeRecord } from '../../src/election/record.js';
 import type { SessionSource } from '../../src/election/session-source.js';
@@ -15,64 +14,16 @@ import { AuthenticationError, InvalidStateError, SessionClosedError } from '../.
 import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import type { NodeData } from '../../src/session/protocol.js';
 import type { Session } from '../../src/session/session.js';
-import { connectString, inOrder, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';
+import { lead, observe, oneAfterTheOther, record, servedLate, shown, showsId } from '../helpers/observers.js';
 import { FaultProxy } from '../helpers/proxy.js';
-
-/** A leader. */
-async function lead(
-  session: Session,
-  path: string,
-  options: LeaderElectorOptions = {},
-): Promise<LeaderElector> {
-  const elector = new LeaderElector(session, path, { takeoverDelayMs: 0, ...options });
-  const elected = nextEvent(elector, 'elected');
-  await elector.start();
-  await elected;
-  return elector;
-}
-
-/** An observer that has had its first look, and the ids of those who led by its events. */
-async function observe(...given: ConstructorParameters<typeof ElectionObserver>) {
-  const observer = new ElectionObserver(...given);
-  onTestFinished(() => observer.stop());
-  const changes = record(observer);
-  const errors: Error[] = [];
-  observer.on('error', (error) => void errors.push(error));
-  await observer.start();
-  return { observer, changes, errors };
-}
-
-function record(observer: ElectionObserver): (string | undefined)[] {
-  const changes: (string | undefined)[] = [];
-  observer.on('change', (leader) => void changes.push(leader?.id));
-  return changes;
-}
-
-/** Resolves with the leader when the observer shows one for whom that is true; at once if it does. */
-function shown(
-  observer: ElectionObserver,
-  wanted: (leader: Candidate | undefined) => boolean,
-): Promise<Candidate | undefined> {
-  return new Promise((resolve) => {
-    const look = (leader: Candidate | undefined) => {
-      if (!wanted(leader)) return;
-      observer.off('change', look);
-      resolve(leader);
-    };
-    observer.on('change', look);
-    look(observer.leader);
-  });
-}
 
 /** Resolves when the observer's iterators end. */
 async function ended(observer: ElectionObserver): Promise<void> {
   const iterator = observer[Symbol.asyncIterator]();
   while (!(await iterator.next()).done);
 }
-
-const showsId = (observer: ElectionObserver, id: string | undefined) =>
-  shown(observer, (leader) => leader?.id === id);
 
 /** The sessions that have a watch at that path, as the shared server names them. */
 async function watchersOf(path: string): Promise<string[]> {
@@ -436,33 +387,6 @@ describe('an observer with a supervisor', () => {
   });
 });
 
-/** Gives the first session, and the second when the first is over. */
-function oneAfterTheOther(first: Session, second: Session): SessionSource {
-  return { session: () => Promise.resolve(first.signal.aborted ? second : first) };
-}
-
-/**
- * Lets a session be served as by a server that is behind: it gives what was read here before, until that session asks
- * for a committed write, after which no server is behind.
- */
-function servedLate(session: Session, before: ReadonlyMap<string, NodeData | Error>): { caughtUp: boolean } {
-  const server = { caughtUp: false };
-  const { getData, commit } = {
-    getData: session.getData.bind(session),
-    commit: session.commit.bind(session),
-  };
-  session.getData = async (path, options) => {
-    const old = server.caughtUp ? undefined : before.get(path);
-    if (old instanceof Error) throw old;
-    return old ?? (await getData(path, options));
-  };
-  session.commit = async (parts) => {
-    server.caughtUp = true;
-    return await commit(parts);
-  };
-  return server;
-}
-
 describe('an observer whose next session is served by a server that is behind', () => {
   async function readNow(session: Session, paths: readonly string[]): Promise<Map<string, NodeData | Error>> {
     const read = (path: string) => session.getData(path).catch((error: Error) => error);
@@ -511,55 +435,6 @@ describe('an observer whose next session is served by a server that is behind', 
     const next = await lead(stranger, path, { id: 'two' });
     await showsId(observer, 'two');
     expect(changes).toEqual(['one', undefined, 'two']);
-    await next.stop();
-  });
-});
-
-describe('an observer whose next session is at a follower that is cut off from its leader', () => {
-  it('shows nobody until that has caught up, and never the former leader again', async () => {
-    const links: { from: number; proxy: FaultProxy }[] = [];
-    const zookeeper = await startZooKeeper({
-      servers: 3,
-      route: async ({ from, port }) => {
-        const proxy = await FaultProxy.start(port, { readable: false });
-        links.push({ from, proxy });
-        return Number(proxy.connectString.split(':')[1]);
-      },
-    });
-    onTestFinished(zookeeper.stop);
-    const modes = await Promise.all(zookeeper.servers.map((server) => server.mode()));
-    const [leading, follower] = ['leader', 'follower'].map((mode) => zookeeper.servers[modes.indexOf(mode)]);
-    if (leading === undefined || follower === undefined) throw new Error(`an ensemble of ${modes.join()}`);
-    const options = { sessionTimeoutMs: 30_000, environment: inOrder };
-    const first = await openSession(options, leading.connectString);
-    const second = await openSession(options, `${follower.connectString},${leading.connectString}`);
-    const [one, two] = [
-      await openSession(options, leading.connectString),
-      await openSession(options, leading.connectString),
-    ];
-    const elector = await lead(one, '/observed', { id: 'one' });
-    const { observer, changes } = await observe(oneAfterTheOther(first, second), '/observed');
-    const recordOfFollower = async () => (await second.getData('/observed')).data.toString();
-    expect(await recordOfFollower()).toContain('"one"');
-
-    const cut = links.filter(({ from }) => from === follower.id);
-    for (const { proxy } of cut) proxy.blackHole();
-    await elector.stop();
-    const next = await lead(two, '/observed', { id: 'two' });
-    await showsId(observer, 'two');
-    expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
-    const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.
-    await first.close();
-    await until(() => server.caughtUp);
-    expect(observer.leader).toBeUndefined();
-    for (const { proxy } of cut) proxy.restore();
-    await showsId(observer, 'two');
-    expect(changes.filter((id, index) => id !== undefined || index === changes.length - 2)).toEqual([
-      'one',
-      'two',
-      undefined,
-      'two',
-    ]);
     await next.stop();
   });
 });

@@ -74,7 +74,7 @@ describe('a transaction', () => {
           expect(image(together)).toEqual(image(apart));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 });

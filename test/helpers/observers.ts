@@ -1,0 +1,88 @@
+import { onTestFinished } from 'vitest';
+import type { Candidate } from '../../src/election/candidate.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { ElectionObserver } from '../../src/election/observer.js';
+import type { SessionSource } from '../../src/election/session-source.js';
+import type { NodeData } from '../../src/session/protocol.js';
+import type { Session } from '../../src/session/session.js';
+import { nextEvent } from './cluster.js';
+
+/** A leader. */
+export async function lead(
+  session: Session,
+  path: string,
+  options: LeaderElectorOptions = {},
+): Promise<LeaderElector> {
+  const elector = new LeaderElector(session, path, { takeoverDelayMs: 0, ...options });
+  const elected = nextEvent(elector, 'elected');
+  await elector.start();
+  await elected;
+  return elector;
+}
+
+/** An observer that has had its first look, and the ids of those who led by its events. */
+export async function observe(...given: ConstructorParameters<typeof ElectionObserver>) {
+  const observer = new ElectionObserver(...given);
+  onTestFinished(() => observer.stop());
+  const changes = record(observer);
+  const errors: Error[] = [];
+  observer.on('error', (error) => void errors.push(error));
+  await observer.start();
+  return { observer, changes, errors };
+}
+
+export function record(observer: ElectionObserver): (string | undefined)[] {
+  const changes: (string | undefined)[] = [];
+  observer.on('change', (leader) => void changes.push(leader?.id));
+  return changes;
+}
+
+/** Resolves with the leader when the observer shows one for whom that is true; at once if it does. */
+export function shown(
+  observer: ElectionObserver,
+  wanted: (leader: Candidate | undefined) => boolean,
+): Promise<Candidate | undefined> {
+  return new Promise((resolve) => {
+    const look = (leader: Candidate | undefined) => {
+      if (!wanted(leader)) return;
+      observer.off('change', look);
+      resolve(leader);
+    };
+    observer.on('change', look);
+    look(observer.leader);
+  });
+}
+
+export const showsId = (observer: ElectionObserver, id: string | undefined) =>
+  shown(observer, (leader) => leader?.id === id);
+
+/** Gives the first session, and the second when the first is over. */
+export function oneAfterTheOther(first: Session, second: Session): SessionSource {
+  return { session: () => Promise.resolve(first.signal.aborted ? second : first) };
+}
+
+/**
+ * Lets a session be served as by a server that is behind: it gives what was read here before, until that session asks
+ * for a committed write, after which no server is behind.
+ */
+export function servedLate(
+  session: Session,
+  before: ReadonlyMap<string, NodeData | Error>,
+): { caughtUp: boolean } {
+  const server = { caughtUp: false };
+  const { getData, commit } = {
+    getData: session.getData.bind(session),
+    commit: session.commit.bind(session),
+  };
+  session.getData = async (path, options) => {
+    const old = server.caughtUp ? undefined : before.get(path);
+    if (old instanceof Error) throw old;
+    return old ?? (await getData(path, options));
+  };
+  session.commit = async (parts) => {
+    server.caughtUp = true;
+    return await commit(parts);
+  };
+  return server;
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { inOrder, openSession, until } from '../helpers/cluster.js';
+import { lead, observe, oneAfterTheOther, servedLate, showsId } from '../helpers/observers.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+describe('an observer whose next session is at a follower that is cut off from its leader', () => {
+  it('shows nobody until that has caught up, and never the former leader again', async () => {
+    const links: { from: number; proxy: FaultProxy }[] = [];
+    const zookeeper = await startZooKeeper({
+      servers: 3,
+      route: async ({ from, port }) => {
+        const proxy = await FaultProxy.start(port, { readable: false });
+        links.push({ from, proxy });
+        return Number(proxy.connectString.split(':')[1]);
+      },
+    });
+    onTestFinished(zookeeper.stop);
+    const modes = await Promise.all(zookeeper.servers.map((server) => server.mode()));
+    const [leading, follower] = ['leader', 'follower'].map((mode) => zookeeper.servers[modes.indexOf(mode)]);
+    if (leading === undefined || follower === undefined) throw new Error(`an ensemble of ${modes.join()}`);
+    const options = { sessionTimeoutMs: 30_000, environment: inOrder };
+    const first = await openSession(options, leading.connectString);
+    const second = await openSession(options, `${follower.connectString},${leading.connectString}`);
+    const [one, two] = [
+      await openSession(options, leading.connectString),
+      await openSession(options, leading.connectString),
+    ];
+    const elector = await lead(one, '/observed', { id: 'one' });
+    const { observer, changes } = await observe(oneAfterTheOther(first, second), '/observed');
+    const recordOfFollower = async () => (await second.getData('/observed')).data.toString();
+    expect(await recordOfFollower()).toContain('"one"');
+
+    const cut = links.filter(({ from }) => from === follower.id);
+    for (const { proxy } of cut) proxy.blackHole();
+    await elector.stop();
+    const next = await lead(two, '/observed', { id: 'two' });
+    await showsId(observer, 'two');
+    expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
+    const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.
+    await first.close();
+    await until(() => server.caughtUp);
+    expect(observer.leader).toBeUndefined();
+    for (const { proxy } of cut) proxy.restore();
+    await showsId(observer, 'two');
+    expect(changes.filter((id, index) => id !== undefined || index === changes.length - 2)).toEqual([
+      'one',
+      'two',
+      undefined,
+      'two',
+    ]);
+    await next.stop();
+  });
+});
