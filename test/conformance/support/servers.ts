@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { prefersEmbedded } from '../../../scripts/embedded-zookeeper.mjs';
 import { startZooKeeper } from '../../../scripts/zookeeper.mjs';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { type HandshakeOptions, RawClient } from './raw-client.js';
@@ -26,7 +27,11 @@ export const startReal: Start = (tickMs) =>
   startZooKeeper({ tickMs, settings: { maxSessionTimeout: MAX_TICKS * tickMs } });
 export const startEmbedded: Start = (tickMs) => EmbeddedZooKeeper.start({ tickMs, logger: SILENT });
 
-const KINDS: Record<string, Start> = { 'ZooKeeper 3.8': startReal, 'the embedded server': startEmbedded };
+// `npm run test:fast` does without a JVM.
+const KINDS: Record<string, Start> = {
+  ...(!prefersEmbedded() && { 'ZooKeeper 3.8': startReal }),
+  'the embedded server': startEmbedded,
+};
 
 /** A server for the tests of one file: what they do with it ends with each of them. */
 export class TestServer {
