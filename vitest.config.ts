@@ -11,7 +11,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
   'test/integration/observer-ensemble.test.ts', // three real servers
   'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
-  'test/integration/embedded-conformance.test.ts', // a real server to compare with
+  'test/conformance/any-steps.test.ts', // a real server to compare with
   'test/interop/**', // Curator and kazoo
 ];
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';

@@ -91,9 +91,14 @@ function resolveEntry(entry: Acl, identities: readonly Identity[]): readonly Acl
   // An address is known of everybody and proves nothing.
   const proven = identities.filter((identity) => identity.scheme !== 'ip');
   if (scheme === 'auth' && proven.length > 0) return proven.map((identity) => ({ ...identity, permissions }));
-  if (scheme === 'digest' && id.split(':').length === 2) return [entry];
+  if (scheme === 'digest' && isDigestId(id)) return [entry];
   if (scheme === 'ip' && parseNetwork(id) !== undefined) return [entry];
   return refuse('INVALID_ACL');
+}
+
+/** A name and what was made of the password, with a colon between; ZooKeeper overlooks colons at the end. */
+function isDigestId(id: string): boolean {
+  return id.replace(/:+$/, '').split(':').length === 2;
 }
 
 function withoutDuplicates(acl: readonly Acl[]): Acl[] {
@@ -113,13 +118,14 @@ interface Network {
   readonly bits: number;
 }
 
+const NETWORK = /^(\d+\.\d+\.\d+\.\d+)(?:\/(\d+))?$/;
+
 /** `127.0.0.1`, or with a number of leading bits as in `127.0.0.0/8`. */
 function parseNetwork(text: string): Network | undefined {
-  const [address = '', bits = '32', more] = text.split('/');
-  const count = Number(bits);
-  if (isIP(address) !== 4 || more !== undefined || !Number.isInteger(count) || count < 0 || count > 32)
-    return undefined;
-  return { address: toNumber(address), bits: count };
+  const [, address, bits = '32'] = NETWORK.exec(text) ?? [];
+  if (address === undefined || Number(bits) > 32) return undefined;
+  if (address.split('.').some((part) => Number(part) > 255)) return undefined;
+  return { address: toNumber(address), bits: Number(bits) };
 }
 
 function toNumber(address: string): number {

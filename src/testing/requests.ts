@@ -288,7 +288,7 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
     case OP.createContainer:
       return asPart(readCreate(reader, opCode));
     case OP.createTTL:
-      return asPart(readCreateTtl(reader, opCode));
+      return readCreateTtl(reader, opCode);
     case OP.delete:
       return readDelete(reader);
     case OP.setData:

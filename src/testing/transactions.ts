@@ -57,14 +57,14 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
 /**
  * Carries out all parts or none, each on what those before it left.
  *
- * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live: the server stumbles over it
+ * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: the server stumbles over it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
   const author: Author = { ...by, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {
-      if (part.kind === 'create' && asksForTimeToLive(part.flags)) refuse('MARSHALLING_ERROR');
+      if (part.kind === 'create' && isMislabelled(part)) refuse('MARSHALLING_ERROR');
       applied.push(applyWrite(tree, part, author));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -89,6 +89,7 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   if (flags < 0 || flags > CREATE_FLAGS.sequentialTimeToLive) refuse('BAD_ARGUMENTS');
   // Servers don't offer it unless they are configured to.
   if (asksForTimeToLive(flags)) refuse('UNIMPLEMENTED');
+  if (opCode === OP.createTTL) refuse('BAD_ARGUMENTS');
   const parentPath = parentForCreate(write.path);
   const acl = resolveAcl(write.acl, identities);
   const parent = existing(tree, parentPath);
@@ -108,6 +109,11 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
     change: { kind: 'created', path, acl, parentAcl: parent.acl },
     undo,
   };
+}
+
+/** It asks for a time to live by its flags, as an operation that has no place for it. */
+function isMislabelled({ opCode, flags }: Create): boolean {
+  return opCode !== OP.createTTL && asksForTimeToLive(flags);
 }
 
 function asksForTimeToLive(flags: number): boolean {

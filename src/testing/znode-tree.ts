@@ -101,15 +101,18 @@ export class ZnodeTree {
   readonly #containers = new Set<string>();
 
   constructor() {
-    this.#nodes.set('', new Znode({ data: null, acl: OPEN_ACL, ephemeralOwner: NO_OWNER }, BEGINNING));
-    this.#addServersOwn('/zookeeper', OPEN_ACL, null);
-    this.#addServersOwn('/zookeeper/quota', OPEN_ACL, null);
-    this.#addServersOwn('/zookeeper/config', READ_ONLY_ACL, Buffer.alloc(0));
+    this.#nodes.set('', ownNode(OPEN_ACL));
+    this.#addServersOwn('/zookeeper', ownNode(OPEN_ACL));
+    this.#addServersOwn('/zookeeper/quota', ownNode(OPEN_ACL));
+    const config = ownNode(READ_ONLY_ACL);
+    // The servers set its access list at no version, which is what it counts from.
+    config.aversion = -1;
+    this.#addServersOwn('/zookeeper/config', config);
   }
 
   /** They count as children, but not as created ones: a new server's root has a `cversion` of -1. */
-  #addServersOwn(path: string, acl: readonly Acl[], data: Buffer | null): void {
-    this.#nodes.set(path, new Znode({ data, acl, ephemeralOwner: NO_OWNER }, BEGINNING));
+  #addServersOwn(path: string, node: Znode): void {
+    this.#nodes.set(path, node);
     childrenOf(this.#nodes.get(parentOf(path)) as Znode).add(nameOf(path));
   }
 
@@ -242,6 +245,11 @@ export class ZnodeTree {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+/** A node that was there before the first transaction. */
+function ownNode(acl: readonly Acl[]): Znode {
+  return new Znode({ data: Buffer.alloc(0), acl, ephemeralOwner: NO_OWNER }, BEGINNING);
+}
 
 function childrenOf(node: Znode): Set<string> {
   node.children ??= new Set();

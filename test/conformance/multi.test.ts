@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import {
+  check,
+  create,
+  create2,
+  createContainer,
+  createTtl,
+  ERROR,
+  exists,
+  getChildren,
+  getData,
+  MODE,
+  multi,
+  multiRead,
+  OPEN,
+  type PartResult,
+  remove,
+  setAcl,
+  setData,
+  TYPE,
+} from './support/operations.js';
+import { forEachServer, freshPath } from './support/servers.js';
+
+/** What the parts of a transaction say: error codes. */
+function errorsOf(results: readonly PartResult[] | undefined): (number | undefined)[] | undefined {
+  return results?.map(({ error }) => error);
+}
+
+forEachServer((server) => {
+  describe('a transaction', () => {
+    it('answers a path for a create, for create2 as well, and a stat for a write', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const { zxid, value } = await client.ask(
+        multi(create(path), setData(path, 'ab'), check(path, 1), create2(`${path}/c`), remove(`${path}/c`)),
+      );
+      expect(value).toEqual([
+        { type: TYPE.create, path },
+        { type: TYPE.setData, stat: expect.objectContaining({ version: 1, mzxid: zxid, dataLength: 2 }) },
+        { type: TYPE.check },
+        { type: TYPE.create, path: `${path}/c` },
+        { type: TYPE.delete },
+      ]);
+    });
+
+    it('takes one zxid for all its parts', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const { zxid: before } = await client.ask(exists('/'));
+      const { zxid } = await client.ask(multi(create(path), create(`${path}/a`), create(`${path}/b`)));
+      expect(zxid).toBe(before + 1n);
+      expect((await client.do(exists(`${path}/a`))).czxid).toBe(zxid);
+      expect((await client.do(exists(`${path}/b`))).czxid).toBe(zxid);
+    });
+
+    it('sees in each part what those before it did', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const results = await client.do(
+        multi(
+          create(path),
+          setData(path, 'a', 0),
+          setData(path, 'b', 1),
+          remove(path, 2),
+          create(path, { data: 'new' }),
+          check(path, 0),
+        ),
+      );
+      expect(errorsOf(results)).toEqual(Array(6).fill(undefined));
+      expect((await client.do(getData(path))).data).toEqual(Buffer.from('new'));
+    });
+
+    it('that fails says which part: 0 before it, its error, -2 after it', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const { error, value } = await client.ask(
+        multi(create(path), create(`${path}/a`), remove(`${path}/missing`), setData(path, 'x'), remove(path)),
+      );
+      expect(error).toBe(ERROR.none);
+      expect(value).toEqual(
+        [ERROR.none, ERROR.none, ERROR.noNode, ERROR.runtimeInconsistency, ERROR.runtimeInconsistency].map(
+          (code) => ({ type: TYPE.error, error: code }),
+        ),
+      );
+    });
+
+    it('that fails takes a zxid', async () => {
+      const client = await server.connect();
+      const { zxid: before } = await client.ask(exists('/'));
+      const { zxid } = await client.ask(multi(remove(freshPath())));
+      expect(zxid).toBe(before + 1n);
+    });
+
+    it('that fails has done nothing', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path, { data: 'old' }));
+      await client.do(create(`${path}/kept`));
+      const before = await client.do(getData(path));
+      const { value } = await client.ask(
+        multi(
+          setData(path, 'new'),
+          create(`${path}/made`),
+          remove(`${path}/kept`),
+          create(`${path}/mine`, { mode: MODE.ephemeral }),
+          create(`${path}/kept/below`),
+        ),
+      );
+      expect(errorsOf(value)).toEqual([0, 0, 0, 0, ERROR.noNode]);
+      expect(await client.do(getData(path))).toEqual(before);
+      expect(await client.do(getChildren(path))).toEqual(['kept']);
+    });
+
+    it('fails at a part at the wrong version, and says so', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      const { value } = await client.ask(multi(setData(path, 'x', 0), setData(path, 'y', 0)));
+      expect(errorsOf(value)).toEqual([0, ERROR.badVersion]);
+      expect((await client.do(exists(path))).version).toBe(0);
+    });
+
+    it('of a check alone changes nothing, and takes a zxid', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const { value: created, zxid } = await client.ask(create2(path));
+      const reply = await client.ask(multi(check(path, 0)));
+      expect(reply.value).toEqual([{ type: TYPE.check }]);
+      expect(reply.zxid).toBe(zxid + 1n);
+      expect(await client.do(exists(path))).toEqual(created?.stat);
+    });
+
+    it('checks a version: any for -1, only the right one else', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      await client.do(setData(path, 'x'));
+      expect(errorsOf(await client.do(multi(check(path, -1))))).toEqual([undefined]);
+      expect(errorsOf(await client.do(multi(check(path, 1))))).toEqual([undefined]);
+      expect(errorsOf(await client.do(multi(check(path, 0))))).toEqual([ERROR.badVersion]);
+      expect(errorsOf(await client.do(multi(check(path, 2))))).toEqual([ERROR.badVersion]);
+    });
+
+    it('with a check of a missing node is NO_NODE', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const { value } = await client.ask(multi(create(path), check(`${path}/missing`, -1)));
+      expect(errorsOf(value)).toEqual([0, ERROR.noNode]);
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+
+    it('checks the version that a part before it made', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      expect(errorsOf(await client.do(multi(setData(path, 'x'), check(path, 1))))).toEqual([
+        undefined,
+        undefined,
+      ]);
+      expect(errorsOf(await client.do(multi(setData(path, 'x'), check(path, 1))))).toEqual([
+        0,
+        ERROR.badVersion,
+      ]);
+    });
+
+    it('without parts does nothing, and has no results', async () => {
+      const client = await server.connect();
+      const { error, value } = await client.ask(multi());
+      expect(error).toBe(ERROR.none);
+      expect(value).toEqual([]);
+    });
+
+    it.each([
+      ['NODE_EXISTS', ERROR.nodeExists, (path: string) => create(path)],
+      ['NOT_EMPTY', ERROR.notEmpty, (path: string) => remove(path)],
+      ['NO_NODE', ERROR.noNode, (path: string) => create(`${path}/missing/child`)],
+      [
+        'NO_CHILDREN_FOR_EPHEMERALS',
+        ERROR.noChildrenForEphemerals,
+        (path: string) => create(`${path}/ephemeral/child`),
+      ],
+      ['BAD_ARGUMENTS', ERROR.badArguments, (path: string) => create(`${path}/..`)],
+      ['INVALID_ACL', ERROR.invalidAcl, (path: string) => create(`${path}/new`, { acl: [] })],
+    ])('has %s inside as its own error', async (_name, code, part) => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      await client.do(create(`${path}/ephemeral`, { mode: MODE.ephemeral }));
+      const { value } = await client.ask(multi(setData(path, 'x'), part(path)));
+      expect(errorsOf(value)).toEqual([0, code]);
+      expect((await client.do(exists(path))).version).toBe(0);
+    });
+
+    it('makes a container, and then answers its stat as well', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const stat = expect.objectContaining({ ephemeralOwner: 0n, version: 0 });
+      for (const part of [createContainer(`${path}-1`), create2(`${path}-2`, { mode: MODE.container })])
+        expect(await client.do(multi(part))).toMatchObject([{ type: TYPE.create2, stat }]);
+    });
+
+    it('with a node that has a time to live is UNIMPLEMENTED in its part', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const results = await client.do(multi(create(path), createTtl(`${path}/child`, 10_000n)));
+      expect(errorsOf(results)).toEqual([0, ERROR.unimplemented]);
+    });
+
+    it('with the mode of a node with a time to live in a plain create is a MARSHALLING_ERROR as a whole', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      const parts = [create(path), create(`${path}/child`, { mode: MODE.ttl })];
+      expect(await client.errorOf(multi(...parts))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+
+    it.each([
+      ['an access list', () => setAcl('/', OPEN)],
+      ['a question whether a node is there', () => exists('/')],
+      ['a question for data', () => getData('/')],
+      ['a transaction', () => multi()],
+    ])('cannot hold %s: it is a MARSHALLING_ERROR', async (_name, part) => {
+      const client = await server.connect();
+      const path = freshPath();
+      expect(await client.errorOf(multi(create(path), part()))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+
+    it('makes ephemeral nodes, which go with the session', async () => {
+      const client = await server.connect();
+      const other = await server.connect();
+      const path = freshPath();
+      await client.do(multi(create(path), create(`${path}/mine`, { mode: MODE.ephemeral })));
+      expect((await other.do(exists(`${path}/mine`))).ephemeralOwner).toBe(client.id);
+      await client.close();
+      expect(await other.do(getChildren(path))).toEqual([]);
+    });
+
+    it('that failed leaves no ephemeral node to its session', async () => {
+      const client = await server.connect();
+      const other = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      await client.ask(multi(create(`${path}/a`, { mode: MODE.ephemeral }), remove(`${path}/missing`)));
+      await other.do(create(`${path}/a`));
+      await client.close();
+      expect(await other.do(getChildren(path))).toEqual(['a']);
+    });
+
+    it('counts in cversion of a parent for each of its creates and deletes', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      const { zxid } = await client.ask(
+        multi(create(`${path}/a`), create(`${path}/b`), remove(`${path}/a`), create(`${path}/c`)),
+      );
+      expect(await client.do(exists(path))).toMatchObject({ cversion: 4, numChildren: 2, pzxid: zxid });
+    });
+
+    it('deletes a parent after its children', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      await client.do(create(`${path}/child`));
+      const { value } = await client.ask(multi(remove(path), remove(`${path}/child`)));
+      expect(errorsOf(value)).toEqual([ERROR.notEmpty, ERROR.runtimeInconsistency]);
+      await client.do(multi(remove(`${path}/child`), remove(path)));
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
+    });
+  });
+
+  describe('a transaction of reads', () => {
+    it('answers data and children, as they are in one moment', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path, { data: 'data' }));
+      await client.do(create(`${path}/child`));
+      const stat = await client.do(exists(path));
+      expect(await client.do(multiRead(getData(path), getChildren(path)))).toEqual([
+        { type: TYPE.getData, data: Buffer.from('data'), stat },
+        { type: TYPE.getChildren, children: ['child'] },
+      ]);
+    });
+
+    it('goes on after a part that failed', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path, { data: 'data' }));
+      const results = await client.do(
+        multiRead(getData(freshPath()), getChildren(path), getChildren('/missing')),
+      );
+      expect(results).toEqual([
+        { type: TYPE.error, error: ERROR.noNode },
+        { type: TYPE.getChildren, children: [] },
+        { type: TYPE.error, error: ERROR.noNode },
+      ]);
+    });
+
+    it('takes no zxid', async () => {
+      const client = await server.connect();
+      const { zxid } = await client.ask(create(freshPath()));
+      expect((await client.ask(multiRead(getData('/')))).zxid).toBe(zxid);
+    });
+  });
+});

@@ -1,0 +1,388 @@
+import { type Reader, Writer } from './jute.js';
+
+/** Everything that can be asked of a server: how it is written, and what comes back. */
+
+export interface Operation<T> {
+  readonly type: number;
+  /** What stands in its header, if that is fixed. */
+  readonly xid?: number;
+  readonly body: Buffer;
+  readonly decode: (reader: Reader) => T;
+}
+
+export const TYPE = {
+  create: 1,
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  setData: 5,
+  getAcl: 6,
+  setAcl: 7,
+  getChildren: 8,
+  sync: 9,
+  ping: 11,
+  getChildren2: 12,
+  check: 13,
+  multi: 14,
+  create2: 15,
+  reconfig: 16,
+  checkWatches: 17,
+  removeWatches: 18,
+  createContainer: 19,
+  createTtl: 21,
+  multiRead: 22,
+  auth: 100,
+  setWatches: 101,
+  getEphemerals: 103,
+  getAllChildrenNumber: 104,
+  setWatches2: 105,
+  addWatch: 106,
+  whoAmI: 107,
+  closeSession: -11,
+  error: -1,
+} as const;
+
+export const ERROR = {
+  none: 0,
+  runtimeInconsistency: -2,
+  marshalling: -5,
+  unimplemented: -6,
+  badArguments: -8,
+  noNode: -101,
+  noAuth: -102,
+  badVersion: -103,
+  noChildrenForEphemerals: -108,
+  nodeExists: -110,
+  notEmpty: -111,
+  sessionExpired: -112,
+  invalidAcl: -114,
+  authFailed: -115,
+  noWatcher: -121,
+  reconfigDisabled: -123,
+} as const;
+
+export const MODE = {
+  persistent: 0,
+  ephemeral: 1,
+  sequential: 2,
+  ephemeralSequential: 3,
+  container: 4,
+  ttl: 5,
+} as const;
+
+export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
+
+export const XID = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const;
+
+export const WATCH = { children: 1, data: 2, any: 3 } as const;
+export const ADD_WATCH = { persistent: 0, recursive: 1 } as const;
+
+export const ANY_VERSION = -1;
+
+export interface Stat {
+  readonly czxid: bigint;
+  readonly mzxid: bigint;
+  readonly ctime: bigint;
+  readonly mtime: bigint;
+  readonly version: number;
+  readonly cversion: number;
+  readonly aversion: number;
+  readonly ephemeralOwner: bigint;
+  readonly dataLength: number;
+  readonly numChildren: number;
+  readonly pzxid: bigint;
+}
+
+export interface AclEntry {
+  readonly permissions: number;
+  readonly scheme: string;
+  readonly id: string;
+}
+
+export const OPEN: readonly AclEntry[] = [{ permissions: PERMISSION.all, scheme: 'world', id: 'anyone' }];
+export const CREATOR_ALL: readonly AclEntry[] = [{ permissions: PERMISSION.all, scheme: 'auth', id: '' }];
+
+/** One entry for everybody. */
+export function world(permissions: number): AclEntry[] {
+  return [{ permissions, scheme: 'world', id: 'anyone' }];
+}
+
+function readStat(reader: Reader): Stat {
+  return {
+    czxid: reader.long(),
+    mzxid: reader.long(),
+    ctime: reader.long(),
+    mtime: reader.long(),
+    version: reader.int(),
+    cversion: reader.int(),
+    aversion: reader.int(),
+    ephemeralOwner: reader.long(),
+    dataLength: reader.int(),
+    numChildren: reader.int(),
+    pzxid: reader.long(),
+  };
+}
+
+const nothing = () => undefined;
+const path = (reader: Reader) => reader.string();
+const strings = (reader: Reader) => reader.vector(() => reader.string() as string);
+const dataAndStat = (reader: Reader) => ({ data: reader.buffer(), stat: readStat(reader) });
+const pathAndStat = (reader: Reader) => ({ path: reader.string(), stat: readStat(reader) });
+
+function writeAcl(writer: Writer, entries: readonly AclEntry[]): Writer {
+  return writer.vector(entries, ({ permissions, scheme, id }) =>
+    writer.int(permissions).string(scheme).string(id),
+  );
+}
+
+function readAcl(reader: Reader): AclEntry[] {
+  return reader.vector(() => ({
+    permissions: reader.int(),
+    scheme: reader.string() as string,
+    id: reader.string() as string,
+  }));
+}
+
+export interface CreateOptions {
+  readonly data?: string | Uint8Array | null;
+  readonly acl?: readonly AclEntry[];
+  readonly mode?: number;
+}
+
+function bytesOf(data: string | Uint8Array | null): Uint8Array | null {
+  return typeof data === 'string' ? Buffer.from(data) : data;
+}
+
+function createBody(where: string, { data = '', acl = OPEN, mode = MODE.persistent }: CreateOptions): Buffer {
+  return writeAcl(new Writer().string(where).buffer(bytesOf(data)), acl)
+    .int(mode)
+    .done();
+}
+
+export function create(where: string, options: CreateOptions = {}): Operation<string | null> {
+  return { type: TYPE.create, body: createBody(where, options), decode: path };
+}
+
+/** A create that answers with the stat as well. */
+export function create2(where: string, options: CreateOptions = {}) {
+  return { type: TYPE.create2, body: createBody(where, options), decode: pathAndStat };
+}
+
+export function createContainer(where: string, options: CreateOptions = {}) {
+  return {
+    type: TYPE.createContainer,
+    body: createBody(where, { mode: MODE.container, ...options }),
+    decode: pathAndStat,
+  };
+}
+
+export function createTtl(where: string, ttlMs: bigint, options: CreateOptions = {}) {
+  const body = createBody(where, { mode: MODE.ttl, ...options });
+  return { type: TYPE.createTtl, body: new Writer().raw(body).long(ttlMs).done(), decode: pathAndStat };
+}
+
+export function remove(where: string, version: number = ANY_VERSION): Operation<undefined> {
+  return { type: TYPE.delete, body: new Writer().string(where).int(version).done(), decode: nothing };
+}
+
+function reading<T>(type: number, decode: (reader: Reader) => T) {
+  return (where: string, watch = false): Operation<T> => ({
+    type,
+    body: new Writer().string(where).bool(watch).done(),
+    decode,
+  });
+}
+
+export const exists = reading(TYPE.exists, readStat);
+export const getData = reading(TYPE.getData, dataAndStat);
+export const getChildren = reading(TYPE.getChildren, strings);
+export const getChildren2 = reading(TYPE.getChildren2, (reader) => ({
+  children: strings(reader),
+  stat: readStat(reader),
+}));
+
+export function setData(
+  where: string,
+  data: string | Uint8Array | null,
+  version: number = ANY_VERSION,
+): Operation<Stat> {
+  return {
+    type: TYPE.setData,
+    body: new Writer().string(where).buffer(bytesOf(data)).int(version).done(),
+    decode: readStat,
+  };
+}
+
+export function getAcl(where: string) {
+  return {
+    type: TYPE.getAcl,
+    body: new Writer().string(where).done(),
+    decode: (reader: Reader) => ({ acl: readAcl(reader), stat: readStat(reader) }),
+  };
+}
+
+export function setAcl(
+  where: string,
+  acl: readonly AclEntry[],
+  version: number = ANY_VERSION,
+): Operation<Stat> {
+  return {
+    type: TYPE.setAcl,
+    body: writeAcl(new Writer().string(where), acl).int(version).done(),
+    decode: readStat,
+  };
+}
+
+export function sync(where: string): Operation<string | null> {
+  return { type: TYPE.sync, body: new Writer().string(where).done(), decode: path };
+}
+
+/** Only a part of a transaction. */
+export function check(where: string, version: number): Operation<undefined> {
+  return { type: TYPE.check, body: new Writer().string(where).int(version).done(), decode: nothing };
+}
+
+/** What a part of a transaction did, by its type. An error's code is 0 for parts that only went down with another. */
+export interface PartResult {
+  readonly type: number;
+  readonly error?: number;
+  readonly path?: string | null;
+  readonly stat?: Stat;
+  readonly data?: Buffer | null;
+  readonly children?: string[];
+}
+
+function readPart(type: number, reader: Reader): PartResult {
+  switch (type) {
+    case TYPE.error:
+      return { type, error: reader.int() };
+    case TYPE.create:
+      return { type, path: reader.string() };
+    case TYPE.create2:
+      return { type, ...pathAndStat(reader) };
+    case TYPE.setData:
+      return { type, stat: readStat(reader) };
+    case TYPE.getData:
+      return { type, ...dataAndStat(reader) };
+    case TYPE.getChildren:
+      return { type, children: strings(reader) };
+    case TYPE.delete:
+    case TYPE.check:
+      return { type };
+    default:
+      throw new Error(`a result of type ${type}`);
+  }
+}
+
+/** @throws Error if the results don't end as they should, or a header contradicts its result. */
+function readParts(reader: Reader): PartResult[] {
+  const results: PartResult[] = [];
+  for (;;) {
+    const type = reader.int();
+    const isDone = reader.bool();
+    const error = reader.int();
+    if (isDone) {
+      if (type !== -1 || error !== -1) throw new Error(`results end with type ${type} and error ${error}`);
+      return results;
+    }
+    const result = readPart(type, reader);
+    if (error !== (result.error ?? 0)) throw new Error(`a header says ${error}, its result ${result.error}`);
+    results.push(result);
+  }
+}
+
+function partsOf(type: number, parts: readonly Operation<unknown>[]): Operation<PartResult[]> {
+  const writer = new Writer();
+  for (const part of parts) writer.int(part.type).bool(false).int(-1).raw(part.body);
+  return { type, body: writer.int(-1).bool(true).int(-1).done(), decode: readParts };
+}
+
+export const multi = (...parts: readonly Operation<unknown>[]) => partsOf(TYPE.multi, parts);
+export const multiRead = (...parts: readonly Operation<unknown>[]) => partsOf(TYPE.multiRead, parts);
+
+export function ping(): Operation<undefined> {
+  return { type: TYPE.ping, xid: XID.ping, body: Buffer.alloc(0), decode: nothing };
+}
+
+export function auth(scheme: string, credentials: string): Operation<undefined> {
+  const body = new Writer().int(0).string(scheme).string(credentials).done();
+  return { type: TYPE.auth, xid: XID.auth, body, decode: nothing };
+}
+
+interface WatchedPaths {
+  readonly seenZxid: bigint;
+  readonly data?: readonly string[];
+  readonly exist?: readonly string[];
+  readonly child?: readonly string[];
+}
+
+function watchedPathsBody({ seenZxid, data = [], exist = [], child = [] }: WatchedPaths): Writer {
+  const writer = new Writer().long(seenZxid);
+  for (const paths of [data, exist, child]) writer.vector(paths, (item) => writer.string(item));
+  return writer;
+}
+
+/** Sets watches again after a reconnect, with the last zxid that this client has seen. */
+export function setWatches(paths: WatchedPaths): Operation<undefined> {
+  return {
+    type: TYPE.setWatches,
+    xid: XID.setWatches,
+    body: watchedPathsBody(paths).done(),
+    decode: nothing,
+  };
+}
+
+export function setWatches2({
+  persistent = [],
+  recursive = [],
+  ...paths
+}: WatchedPaths & { persistent?: readonly string[]; recursive?: readonly string[] }): Operation<undefined> {
+  const writer = watchedPathsBody(paths);
+  for (const more of [persistent, recursive]) writer.vector(more, (item) => writer.string(item));
+  return { type: TYPE.setWatches2, xid: XID.setWatches, body: writer.done(), decode: nothing };
+}
+
+export function addWatch(where: string, mode: number): Operation<number> {
+  const body = new Writer().string(where).int(mode).done();
+  return { type: TYPE.addWatch, body, decode: (reader) => reader.int() };
+}
+
+function aboutWatches(type: number) {
+  return (where: string, kind: number): Operation<undefined> => ({
+    type,
+    body: new Writer().string(where).int(kind).done(),
+    decode: nothing,
+  });
+}
+
+export const removeWatches = aboutWatches(TYPE.removeWatches);
+export const checkWatches = aboutWatches(TYPE.checkWatches);
+
+export function getEphemerals(prefix: string): Operation<string[]> {
+  return { type: TYPE.getEphemerals, body: new Writer().string(prefix).done(), decode: strings };
+}
+
+export function getAllChildrenNumber(where: string): Operation<number> {
+  return {
+    type: TYPE.getAllChildrenNumber,
+    body: new Writer().string(where).done(),
+    decode: (reader) => reader.int(),
+  };
+}
+
+export function whoAmI() {
+  return {
+    type: TYPE.whoAmI,
+    body: Buffer.alloc(0),
+    decode: (reader: Reader) => reader.vector(() => ({ scheme: reader.string(), id: reader.string() })),
+  };
+}
+
+export function closeSession(): Operation<undefined> {
+  return { type: TYPE.closeSession, body: Buffer.alloc(0), decode: nothing };
+}
+
+/** Bytes of a request that nobody else writes: a type that isn't known, a body that is cut. */
+export function raw(type: number, body: Uint8Array = Buffer.alloc(0)): Operation<Buffer> {
+  return { type, body: Buffer.from(body), decode: (reader) => reader.raw(reader.left) };
+}

@@ -1,0 +1,611 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ADD_WATCH,
+  addWatch,
+  auth,
+  CREATOR_ALL,
+  checkWatches,
+  create,
+  ERROR,
+  exists,
+  getChildren,
+  getChildren2,
+  getData,
+  MODE,
+  multi,
+  OPEN,
+  type Operation,
+  PERMISSION,
+  ping,
+  remove,
+  removeWatches,
+  setAcl,
+  setData,
+  setWatches,
+  setWatches2,
+  WATCH,
+  world,
+} from './support/operations.js';
+import { forEachServer, freshPath, type TestServer } from './support/servers.js';
+
+/** One who watches, one who changes things, and a node. */
+async function watcherAndWriter(server: TestServer, { node = true } = {}) {
+  const watcher = await server.connect();
+  const writer = await server.connect();
+  const path = freshPath();
+  if (node) await writer.do(create(path));
+  return { watcher, writer, path };
+}
+
+forEachServer((server) => {
+  describe('watches', () => {
+    it('of exists on a missing node fire when it is created', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      expect(await watcher.errorOf(exists(path, true))).toBe(ERROR.noNode);
+      await writer.do(create(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`created ${path}`]);
+    });
+
+    it('are told as an event of xid -1, with no zxid and no error, of a connected session', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(exists(path, true));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.fullEvents).toEqual([{ kind: 'event', zxid: -1n, error: 0, type: 3, state: 3, path }]);
+    });
+
+    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+      ['exists', exists],
+      ['getData', getData],
+    ])('of %s fire when the data are written', async (_name, read) => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(read(path, true));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+      ['exists', exists],
+      ['getData', getData],
+      ['getChildren', getChildren],
+      ['getChildren2', getChildren2],
+    ])('of %s fire when the node is deleted', async (_name, read) => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(read(path, true));
+      await writer.do(remove(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`deleted ${path}`]);
+    });
+
+    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+      ['getChildren', getChildren],
+      ['getChildren2', getChildren2],
+    ])('of %s fire when a child comes, and when one goes', async (_name, read) => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(read(path, true));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(read(path, true));
+      await writer.do(remove(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`, `children ${path}`]);
+    });
+
+    it('of children do not fire for data, access lists or grandchildren', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/child`));
+      await watcher.do(getChildren(path, true));
+      await writer.do(setData(path, 'x'));
+      await writer.do(setData(`${path}/child`, 'x'));
+      await writer.do(setAcl(path, OPEN));
+      await writer.do(create(`${path}/child/grandchild`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('of data do not fire for children or access lists', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await writer.do(create(`${path}/child`));
+      await writer.do(remove(`${path}/child`));
+      await writer.do(setAcl(path, OPEN));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('fire once', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      for (const data of ['a', 'b', 'c']) await writer.do(setData(path, data));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('that a read has set fire again', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      for (const data of ['a', 'b', 'c']) {
+        await watcher.do(getData(path, true));
+        await writer.do(setData(path, data));
+      }
+      await watcher.do(ping());
+      expect(watcher.events).toEqual(Array(3).fill(`changed ${path}`));
+    });
+
+    it('of one client that are set twice give one event', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getData(path, true));
+      await watcher.do(exists(path, true));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('for data and for children of one node give one event of its deletion', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await writer.do(remove(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`deleted ${path}`]);
+    });
+
+    it('are not set by a read without one, nor taken away', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getData(path, false));
+      await watcher.do(getChildren(path, false));
+      await writer.do(setData(path, 'x'));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+      ['getData', getData],
+      ['getChildren', getChildren],
+      ['getChildren2', getChildren2],
+    ])('are not set by %s of a missing node', async (_name, read) => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      expect(await watcher.errorOf(read(path, true))).toBe(ERROR.noNode);
+      await writer.do(create(path));
+      await writer.do(setData(path, 'x'));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('go to every client that watches', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const other = await server.connect();
+      await watcher.do(getData(path, true));
+      await other.do(exists(path, true));
+      await writer.do(setData(path, 'x'));
+      await Promise.all([watcher.do(ping()), other.do(ping())]);
+      expect([watcher.events, other.events, writer.events]).toEqual([
+        [`changed ${path}`],
+        [`changed ${path}`],
+        [],
+      ]);
+    });
+
+    it('go to the one who makes the change too, before its reply', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      await client.do(getData(path, true));
+      const start = client.order.length;
+      const { xid } = await client.ask(setData(path, 'x'));
+      expect(client.order.slice(start)).toEqual([`changed ${path}`, xid]);
+    });
+
+    it('tell a client of a change before a read shows it', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      for (let round = 1; round <= 20; round++) {
+        await watcher.do(getData(path, true));
+        const write = writer.do(setData(path, 'x'));
+        let shown = 0;
+        // As many reads as it takes, one after the other, while the write is on its way.
+        while (shown < round) {
+          const { value, xid } = await watcher.ask(getData(path));
+          shown = value?.stat.version ?? 0;
+          if (shown === round)
+            expect(watcher.order.slice(0, watcher.order.indexOf(xid))).toContain(`changed ${path}`);
+        }
+        expect(watcher.events).toHaveLength(round);
+        await write;
+      }
+    });
+
+    it('fire in the order of the changes', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const names = ['c', 'a', 'd', 'b'].map((name) => `${path}/${name}`);
+      for (const name of names) await watcher.ask(exists(name, true));
+      for (const name of names) await writer.do(create(name));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual(names.map((name) => `created ${name}`));
+    });
+
+    it('of a creation fire at the node first, then at its parent', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getChildren(path, true));
+      await watcher.ask(exists(`${path}/child`, true));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`created ${path}/child`, `children ${path}`]);
+    });
+
+    it('of a deletion fire at the node first, then at its parent', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/child`));
+      await watcher.do(getChildren(path, true));
+      await watcher.do(getData(`${path}/child`, true));
+      await writer.do(remove(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`deleted ${path}/child`, `children ${path}`]);
+    });
+
+    it('of a transaction fire in the order of its parts', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await watcher.ask(exists(`${path}/b`, true));
+      await writer.do(multi(create(`${path}/a`), create(`${path}/b`), setData(path, 'x')));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`, `created ${path}/b`, `changed ${path}`]);
+    });
+
+    it('do not fire for a transaction that failed', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await writer.ask(multi(setData(path, 'x'), create(`${path}/a`), remove(`${path}/missing`)));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('do not fire for a write that failed', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      expect(await writer.errorOf(setData(path, 'x', 7))).toBe(ERROR.badVersion);
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('of the children of the root name it /', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      await watcher.do(getChildren('/', true));
+      await writer.do(create(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual(['children /']);
+    });
+
+    it('fire for ephemeral nodes when their session closes', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/mine`, { mode: MODE.ephemeral }));
+      await watcher.do(exists(`${path}/mine`, true));
+      await watcher.do(getChildren(path, true));
+      await writer.close();
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`deleted ${path}/mine`, `children ${path}`]);
+    });
+
+    // Since 3.8.4, for CVE-2024-23944; Debian's 3.8.0 has that too.
+    it('do not tell of a node that the watcher may not read, and are spent all the same', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      await watcher.ask(exists(path, true));
+      await writer.do(create(path, { acl: world(PERMISSION.all & ~PERMISSION.read) }));
+      await writer.do(setAcl(path, OPEN));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('do not tell of a deletion either, if the node could not be read', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await writer.do(setAcl(path, world(PERMISSION.write)));
+      await writer.do(remove(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('of children tell by the access list of the parent, not of the child', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getChildren(path, true));
+      await writer.do(create(`${path}/secret`, { acl: world(PERMISSION.write) }));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`]);
+      await watcher.do(getChildren(path, true));
+      await writer.do(setAcl(path, world(PERMISSION.all & ~PERMISSION.read)));
+      await writer.do(create(`${path}/other`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`]);
+    });
+
+    it('tell those who may read, and only them', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      const alice = await server.connect();
+      for (const client of [alice, writer]) await client.do(auth('digest', 'alice:pw'));
+      for (const client of [alice, watcher]) await client.ask(exists(path, true));
+      await writer.do(create(path, { acl: CREATOR_ALL }));
+      await Promise.all([alice.do(ping()), watcher.do(ping())]);
+      expect([alice.events, watcher.events]).toEqual([[`created ${path}`], []]);
+    });
+
+    it('end with the connection: the session has none when it comes back', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      watcher.vanish();
+      const again = await server.connect(watcher.credentials);
+      await writer.do(setData(path, 'x'));
+      await again.do(ping());
+      expect(again.events).toEqual([]);
+    });
+  });
+
+  describe('setWatches', () => {
+    it('is answered with xid -8', async () => {
+      const client = await server.connect();
+      const { xid, error, body } = await client.ask(setWatches({ seenZxid: 0n }));
+      expect({ xid, error, length: body.length }).toEqual({ xid: -8, error: 0, length: 0 });
+    });
+
+    it('sets watches of all kinds, which fire later', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await writer.ask(create(`${path}/a`));
+      await watcher.do(
+        setWatches({ seenZxid: zxid, data: [`${path}/a`], exist: [`${path}/b`], child: [path] }),
+      );
+      expect(watcher.events).toEqual([]);
+      await writer.do(setData(`${path}/a`, 'x'));
+      await writer.do(create(`${path}/b`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}/a`, `created ${path}/b`, `children ${path}`]);
+    });
+
+    it('tells at once of data that were written after the zxid', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(setData(path, 'x'));
+      const start = watcher.order.length;
+      await watcher.do(setWatches({ seenZxid: zxid, data: [path] }));
+      expect(watcher.order.slice(start)).toEqual([`changed ${path}`, -8]);
+    });
+
+    it('tells at once of nodes that are gone', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(remove(path));
+      await watcher.do(setWatches({ seenZxid: zxid, data: [path] }));
+      expect(watcher.events).toEqual([`deleted ${path}`]);
+    });
+
+    it('tells at once of nodes that have come', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(create(path));
+      await watcher.do(setWatches({ seenZxid: zxid, exist: [path] }));
+      expect(watcher.events).toEqual([`created ${path}`]);
+    });
+
+    it('tells at once of children that came or went, and of a parent that is gone', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      for (const name of ['same', 'changed', 'gone']) await writer.do(create(`${path}/${name}`));
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(create(`${path}/changed/child`));
+      await writer.do(remove(`${path}/gone`));
+      await watcher.do(
+        setWatches({ seenZxid: zxid, child: ['same', 'changed', 'gone'].map((name) => `${path}/${name}`) }),
+      );
+      expect(watcher.events).toEqual([`children ${path}/changed`, `deleted ${path}/gone`]);
+    });
+
+    it('sets no watch for what it tells at once', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(setWatches({ seenZxid: zxid, data: [path] }));
+      await writer.do(setData(path, 'y'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('does not tell of what the client has seen', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await writer.ask(setData(path, 'x'));
+      await watcher.do(setWatches({ seenZxid: zxid, data: [path], child: [path] }));
+      expect(watcher.events).toEqual([]);
+      await writer.do(setData(path, 'y'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+  });
+
+  describe('added watches', () => {
+    it('that are persistent fire again and again, for data and for children', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      expect(await watcher.do(addWatch(path, ADD_WATCH.persistent))).toBe(0);
+      await writer.do(setData(path, 'a'));
+      await writer.do(create(`${path}/child`));
+      await writer.do(setData(path, 'b'));
+      await writer.do(remove(`${path}/child`));
+      await writer.do(remove(path));
+      await writer.do(create(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([
+        `changed ${path}`,
+        `children ${path}`,
+        `changed ${path}`,
+        `children ${path}`,
+        `deleted ${path}`,
+        `created ${path}`,
+      ]);
+    });
+
+    it('that are persistent hear nothing of what is below the children', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/child`));
+      await watcher.do(addWatch(path, ADD_WATCH.persistent));
+      await writer.do(setData(`${path}/child`, 'x'));
+      await writer.do(create(`${path}/child/grandchild`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('that are recursive fire for everything below, but tell no changes of children', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(addWatch(path, ADD_WATCH.recursive));
+      await writer.do(create(`${path}/child`));
+      await writer.do(create(`${path}/child/grandchild`));
+      await writer.do(setData(`${path}/child/grandchild`, 'x'));
+      await writer.do(remove(`${path}/child/grandchild`));
+      await writer.do(remove(`${path}/child`));
+      await writer.do(setData(path, 'y'));
+      await writer.do(remove(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([
+        `created ${path}/child`,
+        `created ${path}/child/grandchild`,
+        `changed ${path}/child/grandchild`,
+        `deleted ${path}/child/grandchild`,
+        `deleted ${path}/child`,
+        `changed ${path}`,
+        `deleted ${path}`,
+      ]);
+    });
+
+    it('that are recursive hear nothing of nodes whose name only begins alike', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(addWatch(path, ADD_WATCH.recursive));
+      await writer.do(create(`${path}more`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('may be set on a missing node', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
+      expect(await watcher.do(addWatch(path, ADD_WATCH.persistent))).toBe(0);
+      await writer.do(create(path));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`created ${path}`]);
+    });
+
+    // As long as a path and a watcher have one mode: ZOOKEEPER-4466, since 3.9.
+    it('that are persistent give way to one that a read sets, for data and for children apart', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(addWatch(path, ADD_WATCH.persistent));
+      await watcher.do(getChildren(path, true));
+      for (const name of ['a', 'b']) await writer.do(create(`${path}/${name}`));
+      for (const data of ['a', 'b']) await writer.do(setData(path, data));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`, `changed ${path}`, `changed ${path}`]);
+    });
+
+    it('come back with setWatches2 after a reconnect', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const below = freshPath();
+      await writer.do(create(below));
+      await watcher.do(setWatches2({ seenZxid: 0n, persistent: [path], recursive: [below] }));
+      for (const data of ['a', 'b']) await writer.do(setData(path, data));
+      await writer.do(create(`${below}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`, `changed ${path}`, `created ${below}/child`]);
+    });
+
+    it('with a mode that nobody knows are a MARSHALLING_ERROR', async () => {
+      const client = await server.connect();
+      expect(await client.errorOf(addWatch(freshPath(), 9))).toBe(ERROR.marshalling);
+    });
+  });
+
+  describe('removed watches', () => {
+    it('of data fire no more', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(removeWatches(path, WATCH.data));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).not.toContain(`changed ${path}`);
+    });
+
+    it('of data leave those of children', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await watcher.do(removeWatches(path, WATCH.data));
+      await writer.do(setData(path, 'x'));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`children ${path}`]);
+    });
+
+    it('of any kind are all gone', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      await watcher.do(getChildren(path, true));
+      await watcher.do(removeWatches(path, WATCH.any));
+      await writer.do(setData(path, 'x'));
+      await writer.do(create(`${path}/child`));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([]);
+    });
+
+    it('that are persistent fire no more', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(addWatch(path, ADD_WATCH.persistent));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(removeWatches(path, WATCH.any));
+      await writer.do(setData(path, 'y'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('that nobody set are NO_WATCHER', async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      for (const kind of Object.values(WATCH))
+        expect(await watcher.errorOf(removeWatches(path, kind))).toBe(ERROR.noWatcher);
+    });
+
+    it('of another kind than was set are NO_WATCHER', async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      expect(await watcher.errorOf(removeWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
+      expect(await watcher.errorOf(removeWatches(path, WATCH.data))).toBe(ERROR.none);
+    });
+
+    it('of another client stay', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      expect(await writer.errorOf(removeWatches(path, WATCH.any))).toBe(ERROR.noWatcher);
+      await writer.do(setData(path, 'x'));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`changed ${path}`]);
+    });
+
+    it('are found by checkWatches if anybody watches the path, whoever asks', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
+      await watcher.do(getData(path, true));
+      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
+      expect(await writer.errorOf(checkWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
+    });
+
+    it('of a kind that nobody knows are a MARSHALLING_ERROR', async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      expect(await watcher.errorOf(removeWatches(path, 9))).toBe(ERROR.marshalling);
+      expect(await watcher.errorOf(checkWatches(path, 0))).toBe(ERROR.marshalling);
+    });
+
+    it('are found by checkWatches before, and not after', async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      await watcher.do(getData(path, true));
+      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
+      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
+      await watcher.do(removeWatches(path, WATCH.data));
+      expect(await watcher.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
+    });
+  });
+});
