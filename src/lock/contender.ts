@@ -13,6 +13,7 @@ import {
   parseLockEntry,
   type QueueEntry,
   queueOf,
+  tiedWith,
 } from './order.js';
 import { untilGone, Vigil } from './vigil.js';
 
@@ -246,7 +247,23 @@ export class Contender {
     if (!children.includes(this.entry.node))
       this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
     this.own.signal.throwIfAborted();
-    return aheadOf(children, this.entry, this.#parse).filter((entry) => admission.blocks(entry));
+    const ahead = aheadOf(children, this.entry, this.#parse);
+    const tied = tiedWith(children, this.entry, this.#parse);
+    const all = tied.length === 0 ? ahead : [...ahead, ...(await this.#createdBefore(tied, signal))];
+    return all.filter((entry) => admission.blocks(entry));
+  }
+
+  /** Those of the same number that are older, the nearest last: what their names don't tell, their zxids do. */
+  async #createdBefore(tied: readonly QueueEntry[], signal?: AbortSignal): Promise<QueueEntry[]> {
+    const stats = tied.map(async (entry) => {
+      const exists = () => this.#session.exists(`${this.queue}/${entry.node}`);
+      const stat = await this.#unlessLost(this.#session.untilAnswered(exists, signal), signal);
+      return { entry, czxid: stat?.czxid ?? this.token };
+    });
+    return (await Promise.all(stats))
+      .filter(({ czxid }) => czxid < this.token)
+      .sort((a, b) => (a.czxid < b.czxid ? -1 : 1))
+      .map(({ entry }) => entry);
   }
 
   #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

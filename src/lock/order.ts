@@ -2,8 +2,8 @@
  * The order of a queue of sequential nodes, as pure functions.
  *
  * The number at the end of a name is the parent's count of children ever created, a signed 32-bit counter: after
- * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65). So numbers are compared with wrap-around, never as
- * strings, and never together with what stands before them.
+ * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or 2147483647 again and again. So numbers are compared with
+ * wrap-around, never as strings, and never together with what stands before them; and they may be the same.
  */
 
 /** What a contender has come for: to have it alone, or to read beside other readers. */
@@ -104,4 +104,14 @@ export function queueOf(children: readonly string[], parse: EntryParser = parseE
 /** Those before `own` in the queue, the nearest last. */
 export function aheadOf(children: readonly string[], own: QueueEntry, parse?: EntryParser): QueueEntry[] {
   return queueOf(children, parse).filter(({ sequence }) => compareSequences(sequence, own.sequence) < 0);
+}
+
+/**
+ * Others with the number of `own`: there are some when more nodes were created than the number can count, since servers
+ * of 3.6 and later stay at 2147483647 then. Which of them came first, the numbers don't tell.
+ */
+export function tiedWith(children: readonly string[], own: QueueEntry, parse?: EntryParser): QueueEntry[] {
+  return queueOf(children, parse).filter(({ node, sequence }) => {
+    return sequence === own.sequence && node !== own.node;
+  });
 }
