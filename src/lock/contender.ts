@@ -39,6 +39,15 @@ export interface JoinOptions {
   readonly parse?: EntryParser;
 }
 
+/** What is known of a node when it has been created, or found. */
+interface NewPlace {
+  readonly entry: QueueEntry;
+  readonly token: bigint;
+  /** When its creation was sent, if that is known. */
+  readonly sentAt?: number;
+  readonly listing?: Promise<string[]>;
+}
+
 /** How to wait in the queue. */
 export interface WaitOptions {
   /** Aborting it ends the wait. */
@@ -63,13 +72,15 @@ export class Contender {
   readonly own: OwnNode;
   readonly #session: Session;
   readonly #parse: EntryParser;
+  /** The children as they were right after its creation, until they are looked at. */
+  #listing: Promise<string[]> | undefined;
   #leaving: Promise<void> | undefined;
 
   private constructor(
     session: Session,
     queue: string,
     parse: EntryParser,
-    { entry, token, sentAt }: { entry: QueueEntry; token: bigint; sentAt?: number },
+    { entry, token, sentAt, listing }: NewPlace,
   ) {
     this.#session = session;
     this.queue = queue;
@@ -77,6 +88,7 @@ export class Contender {
     this.entry = entry;
     this.token = token;
     this.own = session.own(`${queue}/${entry.node}`, sentAt);
+    this.#listing = listing;
   }
 
   /**
@@ -94,12 +106,16 @@ export class Contender {
       await session.whenConnected();
       await session.guard.check(queue);
       try {
-        const { value, zxid, sentAt } = await session.create(prefix, {
+        const creating = session.create(prefix, {
           mode: 'ephemeral-sequential',
           ...(data !== undefined && { data }),
           ...(access !== undefined && { access }),
         });
-        return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt });
+        // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
+        const listing = session.getChildren(queue);
+        listing.catch(ignore); // Then it is asked for again when it is needed.
+        const { value, zxid, sentAt } = await creating;
+        return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt, listing });
       } catch (error) {
         if (error instanceof NoNodeError) {
           session.guard.forget(queue);
@@ -241,7 +257,7 @@ export class Contender {
 
   async #inTheWay(admission: Admission, signal?: AbortSignal): Promise<QueueEntry[]> {
     const children = await this.#unlessLost(
-      this.#session.untilAnswered(() => this.#session.getChildren(this.queue)),
+      this.#session.untilAnswered(() => this.#listChildren(), signal),
       signal,
     );
     if (!children.includes(this.entry.node))
@@ -251,6 +267,13 @@ export class Contender {
     const tied = tiedWith(children, this.entry, this.#parse);
     const all = tied.length === 0 ? ahead : [...ahead, ...(await this.#createdBefore(tied, signal))];
     return all.filter((entry) => admission.blocks(entry));
+  }
+
+  /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */
+  #listChildren(): Promise<string[]> {
+    const listing = this.#listing ?? this.#session.getChildren(this.queue);
+    this.#listing = undefined;
+    return listing;
   }
 
   /** Those of the same number that are older, the nearest last: what their names don't tell, their zxids do. */

@@ -38,9 +38,7 @@ export class HeldPlace {
     this.lock = lock;
     this.#onRevoke = onRevoke;
     contender.own.keepAlive();
-    contender.own.whenRead(({ data }) => {
-      if (data.equals(REVOKE)) this.#heedRevocation();
-    });
+    if (onRevoke !== undefined) this.#heedRequests();
   }
 
   /** Whether it was given up by all who held by it; not when it was lost. */
@@ -64,7 +62,10 @@ export class HeldPlace {
   async end(mode: Mode): Promise<void> {
     this.#count(mode, -1);
     if (this.#state.name !== 'held') return await this.contender.leave();
-    if (mode === 'alone' && this.#state.alone === 0) this.#downgrading = this.#downgrade();
+    if (mode === 'alone' && this.#state.alone === 0) {
+      this.#downgrading = this.#downgrade();
+      this.#heedRequests();
+    }
     await this.#downgrading;
   }
 
@@ -72,6 +73,12 @@ export class HeldPlace {
   async lose(reason: LockLostError): Promise<void> {
     if (this.#state.name === 'held') this.#state = { name: 'lost', reason };
     await this.contender.leave();
+  }
+
+  #heedRequests(): void {
+    this.contender.own.whenRead(({ data }) => {
+      if (data.equals(REVOKE)) this.#heedRevocation();
+    });
   }
 
   #heedRevocation(): void {

@@ -245,7 +245,8 @@ export abstract class QueueLock implements Lock {
     if (!contender.own.isCurrent() || contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
     contender.own.signal.throwIfAborted();
     const { onRevoke } = this.#options;
-    const place = new HeldPlace(contender, this.session, this.#kind.identity, () => onRevoke?.(hold));
+    const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
+    const place = new HeldPlace(contender, this.session, this.#kind.identity, asked);
     const hold = this.#hold(place);
     return hold;
   }

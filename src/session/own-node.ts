@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.js';
+import { type Clock, sleep, type Timer } from '../clock.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../promises.js';
 import type { Reply } from './connection.js';
@@ -6,6 +6,12 @@ import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
 import type { Change, NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
 import type { Session } from './session.js';
+
+/**
+ * When it is watched, in leases from its creation, unless somebody wants to know what it says: a lock is mostly held for
+ * less, and needn't pay for that. It is when the first heartbeat would find the node gone, too.
+ */
+const WATCH_AFTER = 1 / 4;
 
 /** What an {@link OwnNode} needs of its session beyond what everybody may call. */
 export interface OwnNodePort {
@@ -34,6 +40,8 @@ export class OwnNode {
   #lastRead: NodeData | undefined;
   #onRead: (node: NodeData) => void = ignore;
   #onConfirmed: () => void = ignore;
+  /** Until it is watched. */
+  #watchLater: Timer | undefined;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
   constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
@@ -48,7 +56,9 @@ export class OwnNode {
       lose: () => this.lose(new NodeLostError(`${path} was deleted by somebody else`)),
     };
     this.#forgetSession = onAbort(session.signal, () => this.lose(session.signal.reason));
-    void this.#watch(); // Never rejects.
+    this.#watchLater = port.clock.after(session.leaseMs * WATCH_AFTER, () => this.#watchNow(), {
+      background: true,
+    });
   }
 
   /**
@@ -139,6 +149,7 @@ export class OwnNode {
   /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
   whenRead(listener: (node: NodeData) => void): void {
     this.#onRead = listener;
+    this.#watchNow();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
   }
 
@@ -156,8 +167,16 @@ export class OwnNode {
   }
 
   #stop(): void {
+    this.#watchLater?.clear();
     this.#port.stopHeartbeat(this.#heartbeat);
     this.#forgetSession();
+  }
+
+  #watchNow(): void {
+    if (this.#watchLater === undefined) return;
+    this.#watchLater.clear();
+    this.#watchLater = undefined;
+    void this.#watch(); // Never rejects.
   }
 
   /** Watches for its deletion. Each change is only a hint: what counts is what is read after it. */
