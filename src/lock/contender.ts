@@ -5,8 +5,8 @@ import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { type Admission, ALONE, toWatch } from './admission.js';
+import { inOrderOfAge } from './age.js';
 import {
-  aheadOf,
   type EntryParser,
   entryPrefix,
   type Purpose,
@@ -239,14 +239,16 @@ export class Contender {
   }
 
   async #inTheWay(admission: Admission, signal?: AbortSignal): Promise<QueueEntry[]> {
-    const children = await this.#unlessLost(
-      this.#session.untilAnswered(() => this.#session.getChildren(this.queue)),
-      signal,
-    );
-    if (!children.includes(this.entry.node))
-      this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
+    const queue = await this.#unlessLost(this.#queueInOrder(), signal);
+    const place = queue.findIndex(({ node }) => node === this.entry.node);
+    if (place < 0) this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
     this.own.signal.throwIfAborted();
-    return aheadOf(children, this.entry, this.#parse).filter((entry) => admission.blocks(entry));
+    return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
+  }
+
+  async #queueInOrder(): Promise<QueueEntry[]> {
+    const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.queue));
+    return await inOrderOfAge(this.#session, this.queue, children, this.#parse);
   }
 
   #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
