@@ -191,7 +191,7 @@ export class ElectionObserver
     const given = new AbortController();
     const takeBack = onAbort(over, () => given.abort(over.reason));
     try {
-      const sighting = await this.#look(roll, { onChange: changed.resolve, signal: given.signal });
+      const sighting = await this.#look(roll, { onChange: () => changed.resolve(), signal: given.signal });
       this.#saw(sighting);
       if (sighting.kind === 'missing') return false;
       await abortable(changed.promise, over);

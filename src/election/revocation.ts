@@ -72,7 +72,7 @@ async function untilAnswered(
   try {
     for (;;) {
       const changed = deferred();
-      const read = () => session.getData(node, { onChange: changed.resolve, signal: over.signal });
+      const read = () => session.getData(node, { onChange: () => changed.resolve(), signal: over.signal });
       const { data } = await session.untilAnswered(read, over.signal);
       const answer = parseRequest(data);
       if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)

@@ -19,11 +19,12 @@ export async function untilGone(
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
-      const changed = deferred();
+      const changed = deferred<boolean>();
       const read = () => session.getData(path, { onChange: changed.resolve, signal: over });
       const { data } = await session.untilAnswered(read, over);
       if (yields?.(data)) return 'yields';
-      await abortable(changed.promise, over);
+      // No number is given twice to the same name, so what was deleted doesn't come back.
+      if (await abortable(changed.promise, over)) return 'gone';
     }
   } catch (error) {
     if (error instanceof NoNodeError) return 'gone';

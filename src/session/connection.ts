@@ -6,7 +6,7 @@ import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {
   AUTH_XID,
-  decodeEventPath,
+  decodeEvent,
   decodeHandshake,
   decodeReply,
   EVENT_XID,
@@ -15,6 +15,7 @@ import {
   encodePing,
   type Handshake,
   type HandshakeReply,
+  type NodeEvent,
   PING_XID,
   type ReplyHeader,
   type Request,
@@ -88,14 +89,14 @@ export class Connection {
   #unwritten: Buffer[] = [];
   /** When the first of them was to be written. */
   #writingAt = 0;
-  readonly #onEvent: (path: string) => void;
+  readonly #onEvent: (event: NodeEvent) => void;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: Deferred<void>[] = [];
   #end: Error | undefined;
   #xid = 0;
   #lastZxid = 0n;
 
-  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (path: string) => void) {
+  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (event: NodeEvent) => void) {
     this.server = server;
     this.#clock = clock;
     this.#onEvent = onEvent;
@@ -116,7 +117,7 @@ export class Connection {
     transport: Transport,
     handshake: Handshake,
     clock: Clock,
-    onEvent: (path: string) => void,
+    onEvent: (event: NodeEvent) => void,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     const { socket, ready } = transport;
@@ -258,7 +259,7 @@ export class Connection {
     if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
     switch (reply.xid) {
       case EVENT_XID:
-        return this.#onEvent(decodeEventPath(reply.body));
+        return this.#onEvent(decodeEvent(reply.body));
       case AUTH_XID:
         return this.#settleAuthentication(reply.errorCode);
       case PING_XID:

@@ -7,7 +7,7 @@ import { abortable, onAbort } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { Connection, HandshakeLostError } from './connection.js';
 import type { Environment } from './environment.js';
-import type { Handshake, HandshakeReply } from './protocol.js';
+import type { Handshake, HandshakeReply, NodeEvent } from './protocol.js';
 import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -104,7 +104,7 @@ export class Dialer {
    */
   async dial(
     handshake: Handshake,
-    onEvent: (path: string) => void,
+    onEvent: (event: NodeEvent) => void,
     worthwhile: () => boolean,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
@@ -147,7 +147,7 @@ export class Dialer {
   async #try(
     endpoint: Endpoint,
     handshake: Handshake,
-    onEvent: (path: string) => void,
+    onEvent: (event: NodeEvent) => void,
     signal: AbortSignal,
   ): Promise<{ connection: Connection; reply: HandshakeReply } | undefined> {
     const { server, address } = endpoint;

@@ -27,7 +27,7 @@ export interface CreateOptions {
 /** How a node is read. */
 export interface ReadOptions {
   /** Called once when the node's data changes or the node is deleted, if the read succeeds. */
-  readonly onChange?: () => void;
+  readonly onChange?: (deleted: boolean) => void;
   /** Aborting it takes `onChange` back. */
   readonly signal?: AbortSignal;
 }
@@ -98,10 +98,10 @@ export abstract class Operations<
     const target = this.absolute(path);
     if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
     signal?.throwIfAborted();
-    const watcher = () => {
+    const watcher = (deleted: boolean) => {
       forget();
       // Not on the connection's stack, and still before anything that the server says after the event.
-      queueMicrotask(() => this.#tell(onChange));
+      queueMicrotask(() => this.#tell(() => onChange(deleted)));
     };
     const takeBack =
       signal === undefined

@@ -160,13 +160,18 @@ export class OwnNode {
     this.#forgetSession();
   }
 
-  /** Watches for its deletion. Each change is only a hint: what counts is what is read after it. */
+  /** Watches for its deletion. What any other change is has to be read. */
   async #watch(): Promise<void> {
     const over = AbortSignal.any([this.#lost.signal, this.#released.signal]);
     try {
       while (!over.aborted) {
         const changed = deferred();
-        const read = () => this.#session.getData(this.path, { onChange: changed.resolve, signal: over });
+        const onChange = (deleted: boolean) => {
+          // Before anything that the server tells after it: the end of the one ahead, say, that would make it our turn.
+          if (deleted) this.#heartbeat.lose();
+          changed.resolve();
+        };
+        const read = () => this.#session.getData(this.path, { onChange, signal: over });
         const node = await this.#session.untilAnswered(read, over);
         this.#checkOwner(node.stat);
         this.#lastRead = node;

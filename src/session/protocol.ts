@@ -236,8 +236,18 @@ export function decodeReply(frame: Buffer): ReplyHeader {
 }
 
 /** The path at which something happened. What happened isn't told: it may have changed since, so read it. */
-export function decodeEventPath(body: Buffer): string {
-  return read(new protocol.WatcherEvent(), body).path;
+/** What a server tells of a node that is watched. */
+export interface NodeEvent {
+  readonly path: string;
+  /** It is gone; otherwise something else about it has changed. */
+  readonly deleted: boolean;
+}
+
+const NODE_DELETED = 2;
+
+export function decodeEvent(body: Buffer): NodeEvent {
+  const { type, path } = read(new protocol.WatcherEvent(), body);
+  return { path, deleted: type === NODE_DELETED };
 }
 
 // Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.

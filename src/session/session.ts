@@ -285,7 +285,7 @@ export class Session extends Operations<SessionEvents> {
     const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
     return this.#dialer.dial(
       handshake,
-      (path) => this.watches.fire(path),
+      (event) => this.watches.fire(event),
       () => this.#needsServer(),
       this.#network.signal,
     );

@@ -1,5 +1,7 @@
-/** Called once, when something about the node may have changed. What changed has to be read. */
-export type Watcher = () => void;
+import type { NodeEvent } from './protocol.js';
+
+/** Called once, when something about the node has changed: it was deleted, or what changed has to be read. */
+export type Watcher = (deleted: boolean) => void;
 
 /**
  * Who waits for a change at which path. A server tells once for each path and forgets the watch, so all that wait
@@ -21,11 +23,11 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
-  /** An event came for `path`. */
-  fire(path: string): void {
+  /** A server tells of a change. */
+  fire({ path, deleted }: NodeEvent): void {
     const watchers = this.#watchers.get(path);
     this.#watchers.delete(path);
-    for (const watcher of watchers ?? []) watcher();
+    for (const watcher of watchers ?? []) watcher(deleted);
   }
 
   clear(): void {
