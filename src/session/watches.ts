@@ -23,6 +23,10 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
+  has(path: string): boolean {
+    return this.#watchers.has(path);
+  }
+
   /** A server tells of a change. */
   fire({ path, deleted }: NodeEvent): void {
     const watchers = this.#watchers.get(path);
