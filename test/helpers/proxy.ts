@@ -6,6 +6,7 @@ import { FrameReader } from '../../src/session/frames.js';
 export const OPERATION = {
   create: 1,
   delete: 2,
+  getData: 4,
   setData: 5,
   getChildren: 12,
   multi: 14,
