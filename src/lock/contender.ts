@@ -5,15 +5,14 @@ import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { type Admission, ALONE, toWatch } from './admission.js';
+import { inOrderOfAge } from './age.js';
 import {
-  aheadOf,
   type EntryParser,
   entryPrefix,
   type Purpose,
   parseLockEntry,
   type QueueEntry,
   queueOf,
-  tiedWith,
 } from './order.js';
 import { untilGone, Vigil } from './vigil.js';
 
@@ -173,6 +172,8 @@ export class Contender {
         );
         const missing = inTheWay.length - admission.spare;
         if (missing <= 0) return;
+        // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
+        this.own.watch();
         if (missing === 1) this.own.keepAlive();
         onWaiting?.({ position: missing, ahead: (inTheWay.at(-1) as QueueEntry).node });
         await vigil.untilOneLess(toWatch(inTheWay, admission));
@@ -256,17 +257,16 @@ export class Contender {
   }
 
   async #inTheWay(admission: Admission, signal?: AbortSignal): Promise<QueueEntry[]> {
-    const children = await this.#unlessLost(
-      this.#session.untilAnswered(() => this.#listChildren(), signal),
-      signal,
-    );
-    if (!children.includes(this.entry.node))
-      this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
+    const queue = await this.#unlessLost(this.#queueInOrder(signal), signal);
+    const place = queue.findIndex(({ node }) => node === this.entry.node);
+    if (place < 0) this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
     this.own.signal.throwIfAborted();
-    const ahead = aheadOf(children, this.entry, this.#parse);
-    const tied = tiedWith(children, this.entry, this.#parse);
-    const all = tied.length === 0 ? ahead : [...ahead, ...(await this.#createdBefore(tied, signal))];
-    return all.filter((entry) => admission.blocks(entry));
+    return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
+  }
+
+  async #queueInOrder(signal?: AbortSignal): Promise<QueueEntry[]> {
+    const children = await this.#session.untilAnswered(() => this.#listChildren(), signal);
+    return await inOrderOfAge(this.#session, this.queue, children, this.#parse);
   }
 
   /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */
@@ -274,19 +274,6 @@ export class Contender {
     const listing = this.#listing ?? this.#session.getChildren(this.queue);
     this.#listing = undefined;
     return listing;
-  }
-
-  /** Those of the same number that are older, the nearest last: what their names don't tell, their zxids do. */
-  async #createdBefore(tied: readonly QueueEntry[], signal?: AbortSignal): Promise<QueueEntry[]> {
-    const stats = tied.map(async (entry) => {
-      const exists = () => this.#session.exists(`${this.queue}/${entry.node}`);
-      const stat = await this.#unlessLost(this.#session.untilAnswered(exists, signal), signal);
-      return { entry, czxid: stat?.czxid ?? this.token };
-    });
-    return (await Promise.all(stats))
-      .filter(({ czxid }) => czxid < this.token)
-      .sort((a, b) => (a.czxid < b.czxid ? -1 : 1))
-      .map(({ entry }) => entry);
   }
 
   #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -2,8 +2,8 @@
  * The order of a queue of sequential nodes, as pure functions.
  *
  * The number at the end of a name is the parent's count of children ever created, a signed 32-bit counter: after
- * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or 2147483647 again and again. So numbers are compared with
- * wrap-around, never as strings, and never together with what stands before them; and they may be the same.
+ * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or the same again, see {@link isWorn}. So numbers are compared with wrap-around, never as
+ * strings, and never together with what stands before them.
  */
 
 /** What a contender has come for: to have it alone, or to read beside other readers. */
@@ -88,6 +88,17 @@ function literally(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
+const LAST_NUMBER = 2 ** 31 - 1;
+
+/**
+ * Whether the number may say nothing about the order. In a node that has had 2^31 children the counter of a server since
+ * 3.6 stands still: it gives 2147483647 to all that come then, but to some of those that come at once -2147483648 and so
+ * on. Two that have the same number would both be first. (Older servers count on; there these numbers are in order.)
+ */
+export function isWorn({ sequence }: QueueEntry): boolean {
+  return sequence === LAST_NUMBER || sequence < 0;
+}
+
 /** Negative if `a` came before `b`: right as long as fewer than 2^31 nodes were created between the two. */
 export function compareSequences(a: number, b: number): number {
   return (a - b) | 0;
@@ -99,19 +110,4 @@ export function queueOf(children: readonly string[], parse: EntryParser = parseE
     .map(parse)
     .filter((each) => each !== undefined)
     .sort((a, b) => compareSequences(a.sequence, b.sequence));
-}
-
-/** Those before `own` in the queue, the nearest last. */
-export function aheadOf(children: readonly string[], own: QueueEntry, parse?: EntryParser): QueueEntry[] {
-  return queueOf(children, parse).filter(({ sequence }) => compareSequences(sequence, own.sequence) < 0);
-}
-
-/**
- * Others with the number of `own`: there are some when more nodes were created than the number can count, since servers
- * of 3.6 and later stay at 2147483647 then. Which of them came first, the numbers don't tell.
- */
-export function tiedWith(children: readonly string[], own: QueueEntry, parse?: EntryParser): QueueEntry[] {
-  return queueOf(children, parse).filter(({ node, sequence }) => {
-    return sequence === own.sequence && node !== own.node;
-  });
 }

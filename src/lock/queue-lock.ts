@@ -3,6 +3,7 @@ import { checkInstance, checkPath } from '../options.js';
 import { abortable, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import type { Admission } from './admission.js';
+import { inOrderOfAge } from './age.js';
 import { Contender, type WaitOptions, withdraw } from './contender.js';
 import { HeldPlace, type Mode, REVOKE } from './held-place.js';
 import {
@@ -17,7 +18,7 @@ import {
   resolveLockOptions,
 } from './lock.js';
 import { type LockHold, PlaceHold } from './lock-hold.js';
-import { type EntryParser, lockEntryParser, type Purpose, queueOf } from './order.js';
+import { type EntryParser, lockEntryParser, type Purpose } from './order.js';
 import { heldAround, runUnder } from './reentrancy.js';
 import { untilGone } from './vigil.js';
 
@@ -128,7 +129,8 @@ export abstract class QueueLock implements Lock {
   async contenders(): Promise<QueuedContender[]> {
     try {
       const children = await this.session.untilAnswered(() => this.session.getChildren(this.path));
-      return queueOf(children, this.#parse).map((entry, position) => ({ ...entry, position }));
+      const queue = await inOrderOfAge(this.session, this.path, children, this.#parse);
+      return queue.map((entry, position) => ({ ...entry, position }));
     } catch (error) {
       if (error instanceof NoNodeError) return [];
       throw error;

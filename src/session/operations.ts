@@ -69,8 +69,8 @@ export abstract class Operations<
   /** Sends a request, as soon as there is a connection. */
   protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
 
-  /** Nobody here watches that path any more: the server needn't tell of it. */
-  protected abstract unwatch(target: string): void;
+  /** Nobody here watches that path any more: the server needn't tell of it. `false`: there is no connection to say so. */
+  protected abstract unwatch(target: string): boolean;
 
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
   abstract whenConnected(signal?: AbortSignal): Promise<void>;
@@ -106,11 +106,12 @@ export abstract class Operations<
       // Not on the connection's stack, and still before anything that the server says after the event.
       queueMicrotask(() => this.#tell(onChange, change));
     };
+    let untold = false;
     const takeBack =
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            if (this.watches.remove(target, watcher)) this.unwatch(target);
+            if (this.watches.remove(target, watcher)) untold = !this.unwatch(target);
           });
     const forget = () => {
       takeBack();
@@ -119,7 +120,10 @@ export abstract class Operations<
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
-      return (await this.perform(requests.getDataRequest(target, true))).value;
+      const { value } = await this.perform(requests.getDataRequest(target, true));
+      // Held without a connection, taken back, and sent all the same: the server has a watch that nobody waits for.
+      if (untold && !this.watches.has(target)) this.unwatch(target);
+      return value;
     } catch (error) {
       forget();
       throw error;

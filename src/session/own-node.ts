@@ -8,8 +8,8 @@ import type { Change, NodeData, PartResult, Stat, TransactionPart } from './prot
 import type { Session } from './session.js';
 
 /**
- * When it is watched, in leases from its creation, unless somebody wants to know what it says: a lock is mostly held for
- * less, and needn't pay for that. It is when the first heartbeat would find the node gone, too.
+ * When it is watched, in leases from its creation, unless that is asked for before: a lock that is free is mostly held for
+ * less, and needn't pay for it. It is when the first heartbeat would find the node gone, too.
  */
 const WATCH_AFTER = 1 / 4;
 
@@ -56,7 +56,7 @@ export class OwnNode {
       lose: () => this.lose(new NodeLostError(`${path} was deleted by somebody else`)),
     };
     this.#forgetSession = onAbort(session.signal, () => this.lose(session.signal.reason));
-    this.#watchLater = port.clock.after(session.leaseMs * WATCH_AFTER, () => this.#watchNow(), {
+    this.#watchLater = port.clock.after(session.leaseMs * WATCH_AFTER, () => this.watch(), {
       background: true,
     });
   }
@@ -149,7 +149,7 @@ export class OwnNode {
   /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
   whenRead(listener: (node: NodeData) => void): void {
     this.#onRead = listener;
-    this.#watchNow();
+    this.watch();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
   }
 
@@ -172,7 +172,8 @@ export class OwnNode {
     this.#forgetSession();
   }
 
-  #watchNow(): void {
+  /** Watches it from now on; it would have been a little later. */
+  watch(): void {
     if (this.#watchLater === undefined) return;
     this.#watchLater.clear();
     this.#watchLater = undefined;
@@ -184,14 +185,19 @@ export class OwnNode {
     const over = AbortSignal.any([this.#lost.signal, this.#released.signal]);
     try {
       while (!over.aborted) {
-        const changed = deferred<Change>();
-        const read = () => this.#session.getData(this.path, { onChange: changed.resolve, signal: over });
+        const changed = deferred();
+        const onChange = (change: Change) => {
+          // Its name is used once: nothing else can have taken its place. And before anything that the server tells
+          // after it: the end of the one ahead, say, that would make it our turn.
+          if (change === 'deleted') this.#heartbeat.lose();
+          changed.resolve();
+        };
+        const read = () => this.#session.getData(this.path, { onChange, signal: over });
         const node = await this.#session.untilAnswered(read, over);
         this.#checkOwner(node.stat);
         this.#lastRead = node;
         if (!over.aborted) this.#onRead(node);
-        // Its name is used once: nothing else can have taken its place.
-        if ((await abortable(changed.promise, over)) === 'deleted') return this.#heartbeat.lose();
+        await abortable(changed.promise, over);
       }
     } catch (error) {
       if (error instanceof NoNodeError) this.#heartbeat.lose();

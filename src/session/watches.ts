@@ -23,6 +23,10 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
+  has(path: string): boolean {
+    return this.#watchers.has(path);
+  }
+
   /** An event came for `path`. */
   fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);

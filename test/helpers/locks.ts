@@ -1,6 +1,6 @@
 import type { Lock } from '../../src/lock/lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { deferred } from '../../src/promises.js';
+import { deferred, ignore } from '../../src/promises.js';
 
 /** Somebody who has asked for a lock. */
 export interface Asker {
@@ -16,8 +16,9 @@ export async function ask(lock: Lock): Promise<Asker> {
   const waiting = deferred<number>();
   const hold = lock.acquire({ onWaiting: ({ position }) => waiting.resolve(position) });
   const position = await Promise.race([waiting.promise, hold.then(() => 0)]);
-  void hold.then(() => {
+  const note = () => {
     held = true;
-  });
+  };
+  hold.then(note, ignore); // Whoever waits for the hold sees what becomes of it.
   return { hold, position, held: () => held };
 }

@@ -6,6 +6,7 @@ import { FrameReader } from '../../src/session/frames.js';
 export const OPERATION = {
   create: 1,
   delete: 2,
+  getData: 4,
   setData: 5,
   getChildren: 12,
   multi: 14,
@@ -27,6 +28,8 @@ export class FaultProxy {
   readonly #target: number;
   readonly #readable: boolean;
   #mode: 'open' | 'refusing' | 'silent' = 'open';
+  #requests = 0;
+  #counted: { at: number; reached: () => void } | undefined;
   #trap: { operation: number; text: string; swallow: boolean; sprung: () => void } | undefined;
 
   private constructor(target: number, readable: boolean) {
@@ -55,6 +58,18 @@ export class FaultProxy {
   get connectString(): string {
     const { address, family, port } = this.#listener.address() as AddressInfo;
     return `${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /** How many requests have come by, without handshakes and pings. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Resolves when so many more requests have come by. */
+  afterRequests(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#counted = { at: this.#requests + count, reached: resolve };
+    });
   }
 
   /** Ends all connections, and accepts no more until {@link FaultProxy.restore}. */
@@ -118,7 +133,10 @@ export class FaultProxy {
       if (this.#mode === 'silent') return;
       // The first frame is the handshake: without a header, and longer than the two numbers that are read here.
       const frames = this.#readable ? requests.push(chunk) : [];
-      for (const frame of frames) losing ||= this.#springsAt(frame);
+      for (const frame of frames) {
+        this.#count(frame);
+        losing ||= this.#springsAt(frame);
+      }
       if (losing && this.#trap?.swallow) {
         this.#trap.sprung();
         this.#trap = undefined;
@@ -134,6 +152,12 @@ export class FaultProxy {
       this.#trap = undefined;
       end();
     });
+  }
+
+  #count(frame: Buffer): void {
+    if (frame.readInt32BE(0) <= 0) return;
+    this.#requests++;
+    if (this.#counted !== undefined && this.#requests >= this.#counted.at) this.#counted.reached();
   }
 
   #springsAt(frame: Buffer): boolean {

@@ -193,6 +193,25 @@ describe('a lock', () => {
     await hold.release();
   });
 
+  it('is not acquired by one whose node was deleted as soon as it had joined, when the one ahead leaves', async () => {
+    const path = uniquePath('lock');
+    const [a, b, c] = [await openSession(), await openSession(), await openSession()];
+    const first = await new DistributedLock(a, path).acquire();
+    const second = waitingBehind(new DistributedLock(b, path));
+    await second.waits;
+    const third = waitingBehind(new DistributedLock(c, path));
+    await third.waits;
+    const lost = expect(second.hold).rejects.toBeInstanceOf(NodeLostError);
+    const waiting = (await new DistributedLock(c, path).contenders())[1]?.node;
+    // In one transaction: there is no moment between the two in which it could notice.
+    await c.commit([
+      { kind: 'delete', path: `${path}/${waiting}` },
+      { kind: 'delete', path: first.path },
+    ]);
+    await lost;
+    await (await third.hold).release();
+  });
+
   it('is over when its lease is, although the connection was only lost, and is given up afterwards', async () => {
     const proxy = await FaultProxy.start();
     const session = await openSession({ sessionTimeoutMs: 10_000, leaseMs: 400 }, proxy.connectString);

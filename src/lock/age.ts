@@ -1,0 +1,29 @@
+import type { Session } from '../session/session.js';
+import { type EntryParser, isWorn, type QueueEntry, queueOf } from './order.js';
+
+/**
+ * The contenders among `children`, first come first, also where the numbers don't tell: then by the transactions that
+ * created them, which costs a read for each.
+ *
+ * @param queue - the path that these are the children of
+ * @throws what ended the session, or a `ZooKeeperError` if a server refuses
+ */
+export async function inOrderOfAge(
+  session: Session,
+  queue: string,
+  children: readonly string[],
+  parse: EntryParser,
+): Promise<QueueEntry[]> {
+  const entries = queueOf(children, parse);
+  if (!entries.some(isWorn)) return entries;
+  const born = await Promise.all(
+    entries.map(async (entry) => {
+      const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
+      return stat === undefined ? [] : [{ entry, czxid: stat.czxid }];
+    }),
+  );
+  return born
+    .flat()
+    .sort((a, b) => (a.czxid < b.czxid ? -1 : 1))
+    .map(({ entry }) => entry);
+}

@@ -1,0 +1,166 @@
+/** Calls that fail or are given up at any instant, also while replies are lost: nothing is left, and nobody is stuck. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LockTimeoutError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import type { Session } from '../../src/session/session.js';
+import { openSession, uniquePath, until } from '../helpers/cluster.js';
+import { LOCK_KINDS, type LockTestKind } from '../helpers/lock-kinds.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** When something happens: so many milliseconds after the call, or when so many of its requests have come by. */
+const instant = fc.oneof(
+  fc.record({ afterMs: fc.nat(40) }),
+  fc.record({ afterRequests: fc.integer({ min: 1, max: 14 }) }),
+);
+type Instant = { readonly afterMs: number } | { readonly afterRequests: number };
+
+const lostReply = fc.constantFrom('create', 'getChildren', 'getData', 'delete', 'multi');
+const breakage = fc.record({
+  how: fc.constantFrom('bounce', 'cut'),
+  when: instant,
+  /** How long nobody is served after a cut. */
+  restoredAfterMs: fc.nat(60),
+});
+
+const ending = fc.oneof(
+  fc.record({ kind: fc.constant('aborted' as const), when: instant }),
+  fc.record({ kind: fc.constant('too late' as const), timeoutMs: fc.integer({ min: 1, max: 60 }) }),
+  fc.constant({ kind: 'now or never' as const }),
+  fc.constant({ kind: 'patient' as const }),
+);
+
+const plan = fc.record({
+  /** Whether somebody holds it when the call comes, and until the call has ended. */
+  held: fc.boolean(),
+  ending,
+  lostReply: fc.option(lostReply, { nil: undefined }),
+  breakage: fc.option(breakage, { nil: undefined }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
+
+const GIVEN_UP = 'given up';
+
+class Run {
+  readonly #plan: Plan;
+  readonly #proxy: FaultProxy;
+  readonly #kind: LockTestKind;
+  readonly #path = uniquePath('faults');
+
+  constructor(kind: LockTestKind, plan: Plan, proxy: FaultProxy) {
+    this.#kind = kind;
+    this.#plan = plan;
+    this.#proxy = proxy;
+  }
+
+  async go(session: Session, other: Session): Promise<void> {
+    const [lock, behind] = [this.#kind.make(session, this.#path), this.#kind.make(other, this.#path)];
+    await behind.using(() => undefined); // The paths are there, and the seats are agreed.
+    const blockers = this.#plan.held ? await this.#block(other) : [];
+    const restored = this.#setFaults();
+    const outcome = this.#attempt(
+      (options) => lock.acquire(options),
+      () => lock.tryAcquire(),
+    );
+    // It may have come first: nobody waits for the order here.
+    const next = behind.using((own) => own.assertHeld());
+    // Somebody patient waits for the holder; all others must end by themselves.
+    if (this.#plan.ending.kind === 'patient') for (const hold of blockers) void hold.release();
+    const hold = await outcome;
+    expect(hold === undefined || hold.isHeld()).toBe(true);
+    await Promise.all([...blockers.map((each) => each.release()), hold?.release()]);
+    await restored;
+    await next;
+    const left = async () =>
+      (await Promise.all(this.#kind.queues(this.#path).map((queue) => other.getChildren(queue)))).flat();
+    await until(async () => (await left()).length === 0, `an empty queue instead of ${await left()}`);
+    for (const each of [lock, behind]) await each.using((own) => own.assertHeld(), { timeoutMs: 5000 });
+    expect(await left()).toEqual([]);
+  }
+
+  /** Nobody gets in: a lock of one's own stands in all the queues. */
+  #block(session: Session): Promise<LockHold[]> {
+    return Promise.all(
+      this.#kind.queues(this.#path).map(async (queue) => {
+        // As many as there are seats, if there are.
+        const seats = Number.isFinite(this.#kind.holders) ? this.#kind.holders : 1;
+        return await Promise.all(
+          Array.from({ length: seats }, async (_, seat) =>
+            seat === 0 ? await new DistributedLock(session, queue).acquire() : await this.#seat(session),
+          ),
+        );
+      }),
+    ).then((holds) => holds.flat());
+  }
+
+  #seat(session: Session): Promise<LockHold> {
+    return this.#kind.make(session, this.#path).acquire();
+  }
+
+  /** Resolves when the last of what is planned has happened, or can't happen any more. */
+  async #setFaults(): Promise<void> {
+    const { lostReply: operation, breakage: broken } = this.#plan;
+    if (operation !== undefined) void this.#proxy.loseReplyTo(operation);
+    if (broken === undefined) return;
+    await this.#at(broken.when);
+    if (broken.how === 'bounce') return this.#proxy.bounce();
+    this.#proxy.cut();
+    await pause(broken.restoredAfterMs);
+    this.#proxy.restore();
+  }
+
+  /** What the call gave, if it gave anything. Fails if it ended otherwise than planned. */
+  async #attempt(
+    acquire: (options: { timeoutMs?: number; signal?: AbortSignal }) => Promise<LockHold>,
+    tryAcquire: () => Promise<LockHold | undefined>,
+  ): Promise<LockHold | undefined> {
+    const end = this.#plan.ending;
+    const abort = new AbortController();
+    try {
+      switch (end.kind) {
+        case 'now or never':
+          return await tryAcquire();
+        case 'patient':
+          return await acquire({});
+        case 'too late':
+          return await acquire({ timeoutMs: end.timeoutMs });
+        case 'aborted':
+          void this.#at(end.when).then(() => abort.abort(GIVEN_UP));
+          return await acquire({ signal: abort.signal });
+      }
+    } catch (error) {
+      if (error !== GIVEN_UP && !(error instanceof LockTimeoutError)) throw error;
+      return undefined;
+    }
+  }
+
+  /** At the latest after a while: fewer requests may come than planned. */
+  async #at(when: Instant): Promise<void> {
+    if ('afterMs' in when) await pause(when.afterMs);
+    else await Promise.race([this.#proxy.afterRequests(when.afterRequests), pause(100)]);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe('a call that fails or is given up at any instant', () => {
+  it.each(LOCK_KINDS)('leaves nothing and nobody stuck: $name', async (kind) => {
+    const other = await openSession({ sessionTimeoutMs: 20_000 });
+    const property = fc.asyncProperty(plan, async (each) => {
+      const proxy = await FaultProxy.start();
+      const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
+      try {
+        await new Run(kind, each, proxy).go(session, other);
+      } finally {
+        proxy.restore();
+        await session.close();
+        await proxy.stop();
+      }
+    });
+    // A run that hangs fails before the test does, so that its seed is told.
+    await fc.assert(property, { numRuns: 15, endOnFailure: true, timeout: 25_000 });
+  });
+});

@@ -1,0 +1,128 @@
+/** Locks with many contenders: over several processes, and with half of them gone at once. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { compareSequences, parseEntry } from '../../src/lock/order.js';
+import type { Session } from '../../src/session/session.js';
+import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { type Asker, ask } from '../helpers/locks.js';
+import { FaultProxy } from '../helpers/proxy.js';
+import { CountingServer } from '../helpers/traffic.js';
+
+const COUNTING = join(import.meta.dirname, '../fixtures/counting.mjs');
+
+function sequenceOf(path: string): number {
+  return parseEntry(path.slice(path.lastIndexOf('/') + 1))?.sequence as number;
+}
+
+describe('fifty contenders in five processes', () => {
+  const [processes, contenders, rounds] = [5, 10, 20];
+
+  it('count a file up without a loss, each in its turn', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'conclave-load-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'holds');
+    const path = uniquePath('load');
+    await writeFile(file, '');
+    const args = [connectString(), path, file, String(contenders), String(rounds)];
+    const children = Array.from({ length: processes }, () => execaNode(COUNTING, args, { timeout: 50_000 }));
+    onTestFinished(() => children.forEach((child) => void child.kill('SIGKILL')));
+    await Promise.all(children);
+    const holds = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    expect(holds).toHaveLength(processes * contenders * rounds);
+    const tokens = holds.map((hold) => BigInt(hold.split(' ')[0] as string));
+    expect(tokens.every((token, index) => index === 0 || token > (tokens[index - 1] as bigint))).toBe(true);
+    // One sequential node for each hold, held in the order of their creation, and no other in between.
+    const numbers = holds.map((hold) => sequenceOf(hold.split(' ')[1] as string));
+    expect(numbers).toEqual(
+      Array.from({ length: holds.length }, (_, index) => (numbers[0] as number) + index),
+    );
+    expect(await (await openSession()).getChildren(path)).toEqual([]);
+  });
+});
+
+describe('when many of two hundred contenders are gone at once', () => {
+  const CONTENDERS = 200;
+  let server: CountingServer;
+  beforeAll(async () => {
+    server = await CountingServer.start();
+  });
+  afterAll(() => server.stop());
+
+  /**
+   * All wait behind a holder; then the sessions of some expire, all at once.
+   *
+   * @returns what the servers were asked because of it, and those that are left, in their order
+   */
+  async function expireSome(count: number, isToExpire: (index: number) => boolean) {
+    const proxy = await FaultProxy.start(server.port);
+    const path = uniquePath('load');
+    const [holding, ...patient] = (await server.openSessions(1 + CONTENDERS - count)) as [
+      Session,
+      ...Session[],
+    ];
+    const doomed = await Promise.all(
+      Array.from({ length: count }, () => openSession({ sessionTimeoutMs: 3000 }, proxy.connectString)),
+    );
+    const holder = await new DistributedLock(holding, path).acquire();
+    const survivors: Asker[] = [];
+    const lost: Promise<unknown>[] = [];
+    let [toExpire, toStay] = [0, 0];
+    for (let index = 0; index < CONTENDERS; index++) {
+      const session = (isToExpire(index) ? doomed[toExpire++] : patient[toStay++]) as Session;
+      const asker = await ask(new DistributedLock(session, path));
+      if (isToExpire(index)) lost.push(asker.hold.catch((error: unknown) => error));
+      else survivors.push(asker);
+    }
+    proxy.cut(); // From here on nothing that they ask is counted.
+    let polls = 0;
+    const gone = async () => {
+      polls++;
+      return (await holding.getChildren(path)).length === 1 + CONTENDERS - count;
+    };
+    const traffic = await server.during(
+      [holding, ...patient],
+      () => until(gone, 'the end of the sessions'),
+      // A waiter may find the next one ahead gone too, and list again: that often at most is more than enough.
+      10,
+    );
+    for (const session of doomed) void session.close({ timeoutMs: 0 });
+    await Promise.all(lost);
+    return { holder, survivors, requests: traffic.requests - polls, path, holding };
+  }
+
+  const everyOther = (index: number) => index % 2 === 1;
+  const everyFourth = (index: number) => index % 4 === 1;
+  const blockInTheMiddle = (index: number) => index >= 50 && index < 150;
+
+  it.each([
+    ['every fourth', 50, everyFourth],
+    ['every other one', 100, everyOther],
+    ['half of them, that stand together', 100, blockInTheMiddle],
+  ])(
+    '(%s) the others are served in order, and ask in proportion to those that are gone',
+    async (_, count, isToExpire) => {
+      const { holder, survivors, requests, path, holding } = await expireSome(count, isToExpire);
+      // Each end wakes one waiter at most, which lists once and watches one node.
+      expect(requests).toBeGreaterThan(0);
+      expect(requests).toBeLessThanOrEqual(2 * count);
+      expect(survivors.some((asker) => asker.held())).toBe(false);
+      const numbers = [sequenceOf(holder.path)];
+      await holder.release();
+      const order: number[] = [];
+      const served = survivors.map(async ({ hold }, index) => {
+        const held = await hold;
+        order.push(index);
+        numbers.push(sequenceOf(held.path));
+        await held.release();
+      });
+      await Promise.all(served);
+      expect(order).toEqual(survivors.map((__, index) => index));
+      expect(numbers).toEqual([...numbers].sort(compareSequences));
+      expect(await holding.getChildren(path)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,178 @@
+/** What locks ask of a server, counted by the server, and what they leave there. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import { deferred } from '../../src/promises.js';
+import type { Session } from '../../src/session/session.js';
+import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { type AnyLock, LOCK_KINDS } from '../helpers/lock-kinds.js';
+import { ask } from '../helpers/locks.js';
+import { FaultProxy } from '../helpers/proxy.js';
+import { CountingServer, QUIET_SESSION } from '../helpers/traffic.js';
+
+let server: CountingServer;
+beforeAll(async () => {
+  server = await CountingServer.start();
+});
+afterAll(() => server.stop());
+
+/** All ask at once. Resolves when one holds and all others wait; gives the holds as they come. */
+async function queueUp(
+  sessions: readonly Session[],
+  path: string,
+): Promise<AsyncIterator<LockHold, LockHold>> {
+  const allWait = deferred();
+  let waiting = 0;
+  const holds: LockHold[] = [];
+  let came = deferred();
+  for (const session of sessions) {
+    const onWaiting = () => {
+      if (++waiting === sessions.length - 1) allWait.resolve();
+    };
+    const acquired = new DistributedLock(session, path).acquire({ onWaiting });
+    const note = (hold: LockHold) => {
+      holds.push(hold);
+      came.resolve();
+    };
+    acquired.then(note).catch(() => undefined); // The sessions are closed under those that still wait.
+  }
+  await allWait.promise;
+  return {
+    async next() {
+      while (holds.length === 0) {
+        came = deferred();
+        await came.promise;
+      }
+      return { value: holds.shift() as LockHold };
+    },
+  };
+}
+
+describe('a handover', () => {
+  // The one that leaves takes its watch back and deletes its node; the next one lists who is left, unless it has known
+  // from the beginning that only one was ahead of it: that is so for the first two here.
+  const [LEAVING, LISTING] = [2, 1];
+
+  it.each([2, 15, 100, 1000])(
+    'among %i contenders is one notification, and as many requests as among any other number',
+    async (contenders) => {
+      const sessions = await server.openSessions(contenders);
+      const holds = await queueUp(sessions, uniquePath('lock'));
+      const handovers = Math.min(contenders - 1, 14);
+      let { value: hold } = await holds.next();
+      await Promise.all(sessions.map((session) => session.exists('/'))); // All watches are set.
+      const traffic = await server.during(sessions, async () => {
+        for (let round = 0; round < handovers; round++) {
+          const token = hold.token;
+          await hold.release();
+          ({ value: hold } = await holds.next());
+          expect(hold.token).toBeGreaterThan(token);
+        }
+      });
+      // The first one never waited, and hasn't held for long: it has no watch to take back.
+      const requests = handovers * LEAVING - 1 + (handovers - 1) * LISTING;
+      expect(traffic).toEqual({ requests, notifications: handovers });
+      await hold.release();
+    },
+  );
+
+  it('to the only one that waits takes no request of that one', async () => {
+    const proxy = await FaultProxy.start(server.port);
+    const [holder] = (await server.openSessions(1)) as [Session];
+    const successor = await openSession(QUIET_SESSION, proxy.connectString);
+    const path = uniquePath('lock');
+    const hold = await new DistributedLock(holder, path).acquire();
+    const next = await ask(new DistributedLock(successor, path));
+    await successor.exists('/'); // The watch is set.
+    const before = proxy.requests;
+    await hold.release();
+    const held = await next.hold;
+    expect(held.isHeld()).toBe(true);
+    await successor.exists('/'); // Whatever was asked and not waited for has come by.
+    expect(proxy.requests - before).toBe(1);
+    await held.release();
+  });
+});
+
+describe('acquiring and releasing a lock that nobody else wants', () => {
+  it.each([
+    ['a lock', 3], // Create and list; delete.
+    ['a write lock', 3],
+    ['a read lock', 3],
+    ['a semaphore of one seat', 5], // And read how many seats there are with a watch, and take that back.
+    ['a semaphore of three seats', 5],
+    ['a lock of two', 6],
+  ])('%s takes %i requests and no notification', async (name, perCycle) => {
+    const sessions = await server.openSessions(1);
+    const lock = LOCK_KINDS.find((kind) => kind.name === name)?.make(
+      sessions[0] as Session,
+      uniquePath('lock'),
+    ) as AnyLock;
+    await lock.using(() => undefined); // What is created once is there.
+    const cycles = 10;
+    const traffic = await server.during(sessions, async () => {
+      for (let cycle = 0; cycle < cycles; cycle++) await (await lock.acquire()).release();
+    });
+    expect(traffic).toEqual({ requests: cycles * perCycle, notifications: 0 });
+  });
+});
+
+describe('after everybody has stopped', () => {
+  /** Answered after all that these sessions have sent before. */
+  const settle = (sessions: readonly Session[]) =>
+    Promise.all(sessions.map((session) => session.exists('/')));
+
+  it.each(LOCK_KINDS)('$name leaves no watch and no node, however it was waited for', async (kind) => {
+    const sessions = await server.openSessions(6);
+    const path = uniquePath('lock');
+    const [first, ...others] = sessions.map((session) => kind.make(session, path)) as [AnyLock, ...AnyLock[]];
+    await Promise.all([first, ...others].map(async (lock) => await lock.using(() => undefined)));
+    // Nobody else gets in: a lock of one's own stands first in all its queues.
+    const blocking = (await server.openSessions(1))[0] as Session;
+    const blockers = await Promise.all(
+      kind.queues(path).map(async (queue) => await new DistributedLock(blocking, queue).acquire()),
+    );
+    const seats = Number.isFinite(kind.holders) ? kind.holders - 1 : 0;
+    const beside = [];
+    for (const lock of others.slice(0, seats)) beside.push(await lock.acquire());
+    const rest = others.slice(seats);
+    expect(await first.tryAcquire()).toBeUndefined();
+    const late = rest.map((lock) => lock.acquire({ timeoutMs: 60 }).catch((error: Error) => error.name));
+    const aborts = [first, ...rest].map((lock) => {
+      const abort = new AbortController();
+      const onWaiting = () => abort.abort('no more');
+      return lock.acquire({ signal: abort.signal, onWaiting }).catch((reason: unknown) => reason);
+    });
+    expect(new Set(await Promise.all(aborts))).toEqual(new Set(['no more']));
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['LockTimeoutError']));
+    const served = [first, ...rest].map(async (lock) => await (await lock.acquire()).release());
+    await expect.poll(() => server.watches()).toBeGreaterThan(0);
+    await Promise.all([...blockers, ...beside].map((hold) => hold.release()));
+    await Promise.all(served);
+    await settle([...sessions, blocking]);
+    expect(await server.watches()).toBe(0);
+    for (const queue of kind.queues(path)) expect(await blocking.getChildren(queue)).toEqual([]);
+  });
+
+  it.each(LOCK_KINDS)('$name leaves no watch when it was given up without a connection', async (kind) => {
+    const proxy = await FaultProxy.start(server.port);
+    const session = await openSession(QUIET_SESSION, proxy.connectString);
+    const path = uniquePath('lock');
+    const lock = kind.make(session, path);
+    await lock.using(() => undefined);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const abort = new AbortController();
+    const aborted = expect(lock.acquire({ signal: abort.signal })).rejects.toBe('no more');
+    abort.abort('no more');
+    await aborted;
+    await expect(lock.acquire({ timeoutMs: 20 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' });
+    const resumed = nextEvent(session, 'resumed');
+    proxy.restore();
+    await resumed;
+    for (let round = 0; round < 4; round++) await session.exists('/'); // Created late, and deleted again.
+    await expect.poll(() => server.watches()).toBe(0);
+    for (const queue of kind.queues(path)) expect(await session.getChildren(queue)).toEqual([]);
+  });
+});
