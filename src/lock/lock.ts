@@ -2,6 +2,7 @@ import { InvalidOptionError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../options.js';
 import { type Access, checkAccess } from '../session/access.js';
 import type { Place } from './contender.js';
+import { DOWNGRADED, REVOKE } from './held-place.js';
 import type { LockHold } from './lock-hold.js';
 import type { Purpose } from './order.js';
 
@@ -27,7 +28,10 @@ export interface RevokeOptions {
 
 /** How a lock's contenders stand in its queue. */
 export interface LockOptions {
-  /** What a contender's node says, up to 16 KiB: for people who look at it. @default nothing */
+  /**
+   * What a contender's node says, up to 16 KiB: for people who look at it. Neither `__READ__` nor `__REVOKE__`, by which a
+   * writer goes on to read and a lock is asked for. @default nothing
+   */
   readonly data?: string | Uint8Array;
   /** Who may touch the contenders' nodes, and the lock's own if that is missing. @default the session's `access` */
   readonly access?: Access;
@@ -104,13 +108,25 @@ export function resolveLockOptions(given: unknown): ResolvedLockOptions {
     'extraLockPatterns',
     'onRevoke',
   ]);
-  const data = checkMetadata('data', options.data);
   return {
-    data: data === undefined ? undefined : Buffer.from(data), // A copy: the caller may change his.
+    data: checkData(options.data),
     access: checkAccess(options.access, undefined),
     extraLockPatterns: checkPatterns(options.extraLockPatterns),
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };
+}
+
+function checkData(value: unknown): Buffer | undefined {
+  const given = checkMetadata('data', value);
+  if (given === undefined) return undefined;
+  const data = Buffer.from(given); // A copy: the caller may change his.
+  // Readers would be let in beside a writer whose node says that it only reads.
+  if (![DOWNGRADED, REVOKE].some((sign) => sign.equals(data))) return data;
+  throw new InvalidOptionError(
+    'data',
+    data.toString(),
+    'anything but __READ__ and __REVOKE__, by which locks tell each other something',
+  );
 }
 
 function checkPatterns(value: unknown): readonly string[] {

@@ -48,7 +48,8 @@ class WriteLock extends QueueLock {
  * the lock as a read lock (see `downgrade`). The other way round is refused with `InvalidStateError`: two readers that
  * both want to write would wait for each other.
  *
- * Curator's InterProcessReadWriteLock may wait in the same queue; a DistributedLock counts as a writer.
+ * Curator's InterProcessReadWriteLock may wait in the same queue. A DistributedLock counts as a writer here, but not for
+ * Curator's read-write lock, which doesn't see it.
  *
  * @example
  * ```ts

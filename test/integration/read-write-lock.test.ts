@@ -196,6 +196,15 @@ describe('a read-write lock', () => {
     await expect(lock.downgrade(writing)).rejects.toBeInstanceOf(LockLostError);
   });
 
+  it.each(['__READ__', '__REVOKE__', Buffer.from('__READ__')])(
+    'is not made whose nodes would say %s: readers would be let in beside its writers',
+    async (data) => {
+      const { session } = await makeLocks(1);
+      expect(() => new ReadWriteLock(session, uniquePath('rw'), { data })).toThrow(InvalidOptionError);
+      expect(() => new DistributedLock(session, uniquePath('lock'), { data })).toThrow('data is "__RE');
+    },
+  );
+
   it('takes a plain lock on its path for a writer', async () => {
     const { locks, session, path } = await makeLocks(1);
     const [{ readLock }] = locks as [ReadWriteLock];

@@ -67,6 +67,9 @@ class Contender(threading.Thread):
         self.lock.release()
         say("released", self.contender)
 
+    def contenders(self, path, names):
+        say("contenders", self.contender, *make_lock(self.client, path, names).contenders())
+
 
 def main(connect, session_timeout_ms):
     client = KazooClient(hosts=connect, timeout=int(session_timeout_ms) / 1000)

@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { findCurator, findKazoo } from '../../scripts/peers.mjs';
+import { LockTimeoutError, NoNodeError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockOptions } from '../../src/lock/lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import { compareSequences, type Purpose } from '../../src/lock/order.js';
+import type { QueueLock } from '../../src/lock/queue-lock.js';
+import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import type { Session } from '../../src/session/session.js';
+import { connectString, uniquePath, until } from './cluster.js';
+import { Peer } from './peer.js';
+
+export type Kind = 'ours' | 'Curator' | 'kazoo';
+
+/** How each client is set up on a path. */
+export interface Setup {
+  readonly ours: LockOptions;
+  readonly Curator: 'standard' | 'any';
+  readonly kazoo: 'own' | 'both' | 'curator';
+}
+
+export const AS_THEY_COME: Setup = { ours: {}, Curator: 'standard', kazoo: 'own' };
+
+/** What somebody comes for, and how. */
+export interface Manner {
+  /** @default 'lock' */
+  readonly purpose?: Purpose;
+  /** Whether it releases when it is asked to. @default false */
+  readonly heeds?: boolean;
+  /** The process that it belongs to. @default the one of its kind that all tests of the file share */
+  readonly peer?: Peer;
+}
+
+/** Somebody who wants the lock, again and again. */
+export interface Contender {
+  /** Resolves with the name of its node when it holds the lock, or `undefined` after `timeoutMs`. */
+  acquire(timeoutMs?: number): Promise<string | undefined>;
+  /** Goes on to read what it has written. */
+  downgrade(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** A contender's stay in the queue. */
+export interface Turn {
+  readonly kind: Kind;
+  readonly purpose: Purpose;
+  readonly node: string;
+  readonly held: Promise<string | undefined>;
+  downgrade(): Promise<void>;
+  release(): Promise<void>;
+}
+
+const START = {
+  Curator: (sessionTimeoutMs: number) =>
+    Peer.start(findCurator(), 'CuratorLock.java', connectString(), sessionTimeoutMs),
+  kazoo: (sessionTimeoutMs: number) =>
+    Peer.start(findKazoo(), 'kazoo_lock.py', connectString(), sessionTimeoutMs),
+};
+
+/** Starts a process of another client. */
+export async function startPeer(kind: Exclude<Kind, 'ours'>, sessionTimeoutMs: number): Promise<Peer> {
+  return await START[kind](sessionTimeoutMs);
+}
+
+const LONG_SESSION_MS = 15_000;
+const peers = new Map<Kind, Peer>();
+
+/** Starts a process of each of these, for all tests of the file. */
+export function sharePeers(...kinds: Exclude<Kind, 'ours'>[]): void {
+  beforeAll(async () => {
+    await Promise.all(
+      kinds.map(async (kind) => void peers.set(kind, await startPeer(kind, LONG_SESSION_MS))),
+    );
+  });
+  afterAll(async () => {
+    await Promise.all([...peers.values()].map((peer) => peer.quit()));
+  });
+}
+
+/** The process that all tests of the file share. */
+export function peerOf(kind: Exclude<Kind, 'ours'>): Peer {
+  const peer = peers.get(kind);
+  if (peer === undefined) throw new Error(`${kind} has not been started`);
+  return peer;
+}
+
+/**
+ * Finds out two that hold at the same time and shouldn't, where it happens. Each leaves a mark first and looks then, so of
+ * two one sees the other: `test/interop/peers/README.md` says which marks.
+ */
+class Guard {
+  readonly alone = join(mkdtempSync(join(tmpdir(), 'conclave-guard-')), 'alone');
+
+  remove(): void {
+    rmSync(dirname(this.alone), { recursive: true });
+  }
+
+  enter(id: string, purpose: Purpose): void {
+    closeSync(openSync(this.#mark(id, purpose), 'wx'));
+    const marks = readdirSync(dirname(this.alone));
+    if (purpose === 'read' ? existsSync(this.alone) : marks.length > 1)
+      throw new Error(`${id} came to ${purpose} beside ${marks}`);
+  }
+
+  leave(id: string, purpose: Purpose): void {
+    rmSync(this.#mark(id, purpose));
+  }
+
+  downgrade(id: string): void {
+    closeSync(openSync(this.#mark(id, 'read'), 'wx'));
+    this.leave(id, 'write');
+  }
+
+  #mark(id: string, purpose: Purpose): string {
+    return purpose === 'read' ? join(dirname(this.alone), id) : this.alone;
+  }
+}
+
+/** A lock's path, and what the servers say about the queue there. */
+export class Queue {
+  readonly path = uniquePath('interop');
+  readonly #session: Session;
+  readonly #setup: Setup;
+  readonly #guard: Guard | undefined;
+
+  /** @param guarded - whether one that holds and shouldn't fails */
+  constructor(session: Session, setup: Setup = AS_THEY_COME, { guarded = true } = {}) {
+    this.#session = session;
+    this.#setup = setup;
+    if (!guarded) return;
+    const guard = new Guard();
+    this.#guard = guard;
+    onTestFinished(() => guard.remove());
+  }
+
+  contender(kind: Kind, manner: Manner = {}): Contender {
+    if (kind === 'ours') return this.#ours(manner);
+    const { purpose = 'lock' } = manner;
+    return this.#theirs(
+      manner.peer ?? peerOf(kind),
+      purpose === 'lock' ? this.#setup[kind] : purpose,
+      manner.heeds,
+    );
+  }
+
+  /** Lets somebody join, and resolves when its node is there. */
+  async join(kind: Kind, { timeoutMs, ...manner }: Manner & { timeoutMs?: number } = {}): Promise<Turn> {
+    const before = await this.nodes();
+    const contender = this.contender(kind, manner);
+    const held = contender.acquire(timeoutMs);
+    held.catch(() => undefined); // Whoever waits for it hears of it.
+    let node: string | undefined;
+    const joined = until(async () => {
+      node = (await this.nodes()).find((each) => !before.includes(each));
+      return node !== undefined;
+    }, `the node of ${kind}`);
+    await Promise.race([joined, held.then(() => joined)]);
+    return {
+      kind,
+      purpose: manner.purpose ?? 'lock',
+      node: node as unknown as string,
+      held,
+      downgrade: () => contender.downgrade(),
+      release: () => contender.release(),
+    };
+  }
+
+  /** The nodes there, in the order of their creation, by their numbers. */
+  async nodes(): Promise<string[]> {
+    try {
+      const children = await this.#session.getChildren(this.path);
+      return children.sort((a, b) => compareSequences(numberOf(a), numberOf(b)));
+    } catch (error) {
+      if (error instanceof NoNodeError) return [];
+      throw error;
+    }
+  }
+
+  /** Whom each kind of client sees there: as our locks, `getParticipantNodes` and kazoo's `contenders` list them. */
+  async listedBy(kind: Kind, purpose: Purpose = 'lock'): Promise<string[]> {
+    if (kind === 'ours') return (await this.lock(purpose).contenders()).map(({ node }) => node);
+    const names = purpose === 'lock' ? this.#setup[kind] : purpose;
+    return (await peerOf(kind).ask('contenders', randomUUID(), this.path, names)).slice(2);
+  }
+
+  /** A lock of ours there. */
+  lock(purpose: Purpose, options?: LockOptions): QueueLock {
+    const all = { ...this.#setup.ours, ...options };
+    if (purpose === 'lock') return new DistributedLock(this.#session, this.path, all);
+    return new ReadWriteLock(this.#session, this.path, all)[purpose === 'read' ? 'readLock' : 'writeLock'];
+  }
+
+  /** A holder that was killed did not leave by itself. */
+  clearGuard(): void {
+    if (this.#guard !== undefined) rmSync(this.#guard.alone);
+  }
+
+  #ours({ purpose = 'lock', heeds = false }: Manner): Contender {
+    const id = randomUUID();
+    const guard = this.#guard;
+    let mark = purpose;
+    let entering: Promise<LockHold> | undefined;
+    let hold: LockHold | undefined;
+    const release = async () => {
+      guard?.leave(id, mark);
+      await hold?.release();
+    };
+    // It may be asked before this test has heard that it holds.
+    const onRevoke = () => void entering?.then(release);
+    const lock = this.lock(purpose, heeds ? { onRevoke } : {});
+    return {
+      release,
+      acquire: async (timeoutMs) => {
+        try {
+          mark = purpose;
+          entering = lock.acquire(timeoutMs === undefined ? {} : { timeoutMs }).then((held) => {
+            guard?.enter(id, purpose);
+            hold = held;
+            return held;
+          });
+          return nameOf((await entering).path);
+        } catch (error) {
+          if (error instanceof LockTimeoutError) return undefined;
+          throw error;
+        }
+      },
+      downgrade: async () => {
+        guard?.downgrade(id);
+        mark = 'read';
+        hold = await new ReadWriteLock(this.#session, this.path).downgrade(hold as LockHold);
+      },
+    };
+  }
+
+  #theirs(peer: Peer, names: string, heeds = false): Contender {
+    const id = randomUUID();
+    const guard = this.#guard?.alone ?? '-';
+    const manner = heeds ? ['heeds'] : [];
+    return {
+      acquire: async (timeoutMs = 0) =>
+        (await peer.ask('acquire', id, this.path, guard, timeoutMs, names, ...manner))[2],
+      downgrade: async () => void (await peer.ask('downgrade', id)),
+      release: async () => void (await peer.ask('release', id)),
+    };
+  }
+}
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+
+export const numberOf = (node: string) => Number(/-?\d+$/.exec(node)?.[0].slice(-10));
+
+/**
+ * Lets one hold after the other, and readers that have nobody between them together, each when those before have
+ * released: for so long that somebody else who thought it was its turn as well would be found out.
+ *
+ * @returns the nodes that held
+ */
+export async function serve(turns: readonly Turn[]): Promise<string[]> {
+  let entered = 0;
+  for (const { held } of turns)
+    void held.then(
+      () => entered++,
+      () => undefined, // Seen below.
+    );
+  const served: string[] = [];
+  for (const group of groupsOf(turns)) {
+    served.push(...(await Promise.all(group.map(async ({ held }) => (await held) ?? 'nobody'))));
+    await pause(40);
+    expect(entered).toBe(served.length); // Nobody has overtaken a writer that waits.
+    // The nearest to those behind goes first, who have to wait for the others all the same.
+    for (const turn of group.toReversed()) await turn.release();
+  }
+  return served;
+}
+
+/** Who holds at the same time. */
+function groupsOf(turns: readonly Turn[]): Turn[][] {
+  const groups: Turn[][] = [];
+  for (const turn of turns) {
+    const last = groups.at(-1);
+    if (turn.purpose === 'read' && last?.[0]?.purpose === 'read') last.push(turn);
+    else groups.push([turn]);
+  }
+  return groups;
+}
+
+/** Each comes directly behind each, also behind itself. */
+export function everyPair<T>(all: readonly T[]): T[] {
+  return all.flatMap((one, index) => [one, ...all.slice(index + 1).flatMap((two) => [one, two]), one]);
+}
