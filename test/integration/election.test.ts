@@ -484,6 +484,7 @@ describe('an elector whose session expires', () => {
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
     const waiter = await stand(session, path);
+    await until(() => waiter.state.name === 'waiting');
     const events = recordEvents(elector, ...EVENTS);
     const waiterEvents = recordEvents(waiter, ...EVENTS);
     const expired = Promise.all([nextEvent(elector, 'expired'), nextEvent(waiter, 'expired')]);

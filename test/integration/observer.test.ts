@@ -512,14 +512,15 @@ describe('an observer that is stopped', () => {
     await shown(observer, (leader) => leader?.data === 'something else');
     const listeners = () => session.listenerCount('suspended') + session.listenerCount('resumed');
     expect(listeners()).toBe(2);
+    expect(await watchersOf(path)).toHaveLength(1);
     await Promise.all([observer.stop(), observer.stop()]);
     expect(listeners()).toBe(0);
-    const watched = await watchersOf(path);
+    await session.exists(path); // Answered after the watches were taken back.
+    expect(await watchersOf(path)).toEqual([]);
     const resumed = nextEvent(session, 'resumed');
     proxy.bounce();
     await resumed; // What is still watched has been set again, at the server of the new connection.
     expect(await session.exists(path)).toBeDefined();
-    expect(watched).toHaveLength(1);
     expect(await watchersOf(path)).toEqual([]);
     await elector.stop();
     await session.exists(path); // Whatever the server had to say to this session about that, it has said.
