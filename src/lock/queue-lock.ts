@@ -180,7 +180,7 @@ export abstract class QueueLock implements Lock {
       giveUp.throwIfAborted();
       return await this.#contend(async (contender) => {
         if (timeoutMs !== 0) await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting });
-        else if (!(await contender.hasTurn(first))) throw this.#tooLate('acquired', 0);
+        else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
         return await this.#take(contender);
       }, giveUp);
     });
@@ -236,6 +236,15 @@ export abstract class QueueLock implements Lock {
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
       }
+    }
+  }
+
+  /** Now or never. */
+  async #isAdmitted(contender: Contender, first: Admission, giveUp: AbortSignal): Promise<boolean> {
+    for (let admission = first; ; admission = await this.admission(giveUp)) {
+      const admitted = await contender.hasTurn(admission);
+      // Told of before what was read here: the answer is one to a question that nobody asks any more.
+      if (!admission.outdated?.aborted) return admitted;
     }
   }
 
