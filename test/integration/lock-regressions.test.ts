@@ -1,8 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
+import { LockTimeoutError } from '../../src/errors.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { openSession, uniquePath } from '../helpers/cluster.js';
+import { connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
+
+const AUTH = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('a semaphore', () => {
   it('let one in that only tried, by the number of seats from before they became fewer', async () => {
@@ -19,4 +23,19 @@ describe('a semaphore', () => {
     expect(hold.isHeld()).toBe(true);
     expect(await first.getChildren(path)).toHaveLength(1);
   });
+
+  it('could not be given up in time while no server was in reach', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ auth: AUTH }, proxy.connectString);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const semaphore = new Semaphore(session, uniquePath('bug'), 2);
+    await expect(semaphore.acquire({ timeoutMs: 100 })).rejects.toBeInstanceOf(LockTimeoutError);
+    expect(await semaphore.tryAcquire()).toBeUndefined();
+    const giveUp = new AbortController();
+    const waiting = semaphore.acquire({ signal: giveUp.signal });
+    giveUp.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  }, 10_000);
 });
