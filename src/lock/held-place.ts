@@ -48,6 +48,11 @@ export class HeldPlace {
     return this.#state.name === 'given-up';
   }
 
+  /** Whether it was lost by all who held by it. */
+  get isLost(): boolean {
+    return this.#state.name === 'lost';
+  }
+
   /** Whether somebody holds by it alone. */
   get isHeldAlone(): boolean {
     return this.#state.name === 'held' && this.#state.alone > 0;

@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LockTimeoutError } from '../../src/errors.js';
+import { LockLostError, LockTimeoutError } from '../../src/errors.js';
+import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { aborted, connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
@@ -38,4 +39,16 @@ describe('a semaphore', () => {
     giveUp.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
   }, 10_000);
+});
+
+describe('a write lock', () => {
+  it('that was lost told the work that asked for it again of a read lock that it never had', async () => {
+    const session = await openSession();
+    const { writeLock } = new ReadWriteLock(session, uniquePath('bug'));
+    await writeLock.using(async (hold) => {
+      await session.remove(hold.path);
+      await aborted(hold.signal);
+      await expect(writeLock.acquire()).rejects.toBeInstanceOf(LockLostError);
+    });
+  });
 });
