@@ -2,6 +2,7 @@ import { InvalidOptionError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../options.js';
 import { type Access, checkAccess } from '../session/access.js';
 import type { Place } from './contender.js';
+import { DOWNGRADED, REVOKE } from './held-place.js';
 import type { LockHold } from './lock-hold.js';
 import type { Purpose } from './order.js';
 
@@ -27,7 +28,10 @@ export interface RevokeOptions {
 
 /** How a lock's contenders stand in its queue. */
 export interface LockOptions {
-  /** What a contender's node says, up to 16 KiB: for people who look at it. @default nothing */
+  /**
+   * What a contender's node says, up to 16 KiB: for people who look at it. Not `__READ__` or `__REVOKE__`, which are signals
+   * between contenders. @default nothing
+   */
   readonly data?: string | Uint8Array;
   /** Who may touch the contenders' nodes, and the lock's own if that is missing. @default the session's `access` */
   readonly access?: Access;
@@ -104,13 +108,25 @@ export function resolveLockOptions(given: unknown): ResolvedLockOptions {
     'extraLockPatterns',
     'onRevoke',
   ]);
-  const data = checkMetadata('data', options.data);
   return {
-    data: data === undefined ? undefined : Buffer.from(data), // A copy: the caller may change his.
+    data: checkData(options.data),
     access: checkAccess(options.access, undefined),
     extraLockPatterns: checkPatterns(options.extraLockPatterns),
     onRevoke: checkFunction('onRevoke', options.onRevoke),
   };
+}
+
+function checkData(value: string | Uint8Array | undefined): Buffer | undefined {
+  const data = checkMetadata('data', value);
+  if (data === undefined) return undefined;
+  const bytes = Buffer.from(data); // A copy: the caller may change his.
+  // A writer whose node says that it only reads any more would be read beside.
+  if (!bytes.equals(DOWNGRADED) && !bytes.equals(REVOKE)) return bytes;
+  throw new InvalidOptionError(
+    'data',
+    String(bytes),
+    `anything but ${DOWNGRADED} and ${REVOKE}: they are signals`,
+  );
 }
 
 function checkPatterns(value: unknown): readonly string[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LockLostError, LockTimeoutError } from '../../src/errors.js';
+import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
@@ -50,5 +51,13 @@ describe('a write lock', () => {
       await aborted(hold.signal);
       await expect(writeLock.acquire()).rejects.toBeInstanceOf(LockLostError);
     });
+  });
+
+  it('let readers in beside itself when its data happened to be the mark of a downgraded one', async () => {
+    const session = await openSession();
+    for (const data of ['__READ__', Buffer.from('__REVOKE__')]) {
+      expect(() => new ReadWriteLock(session, '/bug', { data })).toThrow(InvalidOptionError);
+      expect(() => new DistributedLock(session, '/bug', { data })).toThrow(InvalidOptionError);
+    }
   });
 });
