@@ -1,5 +1,5 @@
 import { sleep } from '../clock.js';
-import { NoNodeError } from '../errors.js';
+import { NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats, Seats } from '../lock/seats.js';
 import { ignore } from '../promises.js';
@@ -34,7 +34,10 @@ export class SeatsClaimant implements Claims {
   }
 
   async prepare(): Promise<void> {
-    await this.#seats.agree();
+    const seats = this.#claimants.length;
+    const agreed = await this.#seats.agree();
+    // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
+    if (agreed !== seats) throw new SeatsMismatchError(this.#path, seats, agreed);
   }
 
   notePlaceLost(): void {

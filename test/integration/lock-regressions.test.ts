@@ -3,7 +3,8 @@ import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/e
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { aborted, connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
@@ -60,4 +61,19 @@ describe('a write lock', () => {
       expect(() => new DistributedLock(session, '/bug', { data })).toThrow(InvalidOptionError);
     }
   });
+});
+
+describe('an election with several seats', () => {
+  it('was led on a seat that it did not have any more, by a candidate that had agreed to more of them', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const elector = await stand(await openSession(), path, { seats: 3 });
+    await until(() => elector.term !== undefined);
+    const reported = nextEvent<[Error]>(elector, 'error');
+    const stopped = nextEvent(elector, 'stopped');
+    await operator.setData(path, Buffer.from('{"seats":2}'));
+    await operator.remove(`${path}/${(await elector.candidates())[0]?.node}`);
+    expect((await reported)[0]).toMatchObject({ code: 'SEATS_MISMATCH', given: 3, agreed: 2 });
+    await stopped;
+  }, 10_000);
 });
