@@ -1,10 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
 import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { stand } from '../helpers/electors.js';
+import { lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
@@ -64,6 +65,15 @@ describe('a write lock', () => {
 });
 
 describe('an election with several seats', () => {
+  it('had a seat that nobody could take while a candidate for a single one waited in its queue', async () => {
+    const path = uniquePath('bug');
+    await lead(await openSession(), path, { seats: 2 });
+    const wrong = new LeaderElector(await openSession(), path);
+    await expect(wrong.start()).rejects.toMatchObject({ code: 'SEATS_MISMATCH', given: 1, agreed: 2 });
+    const [, term] = await lead(await openSession(), path, { seats: 2 });
+    expect(term.seat).toBe(1);
+  }, 10_000);
+
   it('was led on a seat that it did not have any more, by a candidate that had agreed to more of them', async () => {
     const path = uniquePath('bug');
     const operator = await openSession();
