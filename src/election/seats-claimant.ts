@@ -2,7 +2,7 @@ import { sleep } from '../clock.js';
 import { NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats, Seats } from '../lock/seats.js';
-import { ignore } from '../promises.js';
+import { abortable, ignore } from '../promises.js';
 import type { NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
@@ -74,7 +74,7 @@ export class SeatsClaimant implements Claims {
         return await claimant.look(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        await this.#session.ensurePath(recordPath(this.#path, seat));
+        await abortable(this.#session.ensurePath(recordPath(this.#path, seat)), signal, contender.own.signal);
       }
     }
   }

@@ -86,4 +86,16 @@ describe('an election with several seats', () => {
     expect((await reported)[0]).toMatchObject({ code: 'SEATS_MISMATCH', given: 3, agreed: 2 });
     await stopped;
   }, 10_000);
+
+  it('could not be left while no server was in reach and a seat was being made', async () => {
+    const path = uniquePath('bug');
+    await (await openSession()).create(path, { data: Buffer.from('{"seats":2}') });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
+    const lost = proxy.loseReplyTo('create', '/seat-').then(() => proxy.cut());
+    const elector = await stand(session, path, { seats: 2 });
+    await lost;
+    await elector.stop();
+    expect(elector.state.name).toBe('stopped');
+  }, 10_000);
 });
