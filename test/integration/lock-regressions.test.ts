@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
@@ -98,4 +99,23 @@ describe('an election with several seats', () => {
     await elector.stop();
     expect(elector.state.name).toBe('stopped');
   }, 10_000);
+
+  it('was stood for no more by a supervisor, healthy and live, once its elector had been refused', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path, seats: 3 });
+    supervisor.on('error', () => undefined);
+    const elected = nextEvent(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+    await operator.setData(path, Buffer.from('{"seats":2}'));
+    const again = nextEvent(supervisor, 'restarting');
+    const [node] = (await operator.getChildren(path)).filter((name) => name.startsWith('_c_'));
+    await operator.remove(`${path}/${node}`);
+    await again;
+    const back = nextEvent(supervisor, 'elected');
+    await operator.setData(path, Buffer.from('{"seats":3}'));
+    await back;
+    await supervisor.stop();
+  }, 30_000);
 });
