@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
 import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
@@ -99,6 +100,26 @@ describe('an election with several seats', () => {
     await elector.stop();
     expect(elector.state.name).toBe('stopped');
   }, 10_000);
+
+  it('let one lead at once on a seat whose record was being deleted, while the leader still acted', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const proxy = await FaultProxy.start();
+    const cut = await openSession({}, proxy.connectString);
+    const [, acting] = await lead(cut, path, { seats: 2 });
+    const [other] = await lead(await openSession(), path, { seats: 2 });
+    const next = await stand(await openSession(), path, { seats: 2 });
+    const node = (await next.candidates()).find(({ id }) => id === other.id)?.node;
+    proxy.blackHole();
+    const claiming = until(() => next.state.name === 'claiming');
+    const elected = nextEvent<[Term]>(next, 'elected');
+    // What a recursive deletion does, in the order in which it happens to be listed; it is cut short here.
+    await operator.remove(`${path}/seat-${acting.seat}`);
+    await operator.remove(`${path}/${node}`);
+    await claiming;
+    const [term] = await elected;
+    expect([term.seat, acting.isHeld()]).toEqual([acting.seat, false]);
+  }, 20_000);
 
   it('was stood for no more by a supervisor, healthy and live, once its elector had been refused', async () => {
     const path = uniquePath('bug');
