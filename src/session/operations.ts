@@ -69,8 +69,8 @@ export abstract class Operations<
   /** Sends a request, as soon as there is a connection. */
   protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
 
-  /** Nobody here watches that path any more: the server needn't tell of it. */
-  protected abstract unwatch(target: string): void;
+  /** Nobody here watches that path any more: the server needn't tell of it. `false`: there is none to say that to. */
+  protected abstract unwatch(target: string): boolean;
 
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
   abstract whenConnected(signal?: AbortSignal): Promise<void>;
@@ -106,11 +106,12 @@ export abstract class Operations<
       // Not on the connection's stack, and still before anything that the server says after the event.
       queueMicrotask(() => this.#tell(onChange, change));
     };
+    let leftBehind = false;
     const takeBack =
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            if (this.watches.remove(target, watcher)) this.unwatch(target);
+            if (this.watches.remove(target, watcher)) leftBehind = !this.unwatch(target);
           });
     const forget = () => {
       takeBack();
@@ -119,7 +120,10 @@ export abstract class Operations<
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
-      return (await this.perform(requests.getDataRequest(target, true))).value;
+      const { value } = await this.perform(requests.getDataRequest(target, true));
+      // Taken back before it was sent: the server watches only now.
+      if (leftBehind && !this.watches.has(target)) this.unwatch(target);
+      return value;
     } catch (error) {
       forget();
       throw error;

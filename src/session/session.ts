@@ -223,8 +223,9 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
-  protected override unwatch(target: string): void {
+  protected override unwatch(target: string): boolean {
     this.#connection?.send(requests.removeWatchRequest(target)).catch(ignore); // It may have sprung by now.
+    return this.#connection !== undefined;
   }
 
   // ---- the session's life ----

@@ -23,6 +23,11 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
+  /** Whether anybody waits for a change there. */
+  has(path: string): boolean {
+    return this.#watchers.has(path);
+  }
+
   /** An event came for `path`. */
   fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);

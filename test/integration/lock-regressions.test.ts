@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
+import { fourLetterWord } from '../../scripts/zookeeper.mjs';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
@@ -44,6 +45,24 @@ describe('a semaphore', () => {
     giveUp.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
   }, 10_000);
+
+  it('that was given up while no server was in reach left a watch at the next one', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const semaphore = new Semaphore(session, path, 2);
+    await semaphore.seats();
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    await expect(semaphore.acquire({ timeoutMs: 50 })).rejects.toBeInstanceOf(LockTimeoutError);
+    const resumed = nextEvent(session, 'resumed');
+    proxy.restore();
+    await resumed;
+    await session.getChildren(path); // Answered after what was held back.
+    await session.getChildren(path); // And after what came of that.
+    expect(await fourLetterWord(inject('port') as number, 'wchp')).not.toContain(path);
+  });
 });
 
 describe('a write lock', () => {
