@@ -5,8 +5,10 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
 import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
+import { deferred } from '../../src/promises.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
@@ -83,6 +85,32 @@ describe('a write lock', () => {
       expect(() => new DistributedLock(session, '/bug', { data })).toThrow(InvalidOptionError);
     }
   });
+});
+
+describe('a write lock that is downgraded', () => {
+  it('never heard of a request for it that came right before, and whoever asked waited for ever', async () => {
+    const path = uniquePath('bug');
+    const [session, other] = [await openSession(), await openSession()];
+    const asked = deferred<LockHold>();
+    const table = new ReadWriteLock(session, path, { onRevoke: asked.resolve });
+    const hold = await table.writeLock.acquire();
+    await session.getChildren(path); // The node has been read.
+    const written = deferred();
+    const setData = session.setData.bind(session);
+    vi.spyOn(session, 'setData').mockImplementationOnce(async (...args) => {
+      await other.setData(hold.path, Buffer.from('__REVOKE__'));
+      return await setData(...args).finally(() => written.resolve());
+    });
+    // The news of the request takes longer on its way than the write.
+    const getData = session.getData.bind(session);
+    vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
+      if (args[1]?.onChange !== undefined) await written.promise;
+      return await getData(...args);
+    });
+    const reading = await table.downgrade(hold);
+    await asked.promise;
+    await reading.release();
+  }, 10_000);
 });
 
 describe('an election with several seats', () => {
