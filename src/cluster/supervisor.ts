@@ -291,10 +291,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       .on('error', (error) => this.#report(error));
   }
 
-  async #untilLost({ session }: Candidacy): Promise<void> {
+  /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
+  async #untilLost({ session, elector }: Candidacy): Promise<void> {
     const over = deferred();
     const forget = [onAbort(session.signal, over.resolve), onAbort(this.#stop.signal, over.resolve)];
-    await over.promise;
+    elector.once('stopped', over.resolve);
+    if (elector.state.name !== 'stopped') await over.promise;
+    elector.off('stopped', over.resolve);
     for (const each of forget) each();
   }
 

@@ -56,7 +56,7 @@ export interface Pending {
 /** Claims terms and gives them back, for one candidate. */
 export interface Claims {
   /** Makes sure that the election is what this candidate was told that it is. @throws SeatsMismatchError */
-  prepare?(): Promise<void>;
+  prepare(): Promise<void>;
   /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void;
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
@@ -120,6 +120,15 @@ export class Claimant implements Claims {
     const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
     if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
     return { record, version: stat.version, zxid: stat.mzxid };
+  }
+
+  /** In the queue of an election with several seats it would be in the way of those who may lead there. */
+  async prepare(): Promise<void> {
+    try {
+      await this.read();
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) throw error;
+    }
   }
 
   notePlaceLost(): void {

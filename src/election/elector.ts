@@ -127,6 +127,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws InvalidStateError if it was stopped, before or meanwhile
+   * @throws SeatsMismatchError if the election has another number of seats: the elector is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission say: the elector is stopped then
    */
   start(): Promise<void> {
@@ -268,12 +269,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #join(): Promise<Contender> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
-    if (this.#claims.prepare !== undefined) await abortable(this.#claims.prepare(), this.#stop.signal);
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
+    const preparing = this.#claims.prepare();
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });
     try {
-      this.#contender = await abortable(joining, this.#stop.signal);
+      [this.#contender] = await abortable(Promise.all([joining, preparing]), this.#stop.signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;

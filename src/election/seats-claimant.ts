@@ -1,17 +1,22 @@
 import { sleep } from '../clock.js';
-import { NoNodeError } from '../errors.js';
+import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats, Seats } from '../lock/seats.js';
-import { ignore } from '../promises.js';
+import { abortable, ignore } from '../promises.js';
 import type { NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
 import { parseRecord, recordPath } from './record.js';
 
+/** Not a record, so it is waited out as after an unclean end, by whoever finds it. */
+const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
+
 /**
  * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
  * tokens and takeover delays, as if it were an election. The queue is common: whoever has fewer ahead of it than there
  * are seats takes the first one that it can.
+ *
+ * A seat's record that was deleted, by somebody who deletes the whole election say, counts as held.
  *
  * So many, and no more, may take a seat at a time, and each of them at most one: there is always a seat for each, or one
  * whose leader is gone.
@@ -26,7 +31,10 @@ export class SeatsClaimant implements Claims {
   constructor(session: Session, path: string, id: string, delayMs: number | undefined, seats: number) {
     this.#session = session;
     this.#path = path;
-    this.#seats = new Seats(session, path, seats, { parse: seatsOfElection });
+    this.#seats = new Seats(session, path, seats, {
+      parse: seatsOfElection,
+      prepare: () => this.#makeSeats(),
+    });
     this.#claimants = Array.from(
       { length: seats },
       (_, seat) => new Claimant(session, path, id, delayMs, seat),
@@ -34,7 +42,10 @@ export class SeatsClaimant implements Claims {
   }
 
   async prepare(): Promise<void> {
-    await this.#seats.agree();
+    const seats = this.#claimants.length;
+    const agreed = await this.#seats.agree();
+    // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
+    if (agreed !== seats) throw new SeatsMismatchError(this.#path, seats, agreed);
   }
 
   notePlaceLost(): void {
@@ -71,8 +82,24 @@ export class SeatsClaimant implements Claims {
         return await claimant.look(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        await this.#session.ensurePath(recordPath(this.#path, seat));
+        await abortable(this.#restore(seat), signal, contender.own.signal);
       }
+    }
+  }
+
+  /** Before the number of seats is told to anybody: so a record that is missing later was there, and was deleted. */
+  async #makeSeats(): Promise<void> {
+    const paths = [...this.#claimants.keys()].map((seat) => recordPath(this.#path, seat));
+    await Promise.all(paths.map((path) => this.#session.ensurePath(path)));
+  }
+
+  /** Its leader may still act: so the record isn't made as that of a seat that nobody has led yet. */
+  async #restore(seat: number): Promise<void> {
+    const path = recordPath(this.#path, seat);
+    try {
+      await this.#session.untilAnswered(() => this.#session.create(path, { data: DELETED_RECORD }));
+    } catch (error) {
+      if (!(error instanceof NodeExistsError)) throw error;
     }
   }
 

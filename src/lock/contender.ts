@@ -270,10 +270,11 @@ export class Contender {
   }
 
   /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */
-  #listChildren(): Promise<string[]> {
-    const listing = this.#listing ?? this.#session.getChildren(this.queue);
-    this.#listing = undefined;
-    return listing;
+  async #listChildren(): Promise<string[]> {
+    const listing = this.#listing;
+    this.#listing = undefined; // Used once: its reply may be lost, and is asked for again then.
+    const first = await listing;
+    return first?.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
   }
 
   #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

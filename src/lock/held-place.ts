@@ -1,4 +1,4 @@
-import { ListenerError, type LockLostError, NoNodeError } from '../errors.js';
+import { BadVersionError, ListenerError, type LockLostError, NoNodeError } from '../errors.js';
 import { ignore } from '../promises.js';
 import type { Session } from '../session/session.js';
 import type { Contender } from './contender.js';
@@ -46,6 +46,11 @@ export class HeldPlace {
     return this.#state.name === 'given-up';
   }
 
+  /** Whether it was lost by all who held by it. */
+  get isLost(): boolean {
+    return this.#state.name === 'lost';
+  }
+
   /** Whether somebody holds by it alone. */
   get isHeldAlone(): boolean {
     return this.#state.name === 'held' && this.#state.alone > 0;
@@ -84,6 +89,10 @@ export class HeldPlace {
   #heedRevocation(): void {
     // The request has taken the place of what let readers in.
     if (this.#downgrading !== undefined) this.#downgrading = this.#downgrade();
+    this.#tellOfRevocation();
+  }
+
+  #tellOfRevocation(): void {
     const tell = this.#onRevoke ?? ignore;
     this.#onRevoke = undefined;
     // As for a listener: not on the stack of whoever has read the node, and what it throws is reported.
@@ -105,12 +114,29 @@ export class HeldPlace {
    * only be behind the writers that wait, and the lock would be theirs first.
    */
   async #downgrade(): Promise<void> {
-    const { session, contender } = this;
+    const { session } = this;
     try {
-      await session.untilAnswered(() => session.setData(contender.own.path, DOWNGRADED));
+      while (!(await this.#markAsDowngraded()));
     } catch (error) {
       if (error instanceof NoNodeError || session.signal.aborted) return;
       session.report(error as Error, 'readers are kept waiting: a write lock could not be made a read lock');
+    }
+  }
+
+  /** `false`: somebody has written there meanwhile, or this has and the reply was lost; look again. */
+  async #markAsDowngraded(): Promise<boolean> {
+    const { session, contender } = this;
+    const { path } = contender.own;
+    const { data, stat } = await session.untilAnswered(() => session.getData(path));
+    if (data.equals(DOWNGRADED)) return true;
+    // Never written over before it was read: nobody would heed it.
+    if (data.equals(REVOKE)) this.#tellOfRevocation();
+    try {
+      await session.untilAnswered(() => session.setData(path, DOWNGRADED, stat.version));
+      return true;
+    } catch (error) {
+      if (error instanceof BadVersionError) return false;
+      throw error;
     }
   }
 }

@@ -178,11 +178,11 @@ export abstract class QueueLock implements Lock {
     // "Now or never" still takes the servers' answers: no longer than a dead link needs to be found out.
     const limitMs = timeoutMs === 0 ? this.session.leaseMs : timeoutMs;
     return await this.#within({ limitMs, signal, what: 'acquired' }, async (giveUp) => {
-      const first = await this.admission(giveUp);
+      const first = await this.#ask(giveUp);
       giveUp.throwIfAborted();
       return await this.#contend(async (contender) => {
         if (timeoutMs !== 0) await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting });
-        else if (!(await contender.hasTurn(first))) throw this.#tooLate('acquired', 0);
+        else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
         return await this.#take(contender);
       }, giveUp);
     });
@@ -230,7 +230,7 @@ export abstract class QueueLock implements Lock {
   }
 
   async #untilAdmitted(contender: Contender, first: Admission, wait: WaitOptions & { signal: AbortSignal }) {
-    for (let admission = first; ; admission = await this.admission(wait.signal)) {
+    for (let admission = first; ; admission = await this.#ask(wait.signal)) {
       const { outdated } = admission;
       const signal = outdated === undefined ? wait.signal : AbortSignal.any([wait.signal, outdated]);
       try {
@@ -238,6 +238,20 @@ export abstract class QueueLock implements Lock {
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
       }
+    }
+  }
+
+  /** Not waited for any longer than somebody waits for the lock: there may be no server to ask. */
+  async #ask(giveUp: AbortSignal): Promise<Admission> {
+    return await abortable(Promise.resolve(this.admission(giveUp)), giveUp);
+  }
+
+  /** Now or never. */
+  async #isAdmitted(contender: Contender, first: Admission, giveUp: AbortSignal): Promise<boolean> {
+    for (let admission = first; ; admission = await this.#ask(giveUp)) {
+      const admitted = await contender.hasTurn(admission);
+      // Told of before what was read here: the answer is one to a question that nobody asks any more.
+      if (!admission.outdated?.aborted) return admitted;
     }
   }
 

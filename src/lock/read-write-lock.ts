@@ -33,7 +33,7 @@ class WriteLock extends QueueLock {
   }
 
   protected override share(place: HeldPlace): PlaceHold {
-    if (place.isHeldAlone) return super.share(place);
+    if (place.isHeldAlone || place.isLost) return super.share(place); // Of one that is lost it tells that.
     throw new InvalidStateError(
       `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
     );

@@ -23,21 +23,28 @@ export class Seats {
   readonly #path: string;
   readonly #access: Access | undefined;
   readonly #parse: (node: NodeData) => number | undefined;
+  readonly #prepare: () => Promise<void>;
   #given: number;
   #agreed = false;
 
   /**
    * @param how.access - who may touch the node, if it is missing; by default whom the session lets
    * @param how.parse - reads from the node how many there are
+   * @param how.prepare - makes what has to be there when the number is
    */
   constructor(
     session: Session,
     path: string,
     seats: number,
-    how: { access?: Access | undefined; parse?: (node: NodeData) => number | undefined } = {},
+    how: {
+      access?: Access | undefined;
+      parse?: (node: NodeData) => number | undefined;
+      prepare?: () => Promise<void>;
+    } = {},
   ) {
     this.#access = how.access;
     this.#parse = how.parse ?? (({ data }) => parseSeats(data));
+    this.#prepare = how.prepare ?? (() => Promise.resolve());
     this.#session = session;
     this.#path = path;
     this.#given = seats;
@@ -54,8 +61,11 @@ export class Seats {
     for (;;) {
       const found = await this.#read(watch);
       if (found === undefined) await this.#session.ensurePath(this.#path, this.#access);
-      else if (found.data.length === 0 && found.stat.version === 0) await this.#write(this.#given, 0);
-      else return this.#check(this.#parse(found));
+      else if (found.data.length > 0 || found.stat.version > 0) return this.#check(this.#parse(found));
+      else {
+        await this.#prepare();
+        await this.#write(this.#given, 0);
+      }
     }
   }
 

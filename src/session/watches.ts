@@ -23,6 +23,7 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
+  /** Whether anybody waits for a change there. */
   has(path: string): boolean {
     return this.#watchers.has(path);
   }

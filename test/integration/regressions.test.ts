@@ -1,6 +1,6 @@
 /// <reference path="../../src/session/jute.d.ts" />
 import jute from 'node-zookeeper-client/lib/jute/index.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
@@ -57,9 +57,12 @@ describe('an elector', () => {
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', 'later').then(() => proxy.cut());
-    const starting = elector.start();
-    await elector.advertise('later');
-    await Promise.all([starting, lost]);
+    const create = session.create.bind(session);
+    vi.spyOn(session, 'create').mockImplementationOnce(async (...args) => {
+      await elector.advertise('later');
+      return await create(...args);
+    });
+    await Promise.all([elector.start(), lost]);
     await until(() => session.state.name === 'suspended');
     const began = performance.now();
     await elector.stop();

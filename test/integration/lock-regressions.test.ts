@@ -1,0 +1,189 @@
+import { describe, expect, inject, it, vi } from 'vitest';
+import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { LockHold } from '../../src/lock/lock-hold.js';
+import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import { deferred } from '../../src/promises.js';
+import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+/** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
+
+const AUTH = { scheme: 'digest', credentials: 'alice:secret' };
+
+describe('a semaphore', () => {
+  it('let one in that only tried, by the number of seats from before they became fewer', async () => {
+    const path = uniquePath('bug');
+    const [first, second] = [await openSession(), await openSession()];
+    const holder = new Semaphore(first, path, 2);
+    const hold = await holder.acquire();
+    const create = second.create.bind(second);
+    vi.spyOn(second, 'create').mockImplementationOnce(async (...args) => {
+      await holder.resize(1);
+      return await create(...args);
+    });
+    expect(await new Semaphore(second, path, 2).tryAcquire()).toBeUndefined();
+    expect(hold.isHeld()).toBe(true);
+    expect(await first.getChildren(path)).toHaveLength(1);
+  });
+
+  it('could not be given up in time while no server was in reach', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ auth: AUTH }, proxy.connectString);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const semaphore = new Semaphore(session, uniquePath('bug'), 2);
+    await expect(semaphore.acquire({ timeoutMs: 100 })).rejects.toBeInstanceOf(LockTimeoutError);
+    expect(await semaphore.tryAcquire()).toBeUndefined();
+    const giveUp = new AbortController();
+    const waiting = semaphore.acquire({ signal: giveUp.signal });
+    giveUp.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  }, 10_000);
+
+  it('that was given up while no server was in reach left a watch at the next one', async () => {
+    const path = uniquePath('bug');
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const semaphore = new Semaphore(session, path, 2);
+    await semaphore.seats();
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    await expect(semaphore.acquire({ timeoutMs: 50 })).rejects.toBeInstanceOf(LockTimeoutError);
+    const resumed = nextEvent(session, 'resumed');
+    proxy.restore();
+    await resumed;
+    await session.getChildren(path); // Answered after what was held back.
+    await session.getChildren(path); // And after what came of that.
+    expect(await fourLetterWord(inject('port') as number, 'wchp')).not.toContain(path);
+  });
+});
+
+describe('a write lock', () => {
+  it('that was lost told the work that asked for it again of a read lock that it never had', async () => {
+    const session = await openSession();
+    const { writeLock } = new ReadWriteLock(session, uniquePath('bug'));
+    await writeLock.using(async (hold) => {
+      await session.remove(hold.path);
+      await aborted(hold.signal);
+      await expect(writeLock.acquire()).rejects.toBeInstanceOf(LockLostError);
+    });
+  });
+
+  it('let readers in beside itself when its data happened to be the mark of a downgraded one', async () => {
+    const session = await openSession();
+    for (const data of ['__READ__', Buffer.from('__REVOKE__')]) {
+      expect(() => new ReadWriteLock(session, '/bug', { data })).toThrow(InvalidOptionError);
+      expect(() => new DistributedLock(session, '/bug', { data })).toThrow(InvalidOptionError);
+    }
+  });
+});
+
+describe('a write lock that is downgraded', () => {
+  it('never heard of a request for it that came right before, and whoever asked waited for ever', async () => {
+    const path = uniquePath('bug');
+    const [session, other] = [await openSession(), await openSession()];
+    const asked = deferred<LockHold>();
+    const table = new ReadWriteLock(session, path, { onRevoke: asked.resolve });
+    const hold = await table.writeLock.acquire();
+    await session.getChildren(path); // The node has been read.
+    const written = deferred();
+    const setData = session.setData.bind(session);
+    vi.spyOn(session, 'setData').mockImplementationOnce(async (...args) => {
+      await other.setData(hold.path, Buffer.from('__REVOKE__'));
+      return await setData(...args).finally(() => written.resolve());
+    });
+    // The news of the request takes longer on its way than the write.
+    const getData = session.getData.bind(session);
+    vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
+      if (args[1]?.onChange !== undefined) await written.promise;
+      return await getData(...args);
+    });
+    const reading = await table.downgrade(hold);
+    await asked.promise;
+    await reading.release();
+  }, 10_000);
+});
+
+describe('an election with several seats', () => {
+  it('had a seat that nobody could take while a candidate for a single one waited in its queue', async () => {
+    const path = uniquePath('bug');
+    await lead(await openSession(), path, { seats: 2 });
+    const wrong = new LeaderElector(await openSession(), path);
+    await expect(wrong.start()).rejects.toMatchObject({ code: 'SEATS_MISMATCH', given: 1, agreed: 2 });
+    const [, term] = await lead(await openSession(), path, { seats: 2 });
+    expect(term.seat).toBe(1);
+  }, 10_000);
+
+  it('was led on a seat that it did not have any more, by a candidate that had agreed to more of them', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const elector = await stand(await openSession(), path, { seats: 3 });
+    await until(() => elector.term !== undefined);
+    const reported = nextEvent<[Error]>(elector, 'error');
+    const stopped = nextEvent(elector, 'stopped');
+    await operator.setData(path, Buffer.from('{"seats":2}'));
+    await operator.remove(`${path}/${(await elector.candidates())[0]?.node}`);
+    expect((await reported)[0]).toMatchObject({ code: 'SEATS_MISMATCH', given: 3, agreed: 2 });
+    await stopped;
+  }, 10_000);
+
+  it('could not be left while no server was in reach and a seat was being made', async () => {
+    const path = uniquePath('bug');
+    await (await openSession()).create(path, { data: Buffer.from('{"seats":2}') });
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
+    const lost = proxy.loseReplyTo('create', '/seat-').then(() => proxy.cut());
+    const elector = await stand(session, path, { seats: 2 });
+    await lost;
+    await elector.stop();
+    expect(elector.state.name).toBe('stopped');
+  }, 10_000);
+
+  it('let one lead at once on a seat whose record was being deleted, while the leader still acted', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const proxy = await FaultProxy.start();
+    const cut = await openSession({}, proxy.connectString);
+    const [, acting] = await lead(cut, path, { seats: 2 });
+    const [other] = await lead(await openSession(), path, { seats: 2 });
+    const next = await stand(await openSession(), path, { seats: 2 });
+    const node = (await next.candidates()).find(({ id }) => id === other.id)?.node;
+    proxy.blackHole();
+    const claiming = until(() => next.state.name === 'claiming');
+    const elected = nextEvent<[Term]>(next, 'elected');
+    // What a recursive deletion does, in the order in which it happens to be listed; it is cut short here.
+    await operator.remove(`${path}/seat-${acting.seat}`);
+    await operator.remove(`${path}/${node}`);
+    await claiming;
+    const [term] = await elected;
+    expect([term.seat, acting.isHeld()]).toEqual([acting.seat, false]);
+  }, 20_000);
+
+  it('was stood for no more by a supervisor, healthy and live, once its elector had been refused', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    const supervisor = new ElectionSupervisor({ connect: connectString(), path, seats: 3 });
+    supervisor.on('error', () => undefined);
+    const elected = nextEvent(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+    await operator.setData(path, Buffer.from('{"seats":2}'));
+    const again = nextEvent(supervisor, 'restarting');
+    const [node] = (await operator.getChildren(path)).filter((name) => name.startsWith('_c_'));
+    await operator.remove(`${path}/${node}`);
+    await again;
+    const back = nextEvent(supervisor, 'elected');
+    await operator.setData(path, Buffer.from('{"seats":3}'));
+    await back;
+    await supervisor.stop();
+  }, 30_000);
+});
