@@ -111,11 +111,13 @@ export class SeatsClaimant implements Claims {
   ): Promise<void> {
     const decided = new AbortController();
     const over = AbortSignal.any([signal, contender.own.signal, decided.signal]);
-    const waits = outcomes.map((outcome) =>
-      'waitMs' in outcome
-        ? sleep(this.#session.clock, outcome.waitMs, over)
-        : contender.untilGone(outcome.behind, over),
-    );
+    const waits: Promise<void>[] = [];
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const outcome of outcomes) {
+      if ('waitMs' in outcome) soonestMs = Math.min(soonestMs, outcome.waitMs);
+      else waits.push(contender.untilGone(outcome.behind, over));
+    }
+    if (soonestMs < Number.POSITIVE_INFINITY) waits.push(sleep(this.#session.clock, soonestMs, over));
     try {
       await Promise.race(waits);
     } finally {

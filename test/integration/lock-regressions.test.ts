@@ -1,7 +1,8 @@
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { fourLetterWord } from '../../scripts/zookeeper.mjs';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
+import { serializeRecord } from '../../src/election/record.js';
 import type { Term } from '../../src/election/term.js';
 import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
@@ -10,7 +11,7 @@ import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/promises.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
+import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
@@ -167,6 +168,20 @@ describe('an election with several seats', () => {
     const [term] = await elected;
     expect([term.seat, acting.isHeld()]).toEqual([acting.seat, false]);
   }, 20_000);
+
+  it('made Node warn of a leak when many of its leaders were gone at once', async () => {
+    const path = uniquePath('bug');
+    const operator = await openSession();
+    await operator.create(path, { data: Buffer.from('{"seats":12}') });
+    for (let seat = 0; seat < 12; seat++)
+      await operator.create(`${path}/seat-${seat}`, { data: serializeRecord(DEAD) });
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    const [, term] = await lead(await openSession(), path, { seats: 12 });
+    expect([term.number, warnings]).toEqual([DEAD.term + 1, []]);
+  });
 
   it('was stood for no more by a supervisor, healthy and live, once its elector had been refused', async () => {
     const path = uniquePath('bug');
