@@ -1,4 +1,5 @@
-import { NoNodeError, RevocationRefusedError } from '../errors.js';
+import { NoNodeError, RevocationRefusedError, SeatsMismatchError } from '../errors.js';
+import { parseSeats } from '../lock/seats.js';
 import {
   checkId,
   checkInstance,
@@ -41,6 +42,7 @@ export interface RevocationOptions {
  *
  * @throws RevocationRefusedError if it refuses, or its node is still there a session timeout after the grace is over
  * @throws ZooKeeperError if the server doesn't let this session ask, what ended the session, or the signal's reason
+ * @throws SeatsMismatchError without `seat` in an election that has several
  * @throws InvalidOptionError if an argument is wrong
  */
 export async function revokeLeader(
@@ -61,11 +63,23 @@ export async function revokeLeader(
     graceMs: checkMs('graceMs', options.graceMs) ?? session.sessionTimeoutMs,
   };
   const leader = await abortable(new Roll(session, path, seat).leader(), signal);
-  if (leader === undefined) return undefined;
+  if (leader === undefined) {
+    if (seat === undefined) await abortable(checkOneSeat(session, path), signal);
+    return undefined;
+  }
   const node = `${path}/${leader.node}`;
   if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
     await untilAnswered(session, node, leader, request, signal);
   return leader;
+}
+
+async function checkOneSeat(session: Session, path: string): Promise<void> {
+  try {
+    const seats = parseSeats((await session.untilAnswered(() => session.getData(path))).data);
+    if (seats !== undefined) throw new SeatsMismatchError(path, 1, seats);
+  } catch (error) {
+    if (!(error instanceof NoNodeError)) throw error;
+  }
 }
 
 /** Resolves when the node is gone. @throws RevocationRefusedError when its leader refuses, or stays silent */

@@ -64,14 +64,12 @@ export class ReadWriteLock {
   readonly readLock: QueueLock;
   /** Held by one alone. */
   readonly writeLock: QueueLock;
-  readonly #session: Session;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
   constructor(session: Session, path: string, options?: LockOptions) {
     this.readLock = new ReadLock(session, path, options, this);
     this.writeLock = new WriteLock(session, path, options, this);
     this.path = path;
-    this.#session = session;
   }
 
   /**
@@ -90,7 +88,7 @@ export class ReadWriteLock {
     return reading;
   }
 
-  #isOwn({ mode, place: { contender, session } }: PlaceHold): boolean {
-    return mode === 'alone' && contender.queue === this.path && session === this.#session;
+  #isOwn({ mode, place }: PlaceHold): boolean {
+    return mode === 'alone' && place.lock === this;
   }
 }

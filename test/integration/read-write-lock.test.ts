@@ -188,9 +188,16 @@ describe('a read-write lock', () => {
     const reading = await lock.readLock.acquire();
     await expect(lock.downgrade(reading)).rejects.toBeInstanceOf(InvalidOptionError);
     await expect(lock.downgrade({} as LockHold)).rejects.toBeInstanceOf(InvalidOptionError);
-    const foreign = await new DistributedLock(session, uniquePath('lock')).acquire();
-    await expect(lock.downgrade(foreign)).rejects.toBeInstanceOf(InvalidOptionError);
-    await Promise.all([reading.release(), foreign.release()]);
+    await reading.release();
+    // Neither a plain lock on the same path nor another object for it is this lock.
+    for (const other of [
+      new DistributedLock(session, lock.path),
+      new ReadWriteLock(session, lock.path).writeLock,
+    ]) {
+      const foreign = await other.acquire();
+      await expect(lock.downgrade(foreign)).rejects.toBeInstanceOf(InvalidOptionError);
+      await foreign.release();
+    }
     const writing = await lock.writeLock.acquire();
     await writing.release();
     await expect(lock.downgrade(writing)).rejects.toBeInstanceOf(LockLostError);

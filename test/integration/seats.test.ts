@@ -154,7 +154,9 @@ describe('an election with several seats', () => {
     const { electors, path } = await standAll(3, { seats: 2 });
     await until(() => leading(electors).length === 2);
     const elected = nextEvent<[Term]>(electors[2], 'elected');
-    const asked = await revokeLeader(await openSession(), path, { seat: 1, graceMs: 1000 });
+    const asker = await openSession();
+    await expect(revokeLeader(asker, path)).rejects.toMatchObject({ given: 1, agreed: 2 });
+    const asked = await revokeLeader(asker, path, { seat: 1, graceMs: 1000 });
     expect((await elected)[0].seat).toBe(1);
     expect(electors.map(({ id }) => id)).toContain(asked?.id);
   });
