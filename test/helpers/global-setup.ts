@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
+import { findSpin } from '../../scripts/spin.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 
 declare module 'vitest' {
@@ -19,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (externalDatabase() === undefined) await install(findPostgres);
   await install(findCurator);
   await install(findKazoo);
+  await install(findSpin);
   return zookeeper.stop;
 }
 
