@@ -297,7 +297,7 @@ inline takeTurn()
 /* Its session is there still, but nothing of it. */
 inline finish()
 {
-	promise(NOTHING_LEFT, watch[me] == 0 && !late[me] && !hasNode(me));
+	promise(NOTHING_LEFT, !late[me] && !hasNode(me));
 	come[me] = true;
 	finished++
 }

@@ -109,18 +109,21 @@ function goesRound(name, what) {
   };
 }
 
-/** Each leaves out one of the recipe's precautions, or takes one that isn't enough. */
+/** Each leaves out one of the recipe's precautions, or takes one that isn't enough. Each promise is broken by one at least. */
 export const VARIANTS = [
   deadlocks('NO_UUID', 'a create without a reply is sent again'),
+  breaksPromise('NO_UUID', 'NOTHING_LEFT', 'a create without a reply is sent again, and then it is stopped'),
   deadlocks('NO_BARRIER', 'its node is looked for without a committed write before'),
   breaksPromise('ADOPT_GHOST', 'NODE_IS_OURS', 'the node of a former session is taken for its own'),
   deadlocks('WATCH_GAP', 'one request asks for the one ahead, the next one watches it'),
   breaksPromise('SKIP_RECHECK', 'TURN_IS_FIRST', "the end of the one ahead is taken for one's turn"),
   breaksPromise('NO_DELAY', 'ONE_ACTS', "the former leader's lease isn't waited out"),
+  breaksPromise('NO_DELAY', 'TERMS_RISE', "a former leader begins to act after its lease wasn't waited out"),
   breaksPromise('LEASE_FROM_REPLY', 'ONE_ACTS', 'a lease counts from the reply, not from the sending'),
   breaksPromise('EARLY_RELEASE', 'ONE_ACTS', 'a term is given back before its work has settled'),
   breaksPromise('GUESS_VACANT', 'ONE_ACTS', "the next version is claimed unread, whoever's the record is"),
   breaksPromise('NO_PARITY', 'ONE_ACTS', 'versions of held and vacant records are not told apart'),
+  breaksPromise('NO_PARITY', 'RECORD_IS_OURS', "a version is claimed that isn't a vacant record's"),
   deadlocks('BLIND_CLAIM', 'a claim without a reply is taken for a failure'),
   deadlocks('DEFER_FOREVER', 'whom a release names is waited for without an end'),
   goesRound('DEFER_AGAIN', 'whom a release names is waited for again and again'),
