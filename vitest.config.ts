@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
+const MODEL = ['test/model/**/*.test.ts', 'test/unit/spin.test.ts'];
 
 // What `npm run test:fast` leaves out, for what it would need:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -28,7 +29,7 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
+          exclude: [HAZARDS, CHAOS, ...MODEL, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
@@ -51,6 +52,16 @@ export default defineConfig({
           // Each starts servers or processes and measures how they recover: nothing else may run beside it.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'model',
+          include: MODEL,
+          // Searches that take a core each for their whole time.
+          testTimeout: 300_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

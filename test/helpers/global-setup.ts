@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node';
 import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
 import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
+import { findSpin } from '../../scripts/spin.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 
 declare module 'vitest' {
@@ -21,6 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     if (externalDatabase() === undefined) await install(findPostgres);
     await install(findCurator);
     await install(findKazoo);
+    await install(findSpin);
   }
   return zookeeper.stop;
 }
