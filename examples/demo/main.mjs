@@ -2,16 +2,17 @@
  * The main job, in half a minute: three replicas of a scheduler, one of them active. The leader is killed, one
  * resigns, one loses its session; and after all that, every tick has run exactly once, and never two led.
  *
- *     npm run demo                          with a ZooKeeper server of its own
+ *     npm run demo                          with the embedded server: nothing is installed
+ *     npm run demo -- --real                with a real ZooKeeper server of its own, installed if it has to be
  *     ZOOKEEPER=host:port,… npm run demo    with yours
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 import { FencedLog, serveLog } from '../support/fenced-sink.mjs';
 import { openLink } from '../support/link.mjs';
+import { openServer } from './server.mjs';
 import { Timeline } from './timeline.mjs';
 
 const PERIOD_MS = 500;
@@ -27,9 +28,7 @@ const tooLong = setTimeout(() => {
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const timeline = new Timeline();
-timeline.say('Starting a ZooKeeper server, unless ZOOKEEPER names one …');
-const zookeeper = await useZooKeeper();
-timeline.say(`ZooKeeper serves at ${zookeeper.connectString}`);
+const zookeeper = await openServer((text) => timeline.say(text));
 
 const log = new FencedLog();
 const sink = await serveLog(log, (entry, refused) => timeline.tick(entry, refused));
