@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { addDevServer } from './dev-server.js';
+import { EXIT } from './exit-codes.js';
+import { Problem } from './problem.js';
+
+/**
+ * Does what the command line says.
+ *
+ * @param words what stands behind the command's name
+ * @returns the exit code
+ */
+export async function runCommandLine(words: readonly string[]): Promise<number> {
+  try {
+    await conclave().parseAsync(words, { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    // Commander has said what is wrong. Help and version, where they were asked for, come as errors too, of code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (!(error instanceof Problem)) throw error;
+    console.error(`conclave: ${error.message}`);
+    return error.exitCode;
+  }
+}
+
+/** The `conclave` command; each subcommand adds itself, from a file of its own. */
+function conclave(): Command {
+  const program = new Command('conclave')
+    .description('Leader election for clustered Node.js workers, on Apache ZooKeeper.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .showHelpAfterError('(--help says what is right)')
+    // A subcommand inherits these if it is added after them.
+    .exitOverride()
+    .enablePositionalOptions();
+  addDevServer(program);
+  return program;
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return version;
+}

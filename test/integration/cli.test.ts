@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { execaNode, type ResultPromise } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { fourLetterWord, freePort } from '../../scripts/zookeeper.mjs';
+import { Session } from '../../src/session/session.js';
+
+const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+
+/** Runs the command to its end, as a shell would. */
+async function conclave(...words: string[]) {
+  const { exitCode, stdout, stderr } = await execaNode(PROGRAM, words, {
+    reject: false,
+    timeout: 20_000,
+  });
+  return { exitCode, stdout, stderr };
+}
+
+/** Starts it, and resolves with the first line that it prints. */
+async function start(...words: string[]): Promise<{ process: ResultPromise; line: string }> {
+  const process = execaNode(PROGRAM, words, { ipc: false, reject: false, timeout: 30_000 });
+  onTestFinished(() => void process.kill('SIGKILL'));
+  const [chunk] = (await once(process.stdout, 'data')) as [Buffer];
+  return { process, line: chunk.toString() };
+}
+
+describe('the command line', () => {
+  it('tells what it can do, and its version, where that is asked for', async () => {
+    const help = await conclave('--help');
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(help.stdout).toContain('Usage: conclave [options] [command]');
+    expect(help.stdout).toMatch(/dev-server \[options\] +start a ZooKeeper server for development/);
+    expect(await conclave('--version')).toMatchObject({ exitCode: 0, stdout: packageJson.version });
+  });
+
+  it('tells all about a command', async () => {
+    const help = await conclave('dev-server', '--help');
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+    for (const part of [
+      '--port <number>',
+      '(default: 2181)',
+      '--host <address>',
+      '(choices: "127.0.0.1", "::1", "localhost", default: "127.0.0.1")',
+      '--tick-ms <milliseconds>',
+      '(default: 500)',
+      'Never for production',
+      'Exits with 0',
+      'conclave dev-server --port 2181 &',
+    ])
+      expect(help.stdout.replace(/\s+/g, ' ')).toContain(part);
+    expect((await conclave('help', 'dev-server')).stdout).toBe(help.stdout);
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const program = execaNode(PROGRAM, ['--help'], { reject: false, ipc: false, timeout: 20_000 });
+    program.stdout.destroy();
+    const { exitCode, stderr } = await program;
+    expect(stderr).toBe('');
+    expect(exitCode).toBe(0);
+  });
+
+  it.each<[words: string[], said: string]>([
+    [[], 'Usage: conclave'],
+    [['lead'], "unknown command 'lead'"],
+    [['--port', '1'], "unknown option '--port'"],
+    [['dev-server', 'now'], "too many arguments for 'dev-server'"],
+    [['dev-server', '--prot', '2181'], 'Did you mean --port?'],
+    [['dev-server', '--port'], "option '-p, --port <number>' argument missing"],
+    [['dev-server', '--port', '65536'], 'Expected a whole number from 0 to 65535.'],
+    [['dev-server', '--port', '-1'], 'Expected a whole number from 0 to 65535.'],
+    [['dev-server', '--port', '0x10'], 'Expected a whole number from 0 to 65535.'],
+    [['dev-server', '--tick-ms', '0'], 'Expected a whole number from 1 to 60000.'],
+    [['dev-server', '--tick-ms', '1.5'], 'Expected a whole number from 1 to 60000.'],
+    [['dev-server', '--host', '0.0.0.0'], 'Allowed choices are 127.0.0.1, ::1, localhost.'],
+  ])('refuses %j with exit code 64', async (words, said) => {
+    const { exitCode, stdout, stderr } = await conclave(...words);
+    expect(exitCode).toBe(64);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(said);
+    expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+});
+
+describe('conclave dev-server', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'serves, says where and what for, and stops at %s',
+    async (signal) => {
+      const { process, line } = await start('dev-server', '--port', '0', '--tick-ms', '100');
+      expect(line).toMatch(/^127\.0\.0\.1:\d+\n$/);
+      const session = await Session.connect(line.trim(), { sessionTimeoutMs: 60_000 });
+      onTestFinished(() => session.close({ timeoutMs: 0 }));
+      expect(session.sessionTimeoutMs).toBe(2000);
+      expect((await session.create('/node')).value).toBe('/node');
+      process.kill(signal);
+      const { exitCode, stdout, stderr } = await process;
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: line.trim() });
+      expect(stderr).toBe(
+        `Embedded ZooKeeper at ${line.trim()}: for tests and demos only, in memory and open to everybody on this machine`,
+      );
+      await expect(fourLetterWord(Number(line.split(':')[1]), 'ruok')).rejects.toThrow('ECONNREFUSED');
+    },
+  );
+
+  it('listens where it is told', async () => {
+    const port = await freePort();
+    expect((await start('dev-server', '-p', String(port), '--host', 'localhost')).line).toBe(
+      `localhost:${port}\n`,
+    );
+    expect(await fourLetterWord(port, 'ruok', 'localhost')).toBe('imok');
+    expect((await start('dev-server', '-p', '0', '--host', '::1')).line).toMatch(/^\[::1\]:\d+\n$/);
+  });
+
+  it('says which port is taken, in one line, with exit code 69', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    expect(await conclave('dev-server', '--port', String(port))).toEqual({
+      exitCode: 69,
+      stdout: '',
+      stderr: `conclave: port ${port} of 127.0.0.1 is taken. Another is given with --port, any that is free with --port 0.`,
+    });
+  });
+});
