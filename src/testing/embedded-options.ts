@@ -15,7 +15,7 @@ export interface EmbeddedZooKeeperOptions {
   readonly minSessionTimeoutMs?: number;
   /** The longest session timeout that is agreed to. @default 20 ticks */
   readonly maxSessionTimeoutMs?: number;
-  /** What sessions expire by, and stats are dated with. @default the machine's */
+  /** What sessions expire by, and stats are dated with; a {@link TestClock}, to step time. @default the machine's */
   readonly clock?: Clock;
   /** Is told once, as a warning, that this server is for tests. @default the console */
   readonly logger?: Logger;

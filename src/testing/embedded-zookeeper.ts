@@ -8,6 +8,7 @@ import { type LoggedEvent, type LoggedOperation, type LoggedRequest, RequestLog 
 import { OPERATION_NAMES } from './requests.js';
 import { Server } from './server.js';
 import type { SessionRecord } from './session-table.js';
+import { TestClock } from './test-clock.js';
 
 /**
  * A ZooKeeper server inside this process, for tests and demos: one server, in memory, on loopback, speaking ZooKeeper's
@@ -36,7 +37,11 @@ export class EmbeddedZooKeeper {
 
   private constructor(options: ReturnType<typeof resolveEmbeddedOptions>) {
     this.#host = options.host;
+    const { clock } = options;
     this.#server = new Server(options, {
+      accepted: (socket) => {
+        if (clock instanceof TestClock) clock.watch(socket);
+      },
       requested: (operation, paths, session, atMs) =>
         this.#log.addRequest({ operation, paths, session: this.#handle(session), atMs }),
       notified: ({ type, path }, session, atMs) =>

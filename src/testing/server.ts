@@ -14,6 +14,7 @@ import { WireWriter } from './wire.js';
 
 /** Who is told of what goes on at the server. */
 export interface ServerObserver {
+  accepted(socket: Socket): void;
   requested(
     operation: LoggedOperation,
     paths: readonly string[],
@@ -130,6 +131,7 @@ export class Server implements ConnectionHost {
       socket.on('error', () => undefined).destroy();
       return;
     }
+    this.#observer.accepted(socket);
     const connection = new Connection(socket, this);
     this.connections.add(connection);
     socket.once('close', () => this.connections.delete(connection));
