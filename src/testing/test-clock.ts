@@ -3,10 +3,12 @@ import { type Clock, SystemClock, type Timer } from '../clock.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { type Environment, systemEnvironment } from '../session/environment.js';
+import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
 
 // After so many turns of the event loop without a byte on its way, whatever was set off has come to its end.
 const QUIET_TURNS = 8;
 const REST_WITHIN_MS = 1000;
+const LONGEST_ADVANCE_MS = 600_000;
 
 /**
  * A clock that stands still until a test moves it: session timeouts, leases, takeover delays and back-offs of minutes
@@ -81,18 +83,27 @@ export class TestClock implements Clock {
    */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + (checkMs('ms', ms) ?? 0);
-    if (this.#advancing) throw new InvalidStateError('the clock is advancing already: wait for that first');
-    this.#advancing = true;
-    try {
-      await this.#runDue();
-      for (let next = this.#next(); next !== undefined && next.dueMs <= endMs; next = this.#next()) {
-        this.#nowMs = next.dueMs;
-        await this.#runDue();
-      }
-      this.#nowMs = Math.max(this.#nowMs, endMs);
-    } finally {
-      this.#advancing = false;
-    }
+    await this.#move(endMs, () => false);
+  }
+
+  /**
+   * Lets time pass, from one timer to the next, until `awaited` has settled, if it is a promise, or gives something
+   * that isn't falsy, if it is a function; it is asked again after each step. Resolves with that.
+   *
+   * Waiting for what goes by the clock without moving it waits for ever, stopping included:
+   * `await clock.advanceUntil(supervisor.stop())`.
+   *
+   * @throws InvalidOptionError if an argument is wrong
+   * @throws InvalidStateError if it is advancing already
+   * @throws Error if it doesn't come within `timeoutMs` milliseconds of this clock
+   * @throws what `awaited` rejects with or throws, or a timer's task
+   */
+  async advanceUntil<T>(awaited: Promise<T> | (() => T | Promise<T>), options?: WaitOptions): Promise<T> {
+    const { timeoutMs, what } = checkWaitOptions(options, LONGEST_ADVANCE_MS);
+    const answer = asked(awaited);
+    const came = await this.#move(this.#nowMs + timeoutMs, answer.came);
+    if (!came) throw tooLate(what ?? 'what was waited for', timeoutMs);
+    return await answer.value();
   }
 
   /**
@@ -111,16 +122,34 @@ export class TestClock implements Clock {
     return socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Runs all that is due now, with what that leads to. */
-  async #runDue(): Promise<void> {
-    do {
-      for (let next = this.#next(); next !== undefined && next.dueMs <= this.#nowMs; next = this.#next()) {
-        this.#timers.delete(next.timer);
-        next.task();
-        await turnOfTheLoop();
+  /** Goes from timer to timer until `isThere`, if that comes before the end. */
+  async #move(endMs: number, isThere: () => Promise<boolean> | boolean): Promise<boolean> {
+    if (this.#advancing) throw new InvalidStateError('the clock is advancing already: wait for that first');
+    this.#advancing = true;
+    try {
+      for (;;) {
+        await this.#runDue();
+        if (await isThere()) return true;
+        const next = this.#next();
+        if (next === undefined || next.dueMs > endMs) break;
+        this.#nowMs = Math.max(this.#nowMs, next.dueMs);
       }
-      await this.#rest();
-    } while ((this.#next()?.dueMs ?? Infinity) <= this.#nowMs);
+      this.#nowMs = Math.max(this.#nowMs, endMs);
+      return false;
+    } finally {
+      this.#advancing = false;
+    }
+  }
+
+  /** Runs all that is due now, and waits until what that set off is done. */
+  async #runDue(): Promise<void> {
+    const dueMs = this.#nowMs; // A task may let the clock jump.
+    for (let next = this.#next(); next !== undefined && next.dueMs <= dueMs; next = this.#next()) {
+      this.#timers.delete(next.timer);
+      next.task();
+      await turnOfTheLoop();
+    }
+    await this.#rest();
   }
 
   /** The timer that is due first; of those that are due at once, the one that was set first. */
@@ -161,6 +190,31 @@ export class TestClock implements Clock {
       this.#lookups--;
     }
   }
+}
+
+/** Asks a promise or a function whether what is waited for has come. */
+function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {
+  came(): Promise<boolean> | boolean;
+  value(): T | Promise<T>;
+} {
+  if (typeof awaited === 'function') {
+    let value: T;
+    return {
+      came: async () => {
+        value = await awaited();
+        return Boolean(value);
+      },
+      value: () => value,
+    };
+  }
+  if (typeof awaited?.then !== 'function')
+    throw new InvalidOptionError('awaited', awaited, 'a promise or a function');
+  let settled = false;
+  const settle = () => {
+    settled = true;
+  };
+  awaited.then(settle, settle);
+  return { came: () => settled, value: () => awaited };
 }
 
 function turnOfTheLoop(): Promise<void> {

@@ -4,7 +4,10 @@ import { checkFunction, checkId, checkOptions, checkPositiveMs } from '../option
 
 /** How long a test waits, and for what. */
 export interface WaitOptions {
-  /** After this many milliseconds it is given up. Real ones, whatever clock is tested with. @default 10000 */
+  /**
+   * After this many milliseconds it is given up. Real ones, but for {@link TestClock.advanceUntil}.
+   * @default 10000, and 600000 of a TestClock
+   */
   readonly timeoutMs?: number;
   /** What is waited for, for the error's message. */
   readonly what?: string;
@@ -88,13 +91,18 @@ function checkSource(source: EventSource): void {
     throw new InvalidOptionError('source', source, 'something with the methods on and off');
 }
 
-function checkWaitOptions(given: unknown): { timeoutMs: number; what?: string } {
+/** @internal */
+export function checkWaitOptions(
+  given: unknown,
+  longestMs = DEFAULT_TIMEOUT_MS,
+): { timeoutMs: number; what?: string } {
   const options = checkOptions<WaitOptions>('options', given, ['timeoutMs', 'what']);
   const what = checkId('what', options.what);
-  const timeoutMs = checkPositiveMs('timeoutMs', options.timeoutMs, DEFAULT_TIMEOUT_MS);
+  const timeoutMs = checkPositiveMs('timeoutMs', options.timeoutMs, longestMs);
   return what === undefined ? { timeoutMs } : { timeoutMs, what };
 }
 
-function tooLate(what: string, timeoutMs: number): Error {
+/** @internal */
+export function tooLate(what: string, timeoutMs: number): Error {
   return new Error(`${what} did not come within ${timeoutMs} ms`);
 }

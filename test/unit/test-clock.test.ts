@@ -25,7 +25,7 @@ async function standStill(): Promise<{ clock: TestClock; server: EmbeddedZooKeep
 async function openSession(server: EmbeddedZooKeeper, clock: TestClock): Promise<Session> {
   const { environment } = clock;
   const session = await Session.connect(server.connectString, { sessionTimeoutMs: 6000, environment });
-  onTestFinished(() => session.close());
+  onTestFinished(() => clock.advanceUntil(session.close()));
   return session;
 }
 
@@ -95,6 +95,38 @@ describe('a clock for tests', () => {
     expect(clock.now()).toBe(10);
   });
 
+  it('advances until a promise settles or a condition holds, and no further', async () => {
+    const clock = new TestClock();
+    const sleep = (ms: number) => new Promise<number>((resolve) => clock.after(ms, () => resolve(ms)));
+    clock.after(1000, ignore);
+    expect(await clock.advanceUntil(sleep(300))).toBe(300);
+    expect(clock.now()).toBe(300);
+    let done = 0;
+    for (const ms of [10, 20, 30]) clock.after(ms, () => done++);
+    expect(await clock.advanceUntil(() => done >= 2 && 'two')).toBe('two');
+    expect(clock.now()).toBe(320);
+    expect(await clock.advanceUntil(async () => done)).toBe(2);
+    await expect(clock.advanceUntil(Promise.reject(new Error('it failed')))).rejects.toThrow('it failed');
+    await expect(
+      clock.advanceUntil(() => {
+        throw new Error('no such node');
+      }),
+    ).rejects.toThrow('no such node');
+    expect(clock.now()).toBe(320);
+  });
+
+  it('gives up what does not come, by its own time', async () => {
+    const clock = new TestClock();
+    await expect(clock.advanceUntil(() => false, { timeoutMs: 50, what: 'a leader' })).rejects.toThrow(
+      'a leader did not come within 50 ms',
+    );
+    expect(clock.now()).toBe(50);
+    await expect(clock.advanceUntil(new Promise(ignore))).rejects.toThrow('within 600000 ms');
+    expect(clock.now()).toBe(600_050);
+    await expect(clock.advanceUntil(7 as unknown as Promise<void>)).rejects.toThrow(InvalidOptionError);
+    await expect(clock.advanceUntil(() => true, { timeoutMs: -1 })).rejects.toThrow(InvalidOptionError);
+  });
+
   it('keeps fifty sessions alive for a minute, without one heartbeat that comes late', async () => {
     const { clock, server } = await standStill();
     const sessions = await Promise.all(Array.from({ length: 50 }, () => openSession(server, clock)));
@@ -119,7 +151,7 @@ describe('a clock for tests', () => {
     const { clock, server } = await standStill();
     const session = await openSession(server, clock);
     const elector = new LeaderElector(session, '/election', {});
-    onTestFinished(() => elector.stop());
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
     const elected = nextEvent<[Term]>(elector, 'elected');
     await elector.start();
     const [term] = await elected;
@@ -137,15 +169,13 @@ describe('a clock for tests', () => {
     expect(server.sessions()).toHaveLength(0);
     expect(session.state.name).toBe('suspended');
     server.heal();
-    const expired = nextEvent(session, 'expired');
-    await clock.advance(6000);
-    await expired;
+    await clock.advanceUntil(nextEvent(session, 'expired'));
   });
 
   it('shows that a process that stood still does not believe that it leads', async () => {
     const { clock, server } = await standStill();
     const elector = new LeaderElector(await openSession(server, clock), '/election');
-    onTestFinished(() => elector.stop());
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
     await elector.start();
     const term = await until(() => elector.term);
     clock.jump(2000);
@@ -164,7 +194,7 @@ describe('a clock for tests', () => {
         }),
     );
     onTestFinished(async () => {
-      await Promise.all(supervisors.map((supervisor) => supervisor.stop()));
+      await clock.advanceUntil(Promise.all(supervisors.map((supervisor) => supervisor.stop())));
     });
     const [first, second] = supervisors as [ElectionSupervisor, ElectionSupervisor];
     await first.start();
@@ -173,19 +203,13 @@ describe('a clock for tests', () => {
     await clock.advance(10_000);
     server.sessions()[0]?.partition();
     const beganMs = clock.now();
-    let elected = false;
-    second.on('elected', () => {
-      elected = true;
-    });
-    while (!elected) await clock.advance(10);
+    await clock.advanceUntil(nextEvent(second, 'elected'));
     const tookMs = clock.now() - beganMs;
     // Its last heartbeat may have been up to half a second before.
     expect(tookMs).toBeGreaterThan(5500 + TAKEOVER_DELAY_MS - 10);
     expect(tookMs).toBeLessThan(6500 + TAKEOVER_DELAY_MS + 10);
     expect(first.term).toBeUndefined();
     server.clearFaults();
-    const again = nextEvent(first, 'restarting');
-    await clock.advance(10_000);
-    await again;
+    await clock.advanceUntil(nextEvent(first, 'restarting'));
   });
 });
