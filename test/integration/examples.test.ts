@@ -31,6 +31,7 @@ describe('the examples', () => {
       'fenced-postgres',
       'singleton-consumer',
       'support',
+      'testing-a-scheduler',
     ]);
   });
 
@@ -107,6 +108,19 @@ describe('the examples', () => {
     }
     expect(lines[0]).toContain(`ZOOKEEPER names the servers at ${connectString()}`);
     expect(lines.join('\n')).toMatch(/replica A is ELECTED/);
+  });
+
+  it('testing-a-scheduler: its tests pass, without a server', async () => {
+    const file = join(EXAMPLES, 'testing-a-scheduler/scheduler.test.mjs');
+    const { all, exitCode } = await execaNode(file, [], {
+      // It is for its own test runner to say how it went.
+      env: { ZOOKEEPER: '', NODE_TEST_CONTEXT: undefined },
+      all: true,
+      reject: false,
+      timeout: 58_000,
+    });
+    expect(exitCode, all).toBe(0);
+    expect(all).toMatch(/^# pass 5$/m);
   });
 
   it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as conclave from '../../src/index.js';
+import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
+import * as testing from '../../src/testing/index.js';
 
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+const readme = read('README.md');
 
 const errorClasses = Object.entries(conclave)
   .filter(([, value]) => Object.prototype.isPrototypeOf.call(Error, value))
@@ -37,5 +40,30 @@ describe('what is public', () => {
     cyclic.self = cyclic;
     expect(shown(cyclic)).toContain('can not be shown');
     expect(shown('y'.repeat(10_000)).length).toBeLessThan(300);
+  });
+});
+
+describe('what conclave/testing has', () => {
+  const page = read('docs/testing.md');
+  const membersOf = ({ prototype }: { prototype: object }) =>
+    Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+
+  it('is on the page about testing: every export, and all that can be done with each', () => {
+    const names = Object.keys(testing);
+    expect(names.sort()).toEqual(['EmbeddedZooKeeper', 'TestClock', 'nextEvent', 'recordEvents', 'until']);
+    const members = [testing.EmbeddedZooKeeper, EmbeddedSession, testing.TestClock].flatMap(membersOf);
+    expect(members.length).toBeGreaterThan(35);
+    const internal = ['watch'];
+    const missing = [...names, ...members].filter(
+      (name) => !internal.includes(name) && !new RegExp(`\\b${name}\\b`).test(page),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('is shown there by code that is run: each example stands in the example of that page', () => {
+    const example = read('examples/testing-a-scheduler/scheduler.test.mjs');
+    const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code as string);
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const block of blocks) expect(example).toContain(block);
   });
 });
