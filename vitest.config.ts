@@ -12,7 +12,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/observer-ensemble.test.ts', // three real servers
   'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
   'test/conformance/any-steps.test.ts', // a real server to compare with
-  'test/interop/**', // Curator and kazoo
+  'test/interop/**', // Java and Python, with Curator and kazoo
 ];
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 

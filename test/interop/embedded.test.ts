@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { findCurator, findKazoo } from '../../scripts/peers.mjs';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { connectString, until } from '../helpers/cluster.js';
+
+const ignore = () => undefined;
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Each program, and what it tries: it prints a line for each. */
+const PROGRAMS: readonly { client: string; command: () => string[]; file: string; tries: string[] }[] = [
+  {
+    client: 'each of the recipes of kazoo',
+    command: findKazoo,
+    file: 'kazoo_recipes.py',
+    tries: [
+      'lock',
+      'lock_that_times_out',
+      'lock_whose_holder_goes',
+      'read_write_lock',
+      'election',
+      'election_that_is_canceled',
+      'semaphore',
+      'party',
+      'counter',
+      'queue',
+      'barriers',
+      'partitioner',
+      'watches',
+      'tree_cache',
+      'transaction',
+      'sessions',
+    ],
+  },
+  {
+    client: 'each of the recipes of Curator',
+    command: findCurator,
+    file: 'CuratorRecipes.java',
+    tries: [
+      'InterProcessMutex',
+      'InterProcessMutex_whose_holder_goes',
+      'InterProcessReadWriteLock',
+      'InterProcessSemaphoreV2',
+      'InterProcessSemaphoreMutex',
+      'LeaderLatch',
+      'LeaderSelector',
+      'DistributedAtomicLong',
+      'SharedCount',
+      'DistributedBarrier',
+      'DistributedDoubleBarrier',
+      'PersistentNode',
+      'GroupMember',
+      'CuratorCache',
+      'transaction',
+    ],
+  },
+  {
+    client: 'each kind of request of the Java client',
+    command: findCurator, // Which comes with it.
+    file: 'ZooKeeperRequests.java',
+    tries: [
+      'create',
+      'data',
+      'children',
+      'watches',
+      'persistent_watches',
+      'multi',
+      'multi_read',
+      'sync',
+      'config',
+      'access_lists',
+      'sessions',
+    ],
+  },
+];
+
+const SERVERS: readonly { server: string; connect: () => Promise<string> }[] = [
+  {
+    server: 'the embedded server',
+    connect: async () => {
+      const embedded = await EmbeddedZooKeeper.start({
+        tickMs: 200,
+        maxSessionTimeoutMs: 60_000,
+        logger: SILENT,
+      });
+      onTestFinished(async () => {
+        // Whoever has gone has left no connection, and no watch.
+        await until(() => embedded.connectionCount === 0, 'the end of all connections');
+        expect(embedded.watchCount()).toBe(0);
+        await embedded.stop();
+      });
+      return embedded.connectString;
+    },
+  },
+  // The same programs there show that they ask for nothing else than ZooKeeper does.
+  { server: 'the server of all tests', connect: async () => connectString() },
+];
+
+describe.each(SERVERS.map((each) => [each.server, each] as const))('on %s', (_server, { connect }) => {
+  const programs = PROGRAMS.map((each) => [each.client, each] as const);
+  it.each(programs)('%s does what it does', async (_client, { command, file, tries }) => {
+    const [program = '', ...args] = command();
+    const run = await execa(
+      program,
+      [...args, join(import.meta.dirname, 'peers', file), await connect(), `/foreign-${randomUUID()}`],
+      { reject: false, timeout: 58_000 },
+    );
+    expect(run.stdout.split('\n'), run.stderr).toEqual(tries.map((name) => `passed ${name}`));
+    expect(run.exitCode).toBe(0);
+  });
+});
