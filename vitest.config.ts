@@ -31,6 +31,9 @@ export default defineConfig({
           exclude: [HAZARDS, CHAOS, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
+          // A third of the time of a fast run is the loading of the same modules for each file. What their state is,
+          // no test depends on; `npm test`, with modules of its own for each file, would show it.
+          isolate: !isEmbedded,
           sequence: { groupOrder: 0 },
         },
       },
