@@ -12,6 +12,8 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
   'test/integration/observer-ensemble.test.ts', // three real servers
   'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
+  'test/integration/lock-load.test.ts', // a minute for itself: fifty contenders in five processes, and hundreds that go at once
+  'test/integration/lock-traffic.test.ts', // it could, but half a minute of computing goes into one queue of a thousand
   'test/conformance/any-steps.test.ts', // a real server to compare with
   'test/interop/**', // Java and Python, with Curator and kazoo
 ];
@@ -32,6 +34,9 @@ export default defineConfig({
           exclude: [HAZARDS, CHAOS, ...MODEL, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
+          // A third of the time of a fast run is the loading of the same modules for each file. What their state is,
+          // no test depends on; `npm test`, with modules of its own for each file, would show it.
+          isolate: !isEmbedded,
           sequence: { groupOrder: 0 },
         },
       },

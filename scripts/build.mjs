@@ -5,10 +5,12 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-export function build() {
+/** @param {{ checked?: boolean }} [options] whether wrong types are an error: what is built is the same, in half the time */
+export function build({ checked = true } = {}) {
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
+  const options = ['-p', join(root, 'tsconfig.build.json'), ...(checked ? [] : ['--noCheck'])];
+  execFileSync(process.execPath, [compiler, ...options], {
     cwd: root,
     stdio: 'inherit',
   });

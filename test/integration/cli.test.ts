@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execaNode, type ResultPromise } from 'execa';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { fourLetterWord, freePort } from '../../scripts/zookeeper.mjs';
+import { runCommandLine } from '../../src/cli/command-line.js';
 import { Session } from '../../src/session/session.js';
 
 const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
@@ -74,11 +75,19 @@ describe('the command line', () => {
     [['dev-server', '--tick-ms', '0'], 'Expected a whole number from 1 to 60000.'],
     [['dev-server', '--tick-ms', '1.5'], 'Expected a whole number from 1 to 60000.'],
     [['dev-server', '--host', '0.0.0.0'], 'Allowed choices are 127.0.0.1, ::1, localhost.'],
-  ])('refuses %j with exit code 64', async (words, said) => {
-    const { exitCode, stdout, stderr } = await conclave(...words);
-    expect(exitCode).toBe(64);
-    expect(stdout).toBe('');
-    expect(stderr).toContain(said);
+  ])('refuses %j, says why, and does nothing else', async (words, said) => {
+    const print = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const complain = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await runCommandLine(words)).toBe(64);
+    expect(print.mock.calls).toEqual([]);
+    expect(complain.mock.calls.join('')).toContain(said);
+  });
+
+  it('ends with exit code 64 then, without a stack', async () => {
+    const { exitCode, stdout, stderr } = await conclave('dev-server', '--port', 'any');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+    expect(stderr).toContain('Expected a whole number from 0 to 65535.');
     expect(stderr).not.toMatch(/^ {4}at /m);
   });
 });
