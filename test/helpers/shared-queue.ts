@@ -193,7 +193,11 @@ export class Queue {
   lock(purpose: Purpose, options?: LockOptions): QueueLock {
     const all = { ...this.#setup.ours, ...options };
     if (purpose === 'lock') return new DistributedLock(this.#session, this.path, all);
-    return new ReadWriteLock(this.#session, this.path, all)[purpose === 'read' ? 'readLock' : 'writeLock'];
+    return sideOf(this.#table(options), purpose);
+  }
+
+  #table(options?: LockOptions): ReadWriteLock {
+    return new ReadWriteLock(this.#session, this.path, { ...this.#setup.ours, ...options });
   }
 
   /** A holder that was killed did not leave by itself. */
@@ -213,7 +217,9 @@ export class Queue {
     };
     // It may be asked before this test has heard that it holds.
     const onRevoke = () => void entering?.then(release);
-    const lock = this.lock(purpose, heeds ? { onRevoke } : {});
+    const options = heeds ? { onRevoke } : {};
+    const table = this.#table(options);
+    const lock = purpose === 'lock' ? this.lock(purpose, options) : sideOf(table, purpose);
     return {
       release,
       acquire: async (timeoutMs) => {
@@ -233,7 +239,7 @@ export class Queue {
       downgrade: async () => {
         guard?.downgrade(id);
         mark = 'read';
-        hold = await new ReadWriteLock(this.#session, this.path).downgrade(hold as LockHold);
+        hold = await table.downgrade(hold as LockHold);
       },
     };
   }
@@ -293,4 +299,8 @@ function groupsOf(turns: readonly Turn[]): Turn[][] {
 /** Each comes directly behind each, also behind itself. */
 export function everyPair<T>(all: readonly T[]): T[] {
   return all.flatMap((one, index) => [one, ...all.slice(index + 1).flatMap((two) => [one, two]), one]);
+}
+
+function sideOf(table: ReadWriteLock, purpose: Exclude<Purpose, 'lock'>): QueueLock {
+  return purpose === 'read' ? table.readLock : table.writeLock;
 }
