@@ -1,0 +1,10 @@
+import { simulate } from './run.js';
+import type { Rules } from './rules.js';
+const [seed, hours, rules] = process.argv.slice(2);
+const t = process.cpuUsage(); const w = performance.now();
+const r = await simulate({ seed: Number(seed), hours: Number(hours), rules: (rules ?? 'shipped') as Rules });
+const u = process.cpuUsage(t);
+console.log(r.trace.toString(16), r.violations.length, r.violations.slice(0, 10));
+if (process.env.V) console.log([...r.counts].sort(), r.longest);
+const cpu=(u.user + u.system) / 1e3;
+console.log(`cpu ${Math.round(cpu)} ms, wall ${Math.round(performance.now() - w)} ms, ${Math.round(r.simulatedMs / cpu)} x`);
