@@ -61,92 +61,148 @@ function ask(world: World, candidate: Candidate, what: () => void): undefined {
 }
 
 export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
-  ['a candidate is frozen', 4, (world, random) => {
-    const { clock } = someHost(world, random).candidate.environment;
-    clock.freeze();
-    return () => clock.thaw();
-  }],
-  ['a candidate is killed', 2, (world, random) => {
-    const host = someHost(world, random);
-    if (host.candidate.isDead) return undefined;
-    end(host, random.chance(0.5));
-    return () => {
-      if (host.candidate.isDead) world.replace(host);
-    };
-  }],
+  [
+    'a candidate is frozen',
+    4,
+    (world, random) => {
+      const { clock } = someHost(world, random).candidate.environment;
+      clock.freeze();
+      return () => clock.thaw();
+    },
+  ],
+  [
+    'a candidate is killed',
+    2,
+    (world, random) => {
+      const host = someHost(world, random);
+      if (host.candidate.isDead) return undefined;
+      end(host, random.chance(0.5));
+      return () => {
+        if (host.candidate.isDead) world.replace(host);
+      };
+    },
+  ],
   ['a candidate is cut off', 4, (world, random) => cut(someHost(world, random).routes, random)],
-  ['a candidate is cut off from a server', 2, (world, random) =>
-    cut([random.pick(someHost(world, random).routes)], random)],
+  [
+    'a candidate is cut off from a server',
+    2,
+    (world, random) => cut([random.pick(someHost(world, random).routes)], random),
+  ],
   ["a candidate's network is slow", 2, (world, random) => slow(someHost(world, random).routes, random)],
-  ['connections are reset', 2, (world, random) => {
-    for (const wire of someHost(world, random).candidate.environment.wires) wire.reset();
-    return undefined;
-  }],
-  ['connections are forgotten in between', 2, (world, random) => {
-    for (const wire of someHost(world, random).candidate.environment.wires) wire.sever();
-    return undefined;
-  }],
-  ['a server is frozen', 4, (world, random) => {
-    const { machine } = someServer(world, random);
-    machine.freeze();
-    return () => machine.thaw();
-  }],
+  [
+    'connections are reset',
+    2,
+    (world, random) => {
+      for (const wire of someHost(world, random).candidate.environment.wires) wire.reset();
+      return undefined;
+    },
+  ],
+  [
+    'connections are forgotten in between',
+    2,
+    (world, random) => {
+      for (const wire of someHost(world, random).candidate.environment.wires) wire.sever();
+      return undefined;
+    },
+  ],
+  [
+    'a server is frozen',
+    4,
+    (world, random) => {
+      const { machine } = someServer(world, random);
+      machine.freeze();
+      return () => machine.thaw();
+    },
+  ],
   ['a server is killed', 3, (world, random) => crash(someServer(world, random))],
-  ['all servers are restarted, one after the other', 1, (world, random) => {
-    const pauseMs = random.spread(500, 8000);
-    world.ensemble.servers.forEach((server, place) => {
-      world.later(place * pauseMs, () => server.kill());
-      world.later(place * pauseMs + pauseMs / 2, () => server.restart());
-    });
-    return undefined;
-  }],
-  ['a server is cut off from the others', 5, (world, random) =>
-    cut(world.ensemble.routesOf(someServer(world, random)), random)],
-  ['two servers are cut off from each other', 2, (world, random) =>
-    cut([random.pick(world.ensemble.routes)], random)],
-  ['the network between servers is slow', 2, (world, random) =>
-    slow(world.ensemble.routesOf(someServer(world, random)), random)],
-  ['a leader resigns', 1, (world) => {
-    const { leader } = world;
-    return leader && ask(world, leader, () => leader.resign());
-  }],
-  ['a leader hands over', 1, (world, random) => {
-    const { leader } = world;
-    const to = random.pick(world.hosts).candidate.id;
-    return leader && ask(world, leader, () => leader.handOver(to));
-  }],
-  ["an operator deletes a leader's node", 1, (world) => {
-    const node = world.leader?.leadingNode;
-    if (node !== undefined) world.ensemble.leader?.deleteAsOperator(node);
-    return undefined;
-  }],
-  ['a candidate stops, and another begins', 1, (world, random) => {
-    const host = random.pick(world.hosts);
-    const { candidate } = host;
-    if (candidate.isDead || candidate.environment.clock.isFrozen) return undefined;
-    ask(world, candidate, () => {
-      void candidate.stop().then(() => {
-        if (host.candidate === candidate && !candidate.isDead) world.retire(host);
+  [
+    'all servers are restarted, one after the other',
+    1,
+    (world, random) => {
+      const pauseMs = random.spread(500, 8000);
+      world.ensemble.servers.forEach((server, place) => {
+        world.later(place * pauseMs, () => server.kill());
+        world.later(place * pauseMs + pauseMs / 2, () => server.restart());
       });
-    });
-    return undefined;
-  }],
-  ['locks are used', 2, (world, random) => {
-    for (const { candidate } of world.hosts)
-      ask(world, candidate, () => void useLock(candidate, random, world.surroundings));
-    return undefined;
-  }],
+      return undefined;
+    },
+  ],
+  [
+    'a server is cut off from the others',
+    5,
+    (world, random) => cut(world.ensemble.routesOf(someServer(world, random)), random),
+  ],
+  [
+    'two servers are cut off from each other',
+    2,
+    (world, random) => cut([random.pick(world.ensemble.routes)], random),
+  ],
+  [
+    'the network between servers is slow',
+    2,
+    (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
+  ],
+  [
+    'a leader resigns',
+    1,
+    (world) => {
+      const { leader } = world;
+      return leader && ask(world, leader, () => leader.resign());
+    },
+  ],
+  [
+    'a leader hands over',
+    1,
+    (world, random) => {
+      const { leader } = world;
+      const to = random.pick(world.hosts).candidate.id;
+      return leader && ask(world, leader, () => leader.handOver(to));
+    },
+  ],
+  [
+    "an operator deletes a leader's node",
+    1,
+    (world) => {
+      const node = world.leader?.leadingNode;
+      if (node !== undefined) world.ensemble.leader?.deleteAsOperator(node);
+      return undefined;
+    },
+  ],
+  [
+    'a candidate stops, and another begins',
+    1,
+    (world, random) => {
+      const host = random.pick(world.hosts);
+      const { candidate } = host;
+      if (candidate.isDead || candidate.environment.clock.isFrozen) return undefined;
+      ask(world, candidate, () => {
+        void candidate.stop().then(() => {
+          if (host.candidate === candidate && !candidate.isDead) world.retire(host);
+        });
+      });
+      return undefined;
+    },
+  ],
+  [
+    'locks are used',
+    2,
+    (world, random) => {
+      for (const { candidate } of world.hosts)
+        ask(world, candidate, () => void useLock(candidate, random, world.surroundings));
+      return undefined;
+    },
+  ],
 ];
 
-const WEIGHT = FAULTS.reduce((sum, [, weight]) => sum + weight, 0);
+/** Each as often as it weighs. */
+const BY_WEIGHT = FAULTS.flatMap((each) => Array<(typeof FAULTS)[number]>(each[1]).fill(each));
 const SHORTEST_MS = 100;
 const LONGEST_MS = 60_000;
 
 /** Some fault, for some time. */
 export function begin(world: World): void {
   const { faults: random, ledger } = world;
-  let place = random.between(0, WEIGHT);
-  const [name, , fault] = FAULTS.find(([, weight]) => (place -= weight) < 0) ?? (FAULTS[0] as (typeof FAULTS)[0]);
+  const [name, , fault] = random.pick(BY_WEIGHT);
   ledger.count('faults');
   ledger.count(`fault: ${name}`);
   const mend = fault(world, random);
@@ -157,6 +213,7 @@ export function begin(world: World): void {
 export function replaceWhoGaveUp(world: World): void {
   for (const host of world.hosts) {
     const { candidate } = host;
-    if (candidate instanceof SupervisedCandidate && candidate.hasGivenUp && !candidate.isDead) world.retire(host);
+    if (candidate instanceof SupervisedCandidate && candidate.hasGivenUp && !candidate.isDead)
+      world.retire(host);
   }
 }

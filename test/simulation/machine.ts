@@ -70,7 +70,7 @@ export class Machine implements Clock {
       task();
     };
     const happening = this.#scheduler.after(Math.max(1, Math.ceil(ms)) / this.#rate, () =>
-      this.#happens({ kind: 'timer', task: run }),
+      this.#happens('timer', run),
     );
     const timer: RunningTimer = {
       happening,
@@ -86,7 +86,7 @@ export class Machine implements Clock {
 
   /** Something has come from the network. */
   receive(task: () => void): void {
-    this.#happens({ kind: 'message', task });
+    this.#happens('message', task);
   }
 
   freeze(): void {
@@ -103,7 +103,7 @@ export class Machine implements Clock {
       ...due.filter(({ kind }) => kind === first),
       ...due.filter(({ kind }) => kind !== first),
     ];
-    for (const each of inOrder) this.#scheduler.after(0, () => this.#happens(each));
+    for (const each of inOrder) this.#scheduler.after(0, () => this.#happens(each.kind, each.task));
   }
 
   kill(): void {
@@ -113,13 +113,16 @@ export class Machine implements Clock {
     this.#timers.clear();
   }
 
-  #happens(due: Due): void {
-    if (this.#state === 'dead') return;
-    if (this.#state === 'frozen') {
-      this.#due.push(due);
-      return;
+  #happens(kind: Due['kind'], task: () => void): void {
+    switch (this.#state) {
+      case 'dead':
+        return;
+      case 'frozen':
+        this.#due.push({ kind, task });
+        return;
+      case 'running':
+        if (this.#hasPromises) this.#scheduler.followUp();
+        task();
     }
-    if (this.#hasPromises) this.#scheduler.followUp();
-    due.task();
   }
 }

@@ -126,7 +126,8 @@ export class Scheduler {
     for (;;) {
       let below = 2 * place + 1;
       if (below >= heap.length) break;
-      if (below + 1 < heap.length && isBefore(heap[below + 1] as Happening, heap[below] as Happening)) below++;
+      if (below + 1 < heap.length && isBefore(heap[below + 1] as Happening, heap[below] as Happening))
+        below++;
       if (isBefore(last, heap[below] as Happening)) break;
       heap[place] = heap[below] as Happening;
       place = below;

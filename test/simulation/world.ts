@@ -1,5 +1,4 @@
-import { Machine } from './machine.js';
-import { Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
+import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';
 import { SimulatedEnvironment } from './candidates/environment.js';
@@ -7,6 +6,7 @@ import { LOCK } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
 import { Ledger } from './ledger.js';
+import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
 import { Random } from './random.js';
@@ -22,6 +22,20 @@ export interface Host {
   readonly routes: readonly Route[];
   candidate: Candidate;
 }
+
+/**
+ * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
+ * with `few`, about 20 an hour, and mostly long sessions, most hours are simulated in it, and candidates are left in
+ * peace for long enough that what builds up slowly would be seen.
+ */
+export const FAULT_RATES = ['few', 'many'] as const;
+export type FaultRate = (typeof FAULT_RATES)[number];
+
+/** The session timeout, in ticks: an ensemble grants 2 to 20. */
+const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
+  many: [3, 5, 10, 15],
+  few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
+};
 
 /** Chance, in streams of its own for each purpose. */
 const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3 } as const;
@@ -44,20 +58,22 @@ export class World {
   #processes = 0;
   #later: Happening[] = [];
 
-  constructor(seed: number, rules: Rules) {
+  constructor(seed: number, rules: Rules, faultRate: FaultRate) {
     const setup = new Random(seed, STREAMS.setup);
     this.#model = new Random(seed, STREAMS.model);
     this.#clients = new Random(seed, STREAMS.clients);
     this.faults = new Random(seed, STREAMS.faults);
     this.ledger = new Ledger(() => this.scheduler.now);
     this.checker = new LeadershipChecker(this.ledger, () => this.hosts.map(({ candidate }) => candidate));
-    const tickMs = setup.pick([1000, 2000]);
+    const tickMs = setup.pick(faultRate === 'many' ? [1000, 2000] : [2000]);
     const syncLimit = setup.pick([5, 5, 10]);
-    const sessionTimeoutMs = tickMs * setup.pick([3, 5, 10, 15]);
+    const sessionTimeoutMs = tickMs * setup.pick(SESSION_TICKS[faultRate]);
     this.#priorities = setup.chance(0.3);
     const supervised = setup.chance(0.6);
     this.#kind = rules === 'curator' ? 'curator' : supervised ? 'supervised' : 'elector';
-    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model);
+    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, (what) =>
+      this.ledger.count(what),
+    );
     this.recoveryBoundMs = 2 * syncLimit * tickMs + 2 * sessionTimeoutMs + 20_000;
     this.surroundings = {
       scheduler: this.scheduler,
@@ -80,7 +96,8 @@ export class World {
 
   /** A process has stopped by itself: it has to have left nothing, and another one takes its place. */
   retire(host: Host): void {
-    for (const each of host.candidate.leftovers) this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
+    for (const each of host.candidate.leftovers)
+      this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
     host.candidate.environment.clock.kill();
     this.replace(host);
   }

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../../src/clock.js';
-import type { DemotionReason } from '../../../src/errors.js';
 import type { Term } from '../../../src/election/term.js';
+import type { DemotionReason } from '../../../src/errors.js';
 import { ignore } from '../../../src/promises.js';
 import type { OwnNode } from '../../../src/session/own-node.js';
 import type { Session } from '../../../src/session/session.js';

@@ -1,13 +1,17 @@
 import { sleep } from '../../../src/clock.js';
-import { ignore } from '../../../src/promises.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
-import type { Candidate, Surroundings } from './candidate.js';
+import { ignore } from '../../../src/promises.js';
 import type { Random } from '../random.js';
+import type { Candidate, Surroundings } from './candidate.js';
 
 export const LOCK = '/locks/report';
 
 /** Uses a lock over the session of a candidate once, as an application would. */
-export async function useLock(candidate: Candidate, random: Random, surroundings: Surroundings): Promise<void> {
+export async function useLock(
+  candidate: Candidate,
+  random: Random,
+  surroundings: Surroundings,
+): Promise<void> {
   const { scheduler, ledger, lockResource } = surroundings;
   const { clock } = candidate.environment;
   try {

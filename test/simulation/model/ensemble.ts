@@ -3,7 +3,6 @@ import { Route } from '../network.js';
 import type { Random } from '../random.js';
 import type { Scheduler } from '../scheduler.js';
 import { Server } from './server.js';
-import type { Transaction } from './transaction.js';
 
 /** How the ensemble is configured. */
 export interface EnsembleTimes {
@@ -24,11 +23,11 @@ export class Ensemble {
   readonly scheduler: Scheduler;
   readonly #routes: readonly { readonly pair: readonly [number, number]; readonly route: Route }[];
   #sessions = 0;
-  /** Called for each transaction when the first server applies it. */
-  onCommitted: (transaction: Transaction) => void = () => undefined;
-  #newest = 0n;
+  /** Called with what happens in the ensemble, in a few words. */
+  readonly count: (what: string) => void;
 
-  constructor(times: EnsembleTimes, scheduler: Scheduler, random: Random) {
+  constructor(times: EnsembleTimes, scheduler: Scheduler, random: Random, count: (what: string) => void) {
+    this.count = count;
     this.times = times;
     this.scheduler = scheduler;
     this.random = random;
@@ -49,6 +48,11 @@ export class Ensemble {
 
   newSessionId(server: number): bigint {
     return (BigInt(server + 1) << 56n) | BigInt(++this.#sessions);
+  }
+
+  /** The time of day, for stats. */
+  get timeMs(): number {
+    return 1.7e12 + Math.floor(this.scheduler.now);
   }
 
   get routes(): readonly Route[] {
@@ -105,12 +109,9 @@ export class Ensemble {
     const best = electors.reduce((most, each) => (most.isBehind(each) ? each : most));
     const followers = electors.filter((each) => each !== best && this.#reaches(each, best));
     if (followers.length === 0) return;
+    this.count('ensemble: leaders elected');
+    if (this.servers.some((each) => each.isUp && each.role === 'leading'))
+      this.count('ensemble: leaders elected while another believed in itself');
     best.lead(Math.max(...electors.map(({ epoch }) => epoch)) + 1, followers);
-  }
-
-  applied(_server: Server, transaction: Transaction): void {
-    if (transaction.zxid <= this.#newest) return;
-    this.#newest = transaction.zxid;
-    this.onCommitted(transaction);
   }
 }

@@ -84,7 +84,11 @@ export class Replica {
       case 'reconfig':
       case 'deleteContainer':
         throw new Error(`no client sends ${operation.kind}`);
-      default: {
+      case 'create':
+      case 'delete':
+      case 'setData':
+      case 'setACL':
+      case 'check': {
         const { result, change } = applyWrite(this.tree, operation, author);
         if (change !== undefined) this.watches.announce(change);
         return writeBody(result);

@@ -1,3 +1,4 @@
+import type { Timer } from '../../../src/clock.js';
 import { ERROR_CODES, XID } from '../../../src/testing/op-codes.js';
 import { read } from '../../../src/testing/reads.js';
 import { Refusal } from '../../../src/testing/refusal.js';
@@ -12,14 +13,13 @@ import {
 } from '../../../src/testing/requests.js';
 import { SessionTable } from '../../../src/testing/session-table.js';
 import { WireReader } from '../../../src/testing/wire.js';
-import type { Timer } from '../../../src/clock.js';
 import type { Machine } from '../machine.js';
 import { Pipe } from '../network.js';
 import type { ServerConnection } from './connection.js';
 import type { Ensemble } from './ensemble.js';
 import { Replica } from './replica.js';
 import type { Listening } from './socket.js';
-import { type Transaction, zxidOf } from './transaction.js';
+import { firstZxid, type Transaction } from './transaction.js';
 
 /** The connection between a leader and one of its followers. */
 class Peering {
@@ -43,7 +43,8 @@ interface Leading {
   readonly sessions: SessionTable;
   /** Which server each session is at, as far as this leader has seen. */
   readonly owners: Map<bigint, number>;
-  counter: number;
+  /** Of its newest transaction. */
+  zxid: bigint;
 }
 
 interface Following {
@@ -166,7 +167,7 @@ export class Server implements Listening {
       followers: new Map(),
       sessions: new SessionTable(tickMs),
       owners: new Map(),
-      counter: 0,
+      zxid: firstZxid(epoch),
     };
     this.epoch = epoch;
     this.#role = role;
@@ -218,7 +219,9 @@ export class Server implements Listening {
         for (const peering of role.followers.values()) {
           const isLost = ++peering.missed > 2 * syncLimit;
           peering.down.send(
-            this.#toFollower(peering, (follower) => (isLost ? follower.#giveUp() : follower.#pinged(peering))),
+            this.#toFollower(peering, (follower) =>
+              isLost ? follower.#giveUp() : follower.#pinged(peering),
+            ),
           );
           if (isLost) role.followers.delete(peering.follower);
         }
@@ -233,17 +236,18 @@ export class Server implements Listening {
   /** Ends the sessions whose time is over; that is a transaction like all others, and needs a quorum. */
   #expire(role: Leading): void {
     for (const session of role.sessions.expired(this.machine.now())) {
+      this.#ensemble.count('ensemble: sessions expired');
       role.sessions.remove(session);
       this.#propose(role, { kind: 'close-session', sessionId: session.id }, undefined);
     }
   }
 
   #propose(role: Leading, proposal: Proposal, origin: Transaction['origin']): void {
-    const zxid = zxidOf(this.epoch, ++role.counter);
+    const zxid = ++role.zxid;
     const transaction: Transaction = {
       ...proposal,
       zxid,
-      timeMs: Math.floor(this.machine.date().getTime()),
+      timeMs: this.#ensemble.timeMs,
       origin,
     };
     this.log.push(transaction);
@@ -277,6 +281,7 @@ export class Server implements Listening {
     const owner = role.owners.get(sessionId);
     if (session === undefined)
       return this.#propose(role, { kind: 'refused', sessionId, code: ERROR_CODES.SESSION_EXPIRED }, origin);
+    if (owner !== undefined && owner !== server) this.#ensemble.count('ensemble: requests of moved sessions');
     if (owner !== undefined && owner !== server)
       return this.#propose(role, { kind: 'refused', sessionId, code: ERROR_CODES.SESSION_MOVED }, origin);
     role.owners.set(sessionId, server);
@@ -434,7 +439,10 @@ export class Server implements Listening {
 
   #greet(connection: ServerConnection, request: ConnectRequest): void {
     // A client that has seen more than this server is left without an answer.
-    if (request.lastZxid > this.replica.zxid) return this.#drop(connection);
+    if (request.lastZxid > this.replica.zxid) {
+      this.#ensemble.count('ensemble: clients that were ahead of a server');
+      return this.#drop(connection);
+    }
     const { tickMs } = this.#ensemble.times;
     const timeoutMs = Math.max(2 * tickMs, Math.min(20 * tickMs, request.timeoutMs));
     connection.phase = 'greeting';
@@ -464,6 +472,7 @@ export class Server implements Listening {
     if (connection.phase !== 'greeting') return;
     connection.greet(connection.sessionId, lives ? timeoutMs : 0, PASSWORD);
     if (!lives) this.#drop(connection);
+    else this.#ensemble.count('ensemble: sessions taken');
   }
 
   /** Does something at the leader: at once if that is this server. */
@@ -485,7 +494,11 @@ export class Server implements Listening {
 
   /** Reads, and pings, wait until the writes before them have been carried out here. */
   #answerReads(connection: ServerConnection): void {
-    for (let next = connection.waiting[0]; next !== undefined && !next.isWrite; next = connection.waiting[0]) {
+    for (
+      let next = connection.waiting[0];
+      next !== undefined && !next.isWrite;
+      next = connection.waiting[0]
+    ) {
       connection.waiting.shift();
       connection.answer(this.#read(connection, next.request));
     }
@@ -507,7 +520,6 @@ export class Server implements Listening {
     while (this.#applied < this.#committed) {
       const transaction = this.log[this.#applied++] as Transaction;
       const outcome = this.replica.apply(transaction);
-      this.#ensemble.applied(this, transaction);
       if (this.#role.name === 'leading' && transaction.kind === 'close-session')
         this.#role.owners.delete(transaction.sessionId);
       const { origin } = transaction;
@@ -533,6 +545,7 @@ export class Server implements Listening {
   }
 
   #dropSession(sessionId: bigint): void {
-    for (const connection of this.#connections) if (connection.sessionId === sessionId) this.#drop(connection);
+    for (const connection of this.#connections)
+      if (connection.sessionId === sessionId) this.#drop(connection);
   }
 }

@@ -62,7 +62,8 @@ export class ClientSocket {
   /** Something has come from the network. */
   happens(event: 'connect' | 'data' | 'error' | 'close', argument?: unknown): void {
     if (!this.#open) return;
-    for (const listener of this.#listeners.get(event) ?? []) (listener as (argument: unknown) => void)(argument);
+    for (const listener of this.#listeners.get(event) ?? [])
+      (listener as (argument: unknown) => void)(argument);
     if (event === 'close') this.destroy();
   }
 }

@@ -22,7 +22,7 @@ export type Transaction = {
 
 const COUNTER_BITS = 32n;
 
-/** The epoch of the leader in the upper half, a counter in the lower one: it rises from leader to leader. */
-export function zxidOf(epoch: number, counter: number): bigint {
-  return (BigInt(epoch) << COUNTER_BITS) | BigInt(counter);
+/** The epoch in the upper half, a counter in the lower one: what a new leader does comes after all that was done before. */
+export function firstZxid(epoch: number): bigint {
+  return BigInt(epoch) << COUNTER_BITS;
 }
