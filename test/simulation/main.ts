@@ -68,6 +68,8 @@ async function runMany(first: number, hours: number, rules: Rules, faultRate: Fa
   const take = ({ counts, longest, ...rest }: Answer) => {
     tally.add({ ...rest, counts: new Map(counts), longest: new Map(longest) });
     if (rest.violations.length > 0) failing.push(rest.run);
+    if (rest.violations.length > 0 && rules === 'shipped')
+      console.log(`seed ${rest.run.seed} --faults ${faultRate}: ${rest.violations[0]?.kind}`);
     if (Date.now() - toldAt < 30_000) return;
     toldAt = Date.now();
     console.log(tally.summary());

@@ -44,6 +44,8 @@ export async function simulate(run: Run): Promise<Report> {
     });
     await scheduler.run(() => over);
     await script;
+  } catch (error) {
+    ledger.violate('the simulation itself', error instanceof Error ? error.message : String(error));
   } finally {
     process.off('unhandledRejection', onUnhandled);
     feedLeasesWith('commits');

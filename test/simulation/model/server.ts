@@ -203,7 +203,8 @@ export class Server implements Listening {
     this.#role = { name: 'following', peering, touched: new Set(), heardAt: this.machine.now() };
     this.#committed = committed;
     this.#applyCommitted();
-    peering.up.send(this.#toLeader(peering, (leader) => leader.#acknowledged(peering, log.length)));
+    const { length } = this.log; // The leader's grows while this is on its way.
+    peering.up.send(this.#toLeader(peering, (leader) => leader.#acknowledged(peering, length)));
     this.#followOn();
   }
 
