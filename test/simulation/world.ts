@@ -170,6 +170,8 @@ export class World {
       const children = leader?.replica.tree.get(queue)?.children ?? [];
       for (const node of children) found.push(`the node ${node}`);
     }
+    const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
+    if (new Set(known).size > 1) found.push('servers that do not agree');
     const watches = servers.reduce((sum, server) => sum + server.watches, 0);
     if (watches > 0) found.push(`${watches} watches`);
     if (leader === undefined) found.push('no ensemble to look at');

@@ -25,6 +25,11 @@ export class CuratorCandidate extends Candidate {
     return this.#isLeader && !this.isDead && !this.environment.clock.isFrozen;
   }
 
+  /** What it leaves behind is nobody's concern. */
+  override get leftovers(): string[] {
+    return [];
+  }
+
   override get leadershipName(): string {
     return `${this.id} for the ${this.#term}th time`;
   }
@@ -55,7 +60,6 @@ export class CuratorCandidate extends Candidate {
     const { signal } = this.#opening;
     const session = await Session.connect(CONNECT, { environment, sessionTimeoutMs, signal, logger: SILENT });
     this.#session = session;
-    const over = new Promise<void>((resolve) => onAbort(session.signal, resolve));
     session
       .on('suspended', () => this.#become(false))
       .on('resumed', () => void this.#look().catch(ignore)) // Seen at the next resumption.
@@ -64,7 +68,8 @@ export class CuratorCandidate extends Candidate {
       this.#contender = await Contender.join(session, ELECTION);
       await this.#contender.untilTurn();
       this.#become(session.state.name === 'connected');
-      await over;
+      const { signal: lost } = this.#contender.own; // Aborts with the session's as well.
+      await new Promise<void>((resolve) => onAbort(lost, resolve));
     } finally {
       this.#become(false);
       await session.close();
