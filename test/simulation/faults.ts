@@ -1,3 +1,4 @@
+import { sleep } from '../../src/clock.js';
 import type { Candidate } from './candidates/candidate.js';
 import { useLock } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
@@ -52,6 +53,16 @@ function end(host: Host, isMachineGone: boolean): void {
     else wire.closeAtClient();
   }
   environment.clock.kill();
+}
+
+/** What was being opened when it was stopped is closed after that, within a second and a half. */
+const CLOSED_WITHIN_MS = 2000;
+
+async function stopAndReplace(world: World, host: Host): Promise<void> {
+  const { candidate } = host;
+  await candidate.stop();
+  await sleep(candidate.environment.clock, CLOSED_WITHIN_MS);
+  if (host.candidate === candidate && !candidate.isDead) world.retire(host);
 }
 
 function ask(world: World, candidate: Candidate, what: () => void): undefined {
@@ -176,9 +187,7 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
       const { candidate } = host;
       if (candidate.isDead || candidate.environment.clock.isFrozen) return undefined;
       ask(world, candidate, () => {
-        void candidate.stop().then(() => {
-          if (host.candidate === candidate && !candidate.isDead) world.retire(host);
-        });
+        void stopAndReplace(world, host);
       });
       return undefined;
     },
