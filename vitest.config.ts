@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
+const SIMULATION = 'test/simulation/**/*.test.ts';
 
 // What `npm run test:fast` leaves out, for what it would need:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -28,7 +29,7 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
+          exclude: [HAZARDS, CHAOS, SIMULATION, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
@@ -51,6 +52,15 @@ export default defineConfig({
           // Each starts servers or processes and measures how they recover: nothing else may run beside it.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'simulation',
+          include: [SIMULATION],
+          // It waits for nothing and takes a whole processor for as long as it may.
+          sequence: { groupOrder: 3 },
         },
       },
     ],

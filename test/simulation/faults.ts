@@ -58,8 +58,12 @@ function end(host: Host, isMachineGone: boolean): void {
 /** What was being opened when it was stopped is closed after that, within a second and a half. */
 const CLOSED_WITHIN_MS = 2000;
 
+const stopping = new WeakSet<Candidate>();
+
 async function stopAndReplace(world: World, host: Host): Promise<void> {
   const { candidate } = host;
+  if (stopping.has(candidate)) return;
+  stopping.add(candidate);
   await candidate.stop();
   await sleep(candidate.environment.clock, CLOSED_WITHIN_MS);
   if (host.candidate === candidate && !candidate.isDead) world.retire(host);
