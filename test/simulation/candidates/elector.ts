@@ -11,19 +11,20 @@ export class ElectorCandidate extends Candidate {
   #elector: LeaderElector | undefined;
   #session: Session | undefined;
   #opening: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
   #listenersBefore = 0;
   #standing = true;
   #stopped = false;
 
   start(): void {
-    void this.#run();
+    this.#running = this.#run();
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
       try {
         await this.#stand();
-        await this.cleanUp();
+        if (!this.#stopped) await this.cleanUp();
       } catch {
         if (!this.#stopped) await sleep(this.clock, this.random.between(100, 1000));
       }
@@ -83,6 +84,7 @@ export class ElectorCandidate extends Candidate {
     await this.standDown();
     this.#opening?.abort(new Error('stopped'));
     if (this.#session !== undefined) await this.expect('close', this.#session.close());
+    await this.#running;
   }
 
   resign(): void {
