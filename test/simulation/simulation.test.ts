@@ -11,6 +11,7 @@ const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 40_000);
 /** However slow the machine is. */
 const LEAST_HOURS = 10;
 const MOST_HOURS = 120;
+const MOST_TRIES = 40;
 
 const failing = JSON.parse(readFileSync(join(import.meta.dirname, 'failing-seeds.json'), 'utf8')) as Run[];
 const many = (seed: number, rules: Rules = 'shipped', hours = 0.3): Run => {
@@ -56,20 +57,24 @@ describe('the simulation', () => {
     expect(tally.count('terms')).toBeGreaterThan(10);
   }, 300_000);
 
-  // Of many seeds that show it the ones that do so in the first minutes.
   it.each<[Rules, number]>([
-    ['no-delay', 11],
+    ['no-delay', 58],
     ['pings', 28],
     ['pings-no-delay', 4],
     ['curator', 1],
   ])(
     'finds two leaders at once by the rule %s, where there is one by the shipped rules',
-    async (rules, seed) => {
+    async (rules, hint) => {
       const hours = 0.25;
-      const { violations } = await simulate(many(seed, rules, hours));
-      expect(violations.map(({ kind }) => kind)).toContain('two leaders');
+      const isWrong = async (seed: number) =>
+        (await simulate(many(seed, rules, hours))).violations.some(({ kind }) => kind === 'two leaders');
+      // With each change of what is simulated another seed may be the first to show it.
+      let seed = hint;
+      while (!(await isWrong(seed)) && seed < hint + MOST_TRIES) seed++;
+      expect(seed).toBeLessThan(hint + MOST_TRIES);
       expect(await violationsOf(many(seed, 'shipped', hours))).toEqual([]);
     },
+    120_000,
   );
 
   it('finds nothing wrong any more with the seeds that once failed', async () => {
