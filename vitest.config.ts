@@ -4,6 +4,7 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const MODEL = ['test/model/**/*.test.ts', 'test/unit/spin.test.ts'];
+const SIMULATION = 'test/simulation/**/*.test.ts';
 
 // What `npm run test:fast` leaves out, for what it would need:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -31,7 +32,7 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS, ...MODEL, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
+          exclude: [HAZARDS, CHAOS, ...MODEL, SIMULATION, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           // A third of the time of a fast run is the loading of the same modules for each file. What their state is,
@@ -67,6 +68,15 @@ export default defineConfig({
           // Searches that take a core each for their whole time.
           testTimeout: 300_000,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'simulation',
+          include: [SIMULATION],
+          // It waits for nothing and takes a whole processor for as long as it may.
+          sequence: { groupOrder: 4 },
         },
       },
     ],

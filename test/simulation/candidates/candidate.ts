@@ -1,0 +1,161 @@
+import { type Clock, sleep } from '../../../src/clock.js';
+import type { Term } from '../../../src/election/term.js';
+import type { DemotionReason } from '../../../src/errors.js';
+import { ignore } from '../../../src/promises.js';
+import type { OwnNode } from '../../../src/session/own-node.js';
+import type { Session } from '../../../src/session/session.js';
+import type { FencedResource, LeadershipChecker } from '../checker.js';
+import type { Ledger } from '../ledger.js';
+import type { Random } from '../random.js';
+import type { Rules } from '../rules.js';
+import type { Scheduler } from '../scheduler.js';
+import type { SimulatedEnvironment } from './environment.js';
+
+export const ELECTION = '/elections/scheduler';
+
+/** What all candidates of one world have in common. */
+export interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly ledger: Ledger;
+  readonly checker: LeadershipChecker;
+  readonly resource: FencedResource;
+  readonly lockResource: FencedResource;
+  readonly rules: Rules;
+  readonly sessionTimeoutMs: number;
+}
+
+/** One process that stands for election, and what it has been told. */
+export interface CandidateSetup {
+  readonly id: string;
+  readonly priority: number;
+  readonly environment: SimulatedEnvironment;
+  readonly random: Random;
+  readonly surroundings: Surroundings;
+}
+
+interface Leadership {
+  readonly term: Term;
+  readonly node: OwnNode;
+}
+
+/** One process that stands for election and does a leader's work, as an application would. */
+export abstract class Candidate {
+  readonly id: string;
+  readonly environment: SimulatedEnvironment;
+  protected readonly setup: CandidateSetup;
+  protected readonly surroundings: Surroundings;
+  protected readonly random: Random;
+  #leadership: Leadership | undefined;
+
+  constructor(setup: CandidateSetup) {
+    this.setup = setup;
+    this.id = setup.id;
+    this.environment = setup.environment;
+    this.random = setup.random;
+    this.surroundings = setup.surroundings;
+    this.environment.onConfirmed = () => this.surroundings.checker.checkActing();
+  }
+
+  abstract start(): void;
+  /** Stands no more, and keeps its session if it has one of its own. */
+  abstract standDown(): Promise<void>;
+  /** Ends everything. */
+  abstract stop(): Promise<void>;
+  abstract resign(): void;
+  abstract handOver(to: string): void;
+  /** The session that it has now, if any. */
+  abstract session(): Promise<Session>;
+
+  get isDead(): boolean {
+    return this.environment.clock.isDead;
+  }
+
+  /** Whether it leads and its lease lasts, whether or not it runs: looked at from outside, without being asked. */
+  get isActing(): boolean {
+    if (this.#leadership === undefined || this.isDead) return false;
+    const { term, node } = this.#leadership;
+    return !term.signal.aborted && node.isCurrent();
+  }
+
+  get leadershipName(): string {
+    return `${this.id} in term ${this.#leadership?.term.number}`;
+  }
+
+  /** The path of the node that it leads by. */
+  get leadingNode(): string | undefined {
+    return this.#leadership?.node.path;
+  }
+
+  protected get clock(): Clock {
+    return this.environment.clock;
+  }
+
+  protected expect<T>(what: string, promise: Promise<T>): Promise<T> {
+    return this.surroundings.ledger.expect(`${this.id}: ${what}`, promise, () => this.isDead);
+  }
+
+  // ---- what the library tells ----
+
+  protected elected(term: Term): void {
+    const { ledger, checker } = this.surroundings;
+    if (this.#leadership !== undefined)
+      ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
+    const node = this.environment.nodes.get(ELECTION) as OwnNode;
+    this.#leadership = { term, node };
+    checker.elected(term.token, term.number);
+  }
+
+  protected demoted(term: Term, reason: DemotionReason): void {
+    const { ledger } = this.surroundings;
+    if (this.#leadership?.term !== term)
+      ledger.violate('demoted', `${this.id} was demoted from a term that it didn't lead`);
+    if (!term.signal.aborted) ledger.violate('demoted', `${this.id} was demoted before its signal aborted`);
+    ledger.count(`demoted: ${reason}`);
+    this.#leadership = undefined;
+  }
+
+  /** What hasn't ended, when everything should have. */
+  get leftovers(): string[] {
+    if (this.isDead) return [];
+    const { clock, wires } = this.environment;
+    const found: string[] = [];
+    if (clock.timers > 0) found.push(`${clock.timers} timers of ${this.id}`);
+    if (wires.size > 0) found.push(`${wires.size} sockets of ${this.id}`);
+    if (this.#leadership !== undefined) found.push(`${this.id} was elected and never demoted`);
+    return found;
+  }
+
+  // ---- the leader's work ----
+
+  /** Acts now and then, each time after asking; ends some time after it has to. */
+  protected async lead(term: Term): Promise<void> {
+    const { random } = this;
+    const { sessionTimeoutMs } = this.surroundings;
+    const endsAt = this.clock.now() + (random.chance(0.1) ? random.spread(100, 60_000) : Infinity);
+    while (this.clock.now() < endsAt && term.isHeld()) {
+      this.#act(term);
+      await this.#pause(sessionTimeoutMs * random.between(0.2, 0.8), term.signal);
+    }
+    if (random.chance(0.2)) await this.#pause(random.spread(1, 2 * sessionTimeoutMs));
+  }
+
+  /** What it writes may take its time on the way. */
+  #act(term: Term): void {
+    const { scheduler, resource, checker } = this.surroundings;
+    checker.checkActing();
+    const { token } = term;
+    const delayMs = this.random.chance(0.05) ? this.random.spread(100, 30_000) : this.random.between(0, 20);
+    scheduler.after(delayMs, () => resource.write(token));
+  }
+
+  async #pause(ms: number, signal?: AbortSignal): Promise<void> {
+    await sleep(this.clock, ms, signal).catch(ignore); // Seen by whoever waits.
+  }
+
+  /** The application's clean-up: takes its time, and fails now and then. */
+  protected async cleanUp(): Promise<void> {
+    this.surroundings.ledger.count('calls of the hook');
+    if (this.random.chance(0.5)) await this.#pause(this.random.spread(1, 3000));
+    if (this.random.chance(0.15)) throw new Error('the state is still in use');
+  }
+}

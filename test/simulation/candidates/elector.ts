@@ -1,0 +1,104 @@
+import { getEventListeners } from 'node:events';
+import { sleep } from '../../../src/clock.js';
+import { LeaderElector } from '../../../src/election/elector.js';
+import { ignore, onAbort } from '../../../src/promises.js';
+import { Session } from '../../../src/session/session.js';
+import { Candidate, ELECTION } from './candidate.js';
+import { CONNECT, SILENT } from './environment.js';
+
+/** A process that has a `Session` and a `LeaderElector`, and makes new ones by itself when the session is over. */
+export class ElectorCandidate extends Candidate {
+  #elector: LeaderElector | undefined;
+  #session: Session | undefined;
+  #opening: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #listenersBefore = 0;
+  #standing = true;
+  #stopped = false;
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.#stand();
+        if (!this.#stopped) await this.cleanUp();
+      } catch {
+        if (!this.#stopped) await sleep(this.clock, this.random.between(100, 1000));
+      }
+    }
+  }
+
+  /** One session, to its end. */
+  async #stand(): Promise<void> {
+    const { environment } = this;
+    const { sessionTimeoutMs } = this.surroundings;
+    this.#opening = new AbortController();
+    const options = { environment, sessionTimeoutMs, signal: this.#opening.signal, logger: SILENT };
+    const session = await this.expect('connect', Session.connect(CONNECT, options));
+    this.#session = session;
+    const over = new Promise<void>((resolve) => onAbort(session.signal, resolve));
+    this.#listenersBefore = getEventListeners(session.signal, 'abort').length;
+    try {
+      if (this.#standing) await this.#elect(session);
+      await over;
+    } finally {
+      await this.#elector?.stop();
+      await this.expect('close', session.close());
+      this.#session = undefined;
+    }
+  }
+
+  async #elect(session: Session): Promise<void> {
+    const { rules, ledger } = this.surroundings;
+    const elector = new LeaderElector(session, ELECTION, {
+      id: this.id,
+      priority: this.setup.priority,
+      ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
+      lead: (term) => this.lead(term),
+    });
+    this.#elector = elector;
+    elector
+      .on('elected', (term) => this.elected(term))
+      .on('demoted', (term, reason) => this.demoted(term, reason))
+      .on('error', (error) => ledger.count(`reported: ${error.name}`));
+    await this.expect('start', elector.start());
+  }
+
+  async standDown(): Promise<void> {
+    this.#standing = false;
+    if (this.#elector !== undefined) await this.expect('stop', this.#elector.stop());
+  }
+
+  override get leftovers(): string[] {
+    const session = this.#session;
+    const found = session === undefined ? 0 : getEventListeners(session.signal, 'abort').length;
+    const more = found > this.#listenersBefore ? [`${found} listeners on the session of ${this.id}`] : [];
+    return [...super.leftovers, ...more];
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.standDown();
+    this.#opening?.abort(new Error('stopped'));
+    if (this.#session !== undefined) await this.expect('close', this.#session.close());
+    await this.#running;
+  }
+
+  resign(): void {
+    const resigned = this.#elector?.resign() ?? Promise.resolve();
+    this.expect('resign', resigned).catch(ignore); // The session may end before.
+  }
+
+  handOver(to: string): void {
+    const handedOver = this.#elector?.handOver(to) ?? Promise.resolve();
+    this.expect('handOver', handedOver).catch(ignore); // It may not lead any more.
+  }
+
+  session(): Promise<Session> {
+    if (this.#session === undefined) return Promise.reject(new Error('none now'));
+    return Promise.resolve(this.#session);
+  }
+}

@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net';
+import type { Logger } from '../../../src/logger.js';
+import type { Server as Address } from '../../../src/session/connect-string.js';
+import type { Environment } from '../../../src/session/environment.js';
+import { OwnNode } from '../../../src/session/own-node.js';
+import { Session } from '../../../src/session/session.js';
+import type { Machine } from '../machine.js';
+import { type Listening, Wire } from '../model/socket.js';
+import type { Route } from '../network.js';
+import type { Random } from '../random.js';
+import type { Scheduler } from '../scheduler.js';
+
+export const CONNECT = '10.0.0.0:2181,10.0.0.1:2181,10.0.0.2:2181';
+
+/** A log would cost more than all the rest. */
+export const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** What a simulated process finds outside itself: its clock, its chance, and three servers. */
+export class SimulatedEnvironment implements Environment {
+  readonly clock: Machine;
+  readonly random: () => number;
+  readonly uuid: () => string;
+  /** The connections that this process has open. */
+  readonly wires = new Set<Wire>();
+  /** The newest node of this process in each queue. */
+  readonly nodes = new Map<string, OwnNode>();
+  /** Called whenever a lease may have got longer. */
+  onConfirmed: () => void = () => undefined;
+  readonly #servers: readonly Listening[];
+  readonly #routes: readonly Route[];
+  readonly #scheduler: Scheduler;
+
+  /** @param routes - to each of the servers */
+  constructor(
+    machine: Machine,
+    random: Random,
+    servers: readonly Listening[],
+    routes: readonly Route[],
+    scheduler: Scheduler,
+  ) {
+    this.clock = machine;
+    this.random = () => random.next();
+    this.uuid = () => random.uuid();
+    this.#servers = servers;
+    this.#routes = routes;
+    this.#scheduler = scheduler;
+  }
+
+  resolve(host: string): Promise<readonly string[]> {
+    return Promise.reject(new Error(`${host} is no address`));
+  }
+
+  openSocket({ host }: Address): Socket {
+    const index = Number(host.slice(host.lastIndexOf('.') + 1));
+    const forget = (closed: Wire) => this.wires.delete(closed);
+    const server = this.#servers[index] as Listening;
+    const wire = new Wire(this.clock, server, this.#routes[index] as Route, this.#scheduler, forget);
+    this.wires.add(wire);
+    return wire.socket as unknown as Socket;
+  }
+}
+
+// ---- what is looked at from outside, and nothing is changed by it ----
+
+const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
+const { own } = Session.prototype;
+const { confirm } = OwnNode.prototype;
+
+Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
+  const node = own.call(this, path, sentAt);
+  const { environment } = this;
+  if (environment instanceof SimulatedEnvironment) {
+    environments.set(node, environment);
+    environment.nodes.set(path.slice(0, path.lastIndexOf('/')), node);
+  }
+  return node;
+};
+
+OwnNode.prototype.confirm = function (sentAt: number): void {
+  confirm.call(this, sentAt);
+  environments.get(this)?.onConfirmed();
+};

@@ -1,0 +1,109 @@
+import { ElectionSupervisor } from '../../../src/cluster/supervisor.js';
+import type { Term } from '../../../src/election/term.js';
+import { CleanupFailedError } from '../../../src/errors.js';
+import { ignore } from '../../../src/promises.js';
+import type { Session } from '../../../src/session/session.js';
+import { Candidate, type CandidateSetup, ELECTION } from './candidate.js';
+import { CONNECT, SILENT } from './environment.js';
+
+/** A process with an `ElectionSupervisor`, and what it holds that to. */
+export class SupervisedCandidate extends Candidate {
+  readonly #supervisor: ElectionSupervisor;
+  /** How often the hook has succeeded since the last time that it stood for election. */
+  #cleanings = 0;
+  #cleaning = false;
+  #lost: Term | undefined;
+  #stopping = false;
+  #failed = false;
+  #gaveUp = false;
+
+  constructor(setup: CandidateSetup) {
+    super(setup);
+    const { environment, priority, id } = setup;
+    const { rules, sessionTimeoutMs } = this.surroundings;
+    this.#supervisor = new ElectionSupervisor({
+      connect: CONNECT,
+      path: ELECTION,
+      id,
+      priority,
+      logger: SILENT,
+      session: { sessionTimeoutMs, environment },
+      ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
+      lead: (term) => this.lead(term),
+      cleanup: async ({ term }) => {
+        this.#beginCleaning(term);
+        await this.cleanUp();
+        this.#cleanings++;
+        this.#cleaning = false;
+      },
+    });
+    this.#listen();
+  }
+
+  #listen(): void {
+    const { ledger } = this.surroundings;
+    const wrong = (what: string) => ledger.violate('hook', `${this.id} ${what}`);
+    this.#supervisor
+      .on('elected', (term) => {
+        if (this.#cleaning) wrong('was elected while the hook was running');
+        this.#lost = undefined;
+        this.elected(term);
+      })
+      .on('demoted', (term, reason) => {
+        this.#lost = term;
+        this.demoted(term, reason);
+      })
+      .on('restarting', ({ attempt }) => {
+        if (this.#cleaning) wrong('restarted while the hook was running');
+        if (attempt === 1 && this.#cleanings !== 1) wrong(`cleaned up ${this.#cleanings} times after a loss`);
+        if (attempt === 1) this.#cleanings = 0;
+        ledger.count('restarts');
+      })
+      .on('error', (error) => {
+        ledger.count(`reported: ${error.name}`);
+        if (error instanceof CleanupFailedError) this.#failed = true;
+      })
+      .on('stopped', () => {
+        if (this.#failed) this.#gaveUp = true;
+        else if (!this.#stopping) wrong('stopped by itself');
+      });
+  }
+
+  #beginCleaning(term: Term | undefined): void {
+    this.#cleaning = true;
+    const { ledger } = this.surroundings;
+    if (this.isActing) ledger.violate('hook', `${this.id} acts while the hook runs`);
+    if (term !== undefined && term !== this.#lost)
+      ledger.violate('hook', `${this.id} cleans up after a term that it didn't lose`);
+  }
+
+  /** Whether it has stopped because the hook never succeeded. */
+  get hasGivenUp(): boolean {
+    return this.#gaveUp;
+  }
+
+  start(): void {
+    this.expect('start', this.#supervisor.start()).catch(ignore); // Stopped before it had a place.
+  }
+
+  standDown(): Promise<void> {
+    return this.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.expect('stop', this.#supervisor.stop());
+  }
+
+  resign(): void {
+    this.expect('resign', this.#supervisor.resign()).catch(ignore); // The session may end before.
+  }
+
+  handOver(to: string): void {
+    this.expect('handOver', this.#supervisor.handOver(to)).catch(ignore); // It may not lead any more.
+  }
+
+  session(): Promise<Session> {
+    return this.#supervisor.session();
+  }
+}

@@ -1,0 +1,232 @@
+import { sleep } from '../../src/clock.js';
+import type { Candidate } from './candidates/candidate.js';
+import { useLock } from './candidates/lock-user.js';
+import { SupervisedCandidate } from './candidates/supervised.js';
+import type { Server } from './model/server.js';
+import type { Link, Route } from './network.js';
+import type { Random } from './random.js';
+import type { Host, World } from './world.js';
+
+/** Something that goes wrong, or that somebody asks for; it gives what mends it, if anything has to. */
+type Fault = (world: World, random: Random) => (() => void) | undefined;
+
+/** The one that leads half of the time, or any. */
+function someHost({ hosts }: World, random: Random): Host {
+  const leading = hosts.find(({ candidate }) => candidate.isActing);
+  return leading !== undefined && random.chance(0.5) ? leading : random.pick(hosts);
+}
+
+function someServer({ ensemble }: World, random: Random): Server {
+  const { leader, servers } = ensemble;
+  return leader !== undefined && random.chance(0.5) ? leader : random.pick(servers);
+}
+
+function cut(routes: readonly Route[], random: Random): () => void {
+  const ways = random.pick(['both', 'both', 'there', 'back']);
+  const links: Link[] = routes.flatMap(({ there, back }) =>
+    ways === 'both' ? [there, back] : [ways === 'there' ? there : back],
+  );
+  for (const link of links) link.cut();
+  return () => {
+    for (const link of links) link.heal();
+  };
+}
+
+function slow(routes: readonly Route[], random: Random): () => void {
+  const links = routes.flatMap((route) => route.links);
+  for (const link of links) link.slowBy = random.spread(20, 3000);
+  return () => {
+    for (const link of links) link.slowBy = 0;
+  };
+}
+
+function crash(server: Server): () => void {
+  server.kill();
+  return () => server.restart();
+}
+
+/** The process ends. Its machine says so to the servers, or is gone as well. */
+function end(host: Host, isMachineGone: boolean): void {
+  const { environment } = host.candidate;
+  for (const wire of environment.wires) {
+    if (isMachineGone) wire.sever();
+    else wire.closeAtClient();
+  }
+  environment.clock.kill();
+}
+
+/** What was being opened when it was stopped is closed after that, within a second and a half. */
+const CLOSED_WITHIN_MS = 2000;
+
+const stopping = new WeakSet<Candidate>();
+
+async function stopAndReplace(world: World, host: Host): Promise<void> {
+  const { candidate } = host;
+  if (stopping.has(candidate)) return;
+  stopping.add(candidate);
+  await candidate.stop();
+  await sleep(candidate.environment.clock, CLOSED_WITHIN_MS);
+  if (host.candidate === candidate && !candidate.isDead) world.retire(host);
+}
+
+function ask(world: World, candidate: Candidate, what: () => void): undefined {
+  const { clock } = candidate.environment;
+  clock.receive(what);
+  world.scheduler.followUp();
+}
+
+export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
+  [
+    'a candidate is frozen',
+    4,
+    (world, random) => {
+      const { clock } = someHost(world, random).candidate.environment;
+      clock.freeze();
+      return () => clock.thaw();
+    },
+  ],
+  [
+    'a candidate is killed',
+    2,
+    (world, random) => {
+      const host = someHost(world, random);
+      if (host.candidate.isDead) return undefined;
+      end(host, random.chance(0.5));
+      return () => {
+        if (host.candidate.isDead) world.replace(host);
+      };
+    },
+  ],
+  ['a candidate is cut off', 4, (world, random) => cut(someHost(world, random).routes, random)],
+  [
+    'a candidate is cut off from a server',
+    2,
+    (world, random) => cut([random.pick(someHost(world, random).routes)], random),
+  ],
+  ["a candidate's network is slow", 2, (world, random) => slow(someHost(world, random).routes, random)],
+  [
+    'connections are reset',
+    2,
+    (world, random) => {
+      for (const wire of someHost(world, random).candidate.environment.wires) wire.reset();
+      return undefined;
+    },
+  ],
+  [
+    'connections are forgotten in between',
+    2,
+    (world, random) => {
+      for (const wire of someHost(world, random).candidate.environment.wires) wire.sever();
+      return undefined;
+    },
+  ],
+  [
+    'a server is frozen',
+    4,
+    (world, random) => {
+      const { machine } = someServer(world, random);
+      machine.freeze();
+      return () => machine.thaw();
+    },
+  ],
+  ['a server is killed', 3, (world, random) => crash(someServer(world, random))],
+  [
+    'all servers are restarted, one after the other',
+    1,
+    (world, random) => {
+      const pauseMs = random.spread(500, 8000);
+      world.ensemble.servers.forEach((server, place) => {
+        world.later(place * pauseMs, () => server.kill());
+        world.later(place * pauseMs + pauseMs / 2, () => server.restart());
+      });
+      return undefined;
+    },
+  ],
+  [
+    'a server is cut off from the others',
+    5,
+    (world, random) => cut(world.ensemble.routesOf(someServer(world, random)), random),
+  ],
+  [
+    'two servers are cut off from each other',
+    2,
+    (world, random) => cut([random.pick(world.ensemble.routes)], random),
+  ],
+  [
+    'the network between servers is slow',
+    2,
+    (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
+  ],
+  [
+    'a leader resigns',
+    1,
+    (world) => {
+      const { leader } = world;
+      return leader && ask(world, leader, () => leader.resign());
+    },
+  ],
+  [
+    'a leader hands over',
+    1,
+    (world, random) => {
+      const { leader } = world;
+      const to = random.pick(world.hosts).candidate.id;
+      return leader && ask(world, leader, () => leader.handOver(to));
+    },
+  ],
+  [
+    "an operator deletes a leader's node",
+    1,
+    (world) => {
+      const node = world.leader?.leadingNode;
+      if (node !== undefined) world.ensemble.leader?.deleteAsOperator(node);
+      return undefined;
+    },
+  ],
+  [
+    'a candidate stops, and another begins',
+    1,
+    (world, random) => {
+      const host = random.pick(world.hosts);
+      const { candidate } = host;
+      if (candidate.isDead || candidate.environment.clock.isFrozen) return undefined;
+      ask(world, candidate, () => {
+        void stopAndReplace(world, host);
+      });
+      return undefined;
+    },
+  ],
+  [
+    'locks are used',
+    2,
+    (world, random) => {
+      for (const { candidate } of world.hosts)
+        ask(world, candidate, () => void useLock(candidate, random, world.surroundings));
+      return undefined;
+    },
+  ],
+];
+
+/** Each as often as it weighs. */
+const BY_WEIGHT = FAULTS.flatMap((each) => Array<(typeof FAULTS)[number]>(each[1]).fill(each));
+const SHORTEST_MS = 100;
+const LONGEST_MS = 60_000;
+
+/** Some fault, for some time. */
+export function begin(world: World): void {
+  const { faults: random, ledger } = world;
+  const [name, , fault] = random.pick(BY_WEIGHT);
+  ledger.count('faults');
+  ledger.count(`fault: ${name}`);
+  const mend = fault(world, random);
+  if (mend !== undefined) world.later(random.spread(SHORTEST_MS, LONGEST_MS), mend);
+}
+
+/** A supervisor whose hook never succeeded has stopped for good: its process ends, and another begins. */
+export function replaceWhoGaveUp(world: World): void {
+  for (const host of world.hosts) {
+    const { candidate } = host;
+    if (candidate instanceof SupervisedCandidate && candidate.hasGivenUp && !candidate.isDead)
+      world.retire(host);
+  }
+}

@@ -1,0 +1,58 @@
+/** Something that must never be. */
+export interface Violation {
+  readonly kind: string;
+  readonly atMs: number;
+  readonly what: string;
+}
+
+/** What was seen in a run. */
+export class Ledger {
+  readonly violations: Violation[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #longest = new Map<string, number>();
+  readonly #pending = new Map<number, string>();
+  readonly #now: () => number;
+  #promises = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  violate(kind: string, what: string): void {
+    this.violations.push({ kind, atMs: Math.round(this.#now()), what });
+  }
+
+  count(what: string, by = 1): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + by);
+  }
+
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  /** Keeps the longest of the times that are told under a name. */
+  time(what: string, ms: number): void {
+    this.#longest.set(what, Math.max(ms, this.#longest.get(what) ?? 0));
+  }
+
+  get longest(): ReadonlyMap<string, number> {
+    return this.#longest;
+  }
+
+  /** A promise that the library has given: it has to settle, as long as its process lives. */
+  expect<T>(what: string, promise: Promise<T>, isDead: () => boolean): Promise<T> {
+    const number = this.#promises++;
+    this.#pending.set(number, what);
+    const settled = () => this.#pending.delete(number);
+    promise.then(settled, settled);
+    this.#dead.set(number, isDead);
+    return promise;
+  }
+
+  readonly #dead = new Map<number, () => boolean>();
+
+  /** What hasn't settled, of processes that live. */
+  get unsettled(): string[] {
+    return [...this.#pending].filter(([number]) => !this.#dead.get(number)?.()).map(([, what]) => what);
+  }
+}

@@ -1,0 +1,130 @@
+/** The command behind `npm run simulate`: see {@link HELP}. */
+import { fork } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { RULES, type Rules } from './rules.js';
+import { type Report, type Run, simulate } from './run.js';
+import { Tally } from './tally.js';
+import { FAULT_RATES, type FaultRate } from './world.js';
+
+const HELP = `npm run simulate -- [options]
+
+  --seed N       replay the world of this seed, and say what was seen
+  --hours H      run worlds of an hour each, H of them in all (default 10)
+  --from N       the first seed; each world has the next one (default: by the time of day)
+  --rules R      ${RULES.join(', ')} (default shipped)
+  --faults F     ${FAULT_RATES.join(' or ')} (default few)
+  --workers N    how many processes (default: one for each processor)
+
+Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set.`;
+
+/** What goes to a worker, and what comes back. */
+type Answer = Omit<Report, 'counts' | 'longest'> & {
+  readonly counts: [string, number][];
+  readonly longest: [string, number][];
+};
+
+const { values } = parseArgs({
+  args: process.argv.slice(2).filter((each) => each !== '--worker'),
+  options: {
+    seed: { type: 'string' },
+    hours: { type: 'string' },
+    from: { type: 'string' },
+    rules: { type: 'string', default: 'shipped' },
+    faults: { type: 'string', default: 'few' },
+    workers: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  if ((allowed as readonly string[]).includes(value)) return value as T;
+  throw new Error(`--${option} is ${value}: expected ${allowed.join(', ')}`);
+}
+
+function wholeNumber(option: string, value: string | undefined, otherwise: number): number {
+  const number = value === undefined ? otherwise : Number(value);
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw new Error(`--${option} is ${value}: expected a whole number`);
+}
+
+async function replay(run: Run): Promise<void> {
+  const tally = new Tally();
+  const report = await simulate(run);
+  tally.add(report);
+  console.log(`seed ${run.seed}, trace ${report.trace.toString(16)}`);
+  console.log(tally.describe());
+  for (const { kind, atMs, what } of report.violations) console.log(`${atMs} ms: ${kind}: ${what}`);
+  process.exitCode = report.violations.length > 0 ? 1 : 0;
+}
+
+/** Hands out one world after the other, and adds up what comes back. */
+async function runMany(first: number, hours: number, rules: Rules, faultRate: FaultRate, workers: number) {
+  const tally = new Tally();
+  const failing: Run[] = [];
+  let next = first;
+  let toldAt = Date.now();
+  const take = ({ counts, longest, ...rest }: Answer) => {
+    tally.add({ ...rest, counts: new Map(counts), longest: new Map(longest) });
+    if (rest.violations.length > 0) failing.push(rest.run);
+    if (rest.violations.length > 0 && rules === 'shipped')
+      console.log(`seed ${rest.run.seed} --faults ${faultRate}: ${rest.violations[0]?.kind}`);
+    if (Date.now() - toldAt < 30_000) return;
+    toldAt = Date.now();
+    console.log(tally.summary());
+  };
+  const work = () =>
+    new Promise<void>((resolve, reject) => {
+      const child = fork(import.meta.filename, ['--worker']);
+      const give = () => {
+        if (next >= first + hours) return child.disconnect();
+        const run: Run = { seed: next++, hours: 1, rules, faultRate };
+        child.send(run);
+      };
+      child.on('message', (answer: Answer) => {
+        take(answer);
+        give();
+      });
+      child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));
+      give();
+    });
+  await Promise.all(Array.from({ length: workers }, work));
+  console.log(tally.describe());
+  for (const run of failing) console.log(`seed ${run.seed} --rules ${rules} --faults ${faultRate}`);
+  if (rules === 'shipped') keep(failing);
+  process.exitCode = rules === 'shipped' && failing.length > 0 ? 1 : 0;
+}
+
+/** Adds the seeds to the file of those that the tests replay. */
+function keep(failing: readonly Run[]): void {
+  const file = process.env.FAILING_SEEDS;
+  if (file === undefined || failing.length === 0) return;
+  const known = JSON.parse(readFileSync(file, 'utf8')) as Run[];
+  const isNew = (run: Run) =>
+    !known.some((each) => each.seed === run.seed && each.faultRate === run.faultRate);
+  writeFileSync(file, `${JSON.stringify([...known, ...failing.filter(isNew)], null, 2)}\n`);
+}
+
+function serveAsWorker(): void {
+  process.on('message', (run: Run) => {
+    void simulate(run).then(({ counts, longest, ...rest }) => {
+      const answer: Answer = { ...rest, counts: [...counts], longest: [...longest] };
+      process.send?.(answer);
+    });
+  });
+}
+
+async function main(): Promise<void> {
+  if (values.help) return console.log(HELP);
+  const rules = oneOf('rules', values.rules, RULES);
+  const faultRate = oneOf('faults', values.faults, FAULT_RATES);
+  if (values.seed !== undefined)
+    return await replay({ seed: wholeNumber('seed', values.seed, 0), hours: 1, rules, faultRate });
+  const from = wholeNumber('from', values.from, Math.floor(Date.now() / 1000));
+  const workers = wholeNumber('workers', values.workers, availableParallelism());
+  await runMany(from, wholeNumber('hours', values.hours, 10), rules, faultRate, workers);
+}
+
+if (process.argv[2] === '--worker') serveAsWorker();
+else await main();

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { Machine } from './machine.js';
+import { Link, Pipe } from './network.js';
+import { Random } from './random.js';
+import { Scheduler } from './scheduler.js';
+
+async function run(scheduler: Scheduler, forMs: number): Promise<void> {
+  let over = false;
+  scheduler.after(forMs, () => {
+    over = true;
+    scheduler.followUp();
+  });
+  await scheduler.run(() => over);
+}
+
+function setting() {
+  const scheduler = new Scheduler();
+  const random = new Random(1);
+  return { scheduler, random, machine: new Machine('a', 1.01, scheduler, random, true) };
+}
+
+describe('virtual time', () => {
+  it('brings all promises and ticks of one task to their end before the next task begins', async () => {
+    const { scheduler, machine } = setting();
+    const seen: string[] = [];
+    const chain = async () => {
+      for (let link = 0; link < 50; link++) {
+        await Promise.resolve();
+        await new Promise<void>((resolve) => process.nextTick(resolve));
+      }
+      seen.push('the chain of the first');
+    };
+    machine.after(10, () => void chain());
+    machine.after(10, () => seen.push('the second'));
+    await run(scheduler, 100);
+    expect(seen).toEqual(['the chain of the first', 'the second']);
+  });
+
+  it('passes at the rate of each clock', async () => {
+    const { scheduler, machine } = setting();
+    const beganAt = machine.now();
+    let rangAt = 0;
+    machine.after(1010, () => {
+      rangAt = scheduler.now;
+    });
+    await run(scheduler, 2000);
+    expect(rangAt).toBeCloseTo(1000);
+    expect(machine.now() - beganAt).toBeCloseTo(2020);
+  });
+});
+
+describe('a frozen machine', () => {
+  it('does nothing while its clock goes on, and then all that was due, in its order', async () => {
+    const { scheduler, machine } = setting();
+    const seen: number[] = [];
+    const beganAt = machine.now();
+    machine.freeze();
+    for (const number of [1, 2, 3]) scheduler.after(number, () => machine.receive(() => seen.push(number)));
+    await run(scheduler, 1000);
+    expect(seen).toEqual([]);
+    expect(machine.now() - beganAt).toBeCloseTo(1010);
+    machine.thaw();
+    await run(scheduler, 1);
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
+  it('does nothing any more once it is killed, and has no timers left', async () => {
+    const { scheduler, machine } = setting();
+    machine.after(5, () => expect.unreachable());
+    machine.freeze();
+    await run(scheduler, 10);
+    machine.kill();
+    machine.thaw();
+    machine.after(5, () => expect.unreachable());
+    machine.kill();
+    await run(scheduler, 10);
+    expect(machine.timers).toBe(0);
+  });
+});
+
+describe('a link', () => {
+  it('keeps the order within a connection, and not that between two', async () => {
+    const { scheduler, random } = setting();
+    const link = new Link(scheduler, random);
+    const [one, two] = [new Pipe(link), new Pipe(link)];
+    const seen: string[] = [];
+    for (let number = 10; number < 60; number++) {
+      one.send(() => seen.push(`one ${number}`));
+      two.send(() => seen.push(`two ${number}`));
+    }
+    await run(scheduler, 5000);
+    const ofOne = seen.filter((each) => each.startsWith('one'));
+    expect(ofOne).toHaveLength(50);
+    expect(ofOne).toEqual([...ofOne].sort());
+    const inTurns = Array.from({ length: 50 }, (_, place) => [
+      `one ${place + 10}`,
+      `two ${place + 10}`,
+    ]).flat();
+    expect(seen).not.toEqual(inTurns);
+  });
+
+  it('holds back what is sent while it is cut, and brings it when it is whole again', async () => {
+    const { scheduler, random } = setting();
+    const link = new Link(scheduler, random);
+    const pipe = new Pipe(link);
+    let arrivals = 0;
+    link.cut();
+    pipe.send(() => arrivals++);
+    await run(scheduler, 60_000);
+    expect(arrivals).toBe(0);
+    link.heal();
+    await run(scheduler, 3000);
+    expect(arrivals).toBe(1);
+  });
+
+  it('brings nothing more over a connection that was forgotten in between', async () => {
+    const { scheduler, random } = setting();
+    const link = new Link(scheduler, random);
+    const [forgotten, other] = [new Pipe(link), new Pipe(link)];
+    let arrivals = 0;
+    forgotten.isSevered = true;
+    forgotten.send(() => expect.unreachable());
+    other.send(() => arrivals++);
+    await run(scheduler, 3000);
+    expect(arrivals).toBe(1);
+  });
+});

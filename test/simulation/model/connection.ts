@@ -1,0 +1,60 @@
+import type { Client } from '../../../src/testing/keeper.js';
+import { PacketSplitter } from '../../../src/testing/packets.js';
+import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/testing/replies.js';
+import type { Request } from '../../../src/testing/requests.js';
+import type { SessionRecord } from '../../../src/testing/session-table.js';
+import type { WatchEvent } from '../../../src/testing/watch-table.js';
+import { WireWriter } from '../../../src/testing/wire.js';
+import type { Wire } from './socket.js';
+
+const writer = new WireWriter();
+
+/** A request on its way through a server: answered when it has been carried out and those before it were answered. */
+export interface Waiting {
+  readonly request: Request;
+  /** Forwarded to the leader: what it does is known when it comes back in the log. */
+  readonly isWrite: boolean;
+}
+
+/** A client's connection, as the server at its end has it. */
+export class ServerConnection implements Client {
+  readonly identities = [{ scheme: 'ip', id: '10.0.0.9' }];
+  readonly address = '10.0.0.9';
+  readonly packets = new PacketSplitter();
+  /** What was asked and isn't answered yet, in its order. */
+  readonly waiting: Waiting[] = [];
+  session: SessionRecord | undefined;
+  sessionId = 0n;
+  phase: 'new' | 'greeting' | 'greeted' | 'closed' = 'new';
+  readonly #wire: Wire;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+  }
+
+  notify(event: WatchEvent): void {
+    this.#send(writeEvent(writer, event));
+  }
+
+  greet(sessionId: bigint, timeoutMs: number, password: Buffer): void {
+    const record =
+      timeoutMs === 0 ? undefined : { id: sessionId, password, timeoutMs, expiresAtMs: Number.NaN };
+    this.phase = 'greeted';
+    this.#send(writeGreeting(writer, record, true));
+  }
+
+  answer(reply: Reply): void {
+    this.#send(writeReply(writer, reply));
+  }
+
+  /** The server ends it: what was sent before still arrives. */
+  disconnect(): void {
+    if (this.phase === 'closed') return;
+    this.phase = 'closed';
+    this.#wire.closeAtServer();
+  }
+
+  #send(bytes: Buffer): void {
+    if (this.phase !== 'closed') this.#wire.toClient(bytes);
+  }
+}

@@ -1,0 +1,117 @@
+import { Machine } from '../machine.js';
+import { Route } from '../network.js';
+import type { Random } from '../random.js';
+import type { Scheduler } from '../scheduler.js';
+import { Server } from './server.js';
+
+/** How the ensemble is configured. */
+export interface EnsembleTimes {
+  readonly tickMs: number;
+  /** For how many ticks a server believes in the others without hearing of them. */
+  readonly syncLimit: number;
+}
+
+const SERVERS = 3;
+/** Clocks run at rates within 1 % of the right one. */
+export const WORST_DRIFT = 0.01;
+
+/** Three servers, and the network between them. */
+export class Ensemble {
+  readonly servers: readonly Server[];
+  readonly times: EnsembleTimes;
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly #routes: readonly { readonly pair: readonly [number, number]; readonly route: Route }[];
+  #sessions = 0;
+  /** Called with what happens in the ensemble, in a few words. */
+  readonly count: (what: string) => void;
+
+  constructor(times: EnsembleTimes, scheduler: Scheduler, random: Random, count: (what: string) => void) {
+    this.count = count;
+    this.times = times;
+    this.scheduler = scheduler;
+    this.random = random;
+    this.#routes = (
+      [
+        [0, 1],
+        [0, 2],
+        [1, 2],
+      ] as const
+    ).map((pair) => ({ pair, route: new Route(scheduler, random) }));
+    this.servers = Array.from({ length: SERVERS }, (_, index) => new Server(index, this));
+  }
+
+  newMachine(index: number): Machine {
+    const rate = 1 + this.random.between(-WORST_DRIFT, WORST_DRIFT);
+    return new Machine(`server ${index}`, rate, this.scheduler, this.random, false);
+  }
+
+  newSessionId(server: number): bigint {
+    return (BigInt(server + 1) << 56n) | BigInt(++this.#sessions);
+  }
+
+  /** The time of day, for stats. */
+  get timeMs(): number {
+    return 1.7e12 + Math.floor(this.scheduler.now);
+  }
+
+  get routes(): readonly Route[] {
+    return this.#routes.map(({ route }) => route);
+  }
+
+  /** The routes between a server and the others. */
+  routesOf(server: Server): Route[] {
+    return this.#routes.filter(({ pair }) => pair.includes(server.index)).map(({ route }) => route);
+  }
+
+  /** From the one to the other, and back. */
+  routeBetween(from: Server, to: Server) {
+    const { pair, route } = this.#between(from, to);
+    return pair[0] === from.index ? route : { there: route.back, back: route.there };
+  }
+
+  #between(a: Server, b: Server) {
+    const found = this.#routes.find(({ pair }) => pair.includes(a.index) && pair.includes(b.index));
+    if (found === undefined) throw new Error('a server has no way to itself');
+    return found;
+  }
+
+  #reaches(a: Server, b: Server): boolean {
+    return this.#between(a, b).route.isWhole;
+  }
+
+  /** The leader that has a quorum; while two believe in themselves, the later one. */
+  get leader(): Server | undefined {
+    return this.servers
+      .filter((server) => server.isUp && server.isLeadingWithQuorum)
+      .sort((a, b) => b.epoch - a.epoch)[0];
+  }
+
+  /** A leader that a server may follow right now. */
+  leaderFor(server: Server): Server | undefined {
+    return this.servers.find(
+      (other) =>
+        other !== server &&
+        other.isUp &&
+        !other.machine.isFrozen &&
+        other.isLeadingWithQuorum &&
+        other.epoch >= server.epoch &&
+        this.#reaches(server, other),
+    );
+  }
+
+  /** The servers that are looking and reach one another elect the one that has seen most, if they are a quorum. */
+  elect(server: Server): void {
+    const others = this.servers.filter(
+      (other) => other !== server && other.isLooking && this.#reaches(server, other),
+    );
+    const electors = [server, ...others];
+    const best = electors.reduce((most, each) => (most.isBehind(each) ? each : most));
+    const followers = electors.filter((each) => each !== best && this.#reaches(each, best));
+    if (followers.length === 0) return;
+    this.count('ensemble: leaders elected');
+    if (this.servers.some((each) => each.isUp && each.role === 'leading'))
+      this.count('ensemble: leaders elected while another believed in itself');
+    best.lead(Math.max(...electors.map(({ epoch }) => epoch)) + 1, followers);
+  }
+}

@@ -1,0 +1,98 @@
+import { OPEN_ACL } from '../../../src/testing/access.js';
+import { ERROR_CODES } from '../../../src/testing/op-codes.js';
+import { parentOf } from '../../../src/testing/paths.js';
+import { Refusal } from '../../../src/testing/refusal.js';
+import { type Body, multiBody, writeBody } from '../../../src/testing/replies.js';
+import type { WriteOperation } from '../../../src/testing/requests.js';
+import { type Author, applyMulti, applyWrite } from '../../../src/testing/transactions.js';
+import { Watches } from '../../../src/testing/watch-table.js';
+import { ZnodeTree } from '../../../src/testing/znode-tree.js';
+import type { Transaction } from './transaction.js';
+
+/** What a server has to say about a transaction that it has applied. */
+export interface Outcome {
+  readonly code: number;
+  readonly body?: Body | undefined;
+}
+
+const IDENTITIES = [{ scheme: 'ip', id: '10.0.0.9' }] as const;
+const DONE: Outcome = { code: ERROR_CODES.OK };
+
+/**
+ * What one server knows: the transactions of the log up to some point, applied in their order. Each server applies them
+ * for itself; what a transaction does depends on those before it only, so all come to the same.
+ */
+export class Replica {
+  readonly tree = new ZnodeTree();
+  readonly watches = new Watches();
+  /** The timeouts of the sessions that live. */
+  readonly sessions = new Map<bigint, number>();
+  #zxid = 0n;
+
+  /** The newest transaction that was applied. */
+  get zxid(): bigint {
+    return this.#zxid;
+  }
+
+  apply(transaction: Transaction): Outcome {
+    this.#zxid = transaction.zxid;
+    switch (transaction.kind) {
+      case 'open-session':
+        this.sessions.set(transaction.sessionId, transaction.timeoutMs);
+        return DONE;
+      case 'close-session':
+        this.#closeSession(transaction);
+        return DONE;
+      case 'refused':
+        return { code: transaction.code };
+      case 'write':
+        return this.#write(transaction.operation, {
+          sessionId: transaction.sessionId,
+          identities: IDENTITIES,
+          stamp: transaction,
+        });
+    }
+  }
+
+  #closeSession({ sessionId, zxid, timeMs }: Transaction & { kind: 'close-session' }): void {
+    for (const path of [...this.tree.ephemeralsOf(sessionId)]) {
+      const acl = this.tree.get(path)?.acl ?? OPEN_ACL;
+      const parentAcl = this.tree.get(parentOf(path))?.acl ?? OPEN_ACL;
+      this.tree.delete(path, { zxid, timeMs });
+      this.watches.announce({ kind: 'deleted', path, acl, parentAcl });
+    }
+    this.sessions.delete(sessionId);
+  }
+
+  #write(operation: WriteOperation, author: Author): Outcome {
+    try {
+      return { code: ERROR_CODES.OK, body: this.#carryOut(operation, author) };
+    } catch (error) {
+      if (error instanceof Refusal) return { code: error.code };
+      throw error;
+    }
+  }
+
+  #carryOut(operation: WriteOperation, author: Author): Body | undefined {
+    switch (operation.kind) {
+      case 'multi': {
+        const outcome = applyMulti(this.tree, operation.parts, author);
+        if (outcome.kind === 'committed')
+          for (const { change } of outcome.parts) if (change !== undefined) this.watches.announce(change);
+        return multiBody(outcome);
+      }
+      case 'reconfig':
+      case 'deleteContainer':
+        throw new Error(`no client sends ${operation.kind}`);
+      case 'create':
+      case 'delete':
+      case 'setData':
+      case 'setACL':
+      case 'check': {
+        const { result, change } = applyWrite(this.tree, operation, author);
+        if (change !== undefined) this.watches.announce(change);
+        return writeBody(result);
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import type { Machine } from '../machine.js';
+import { Pipe, type Route } from '../network.js';
+import type { Scheduler } from '../scheduler.js';
+import type { ServerConnection } from './connection.js';
+import { ServerConnection as Connection } from './connection.js';
+
+/** What a connection needs of the server that it goes to. */
+export interface Listening {
+  /** Whether the process runs at all; one that is frozen does, and its system accepts connections for it. */
+  readonly isUp: boolean;
+  /** The process as it is now: a restarted server is another one. */
+  readonly machine: Machine;
+  accept(connection: ServerConnection): void;
+  receive(connection: ServerConnection, bytes: Buffer): void;
+  hangUp(connection: ServerConnection): void;
+}
+
+type Listener = (...args: never[]) => void;
+
+/** As much of `net.Socket` as a session uses. */
+export class ClientSocket {
+  readonly #listeners = new Map<string, Listener[]>();
+  readonly #wire: Wire;
+  #open = true;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  on(event: string, listener: Listener): this {
+    const listeners = this.#listeners.get(event) ?? [];
+    listeners.push(listener);
+    this.#listeners.set(event, listeners);
+    return this;
+  }
+
+  /** What is emitted once only may as well be listened to for ever. */
+  once(event: string, listener: Listener): this {
+    return this.on(event, listener);
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.#open) this.#wire.toServer(bytes);
+    return true;
+  }
+
+  destroy(): this {
+    if (!this.#open) return this;
+    this.#open = false;
+    this.#wire.closeAtClient();
+    return this;
+  }
+
+  /** Something has come from the network. */
+  happens(event: 'connect' | 'data' | 'error' | 'close', argument?: unknown): void {
+    if (!this.#open) return;
+    for (const listener of this.#listeners.get(event) ?? [])
+      (listener as (argument: unknown) => void)(argument);
+    if (event === 'close') this.destroy();
+  }
+}
+
+/** One TCP connection between a client and a server: each end hears of the other over the network only. */
+export class Wire {
+  readonly socket: ClientSocket;
+  readonly #client: Machine;
+  readonly #server: Listening;
+  readonly #scheduler: Scheduler;
+  readonly #up: Pipe;
+  readonly #down: Pipe;
+  #connection: ServerConnection | undefined;
+  /** The server's process when it accepted. */
+  #process: Machine | undefined;
+  readonly #onClosed: (wire: Wire) => void;
+
+  constructor(
+    client: Machine,
+    server: Listening,
+    route: Route,
+    scheduler: Scheduler,
+    onClosed: (wire: Wire) => void,
+  ) {
+    this.#client = client;
+    this.#server = server;
+    this.#scheduler = scheduler;
+    this.#onClosed = onClosed;
+    this.#up = new Pipe(route.there);
+    this.#down = new Pipe(route.back);
+    this.socket = new ClientSocket(this);
+    this.#up.send(() => this.#arrive());
+  }
+
+  /** The first packet: the system answers for the process, if there is one. */
+  #arrive(): void {
+    if (!this.#server.isUp) return this.#tellClient('error', new Error('connect ECONNREFUSED'));
+    const connection = new Connection(this);
+    this.#connection = connection;
+    this.#process = this.#server.machine;
+    this.#tellClient('connect');
+    this.#process.receive(() => this.#server.accept(connection));
+  }
+
+  toServer(bytes: Buffer): void {
+    this.#scheduler.note(bytes.length);
+    this.#up.send(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));
+  }
+
+  toClient(bytes: Buffer): void {
+    this.#scheduler.note(bytes.length ^ bytes.readInt32BE(bytes.length - 4));
+    this.#tellClient('data', bytes);
+  }
+
+  closeAtClient(): void {
+    this.#onClosed(this);
+    this.#up.send(() => this.#atServer((connection) => this.#server.hangUp(connection)));
+  }
+
+  closeAtServer(): void {
+    this.#tellClient('close');
+  }
+
+  /** Both ends believe in it, and nothing comes through any more. */
+  sever(): void {
+    this.#up.isSevered = true;
+    this.#down.isSevered = true;
+  }
+
+  /** Both ends are told that it is over. */
+  reset(): void {
+    this.#tellClient('error', new Error('read ECONNRESET'));
+    this.#up.send(() => this.#atServer((connection) => this.#server.hangUp(connection)));
+  }
+
+  #atServer(task: (connection: ServerConnection) => void): void {
+    const connection = this.#connection;
+    if (connection === undefined || this.#process?.isDead) return;
+    this.#process?.receive(() => {
+      if (connection.phase !== 'closed') task(connection);
+    });
+  }
+
+  #tellClient(event: 'connect' | 'data' | 'error' | 'close', argument?: unknown): void {
+    this.#down.send(() => this.#client.receive(() => this.socket.happens(event, argument)));
+  }
+}

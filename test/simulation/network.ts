@@ -1,0 +1,109 @@
+import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
+
+interface Held {
+  readonly pipe: Pipe;
+  readonly arrive: () => void;
+}
+
+// A packet is lost now and then, and sent again after a while.
+const LOSS = 0.002;
+const FASTEST_MS = 0.1;
+const USUAL_MS = 1.5;
+const LONGEST_RETRANSMISSION_MS = 3000;
+
+/**
+ * The way from one place to another, in one direction. While it is cut, what is sent stays on its way: TCP sends it again
+ * and again, so it arrives some time after the way is whole again.
+ */
+export class Link {
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  #held: Held[] = [];
+  #cutAt: number | undefined;
+  /** How much longer everything takes than usual, in milliseconds. */
+  slowBy = 0;
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.#scheduler = scheduler;
+    this.#random = random;
+  }
+
+  get isCut(): boolean {
+    return this.#cutAt !== undefined;
+  }
+
+  cut(): void {
+    this.#cutAt ??= this.#scheduler.now;
+  }
+
+  heal(): void {
+    if (this.#cutAt === undefined) return;
+    const longestMs = Math.min(this.#scheduler.now - this.#cutAt, LONGEST_RETRANSMISSION_MS);
+    this.#cutAt = undefined;
+    const held = this.#held;
+    this.#held = [];
+    for (const { pipe, arrive } of held) this.#carry(pipe, this.#random.between(0, longestMs), arrive);
+  }
+
+  send(pipe: Pipe, arrive: () => void): void {
+    if (this.#cutAt !== undefined) this.#held.push({ pipe, arrive });
+    else this.#carry(pipe, this.#delayMs(), arrive);
+  }
+
+  #delayMs(): number {
+    const random = this.#random.next();
+    const lossMs = random < LOSS ? this.#random.between(200, 800) : 0;
+    return FASTEST_MS + random * USUAL_MS + lossMs + this.slowBy * (0.5 + random);
+  }
+
+  /** What comes by one pipe keeps its order; what comes by another may overtake it. */
+  #carry(pipe: Pipe, delayMs: number, arrive: () => void): void {
+    pipe.lastAt = Math.max(pipe.lastAt, this.#scheduler.now + delayMs);
+    this.#scheduler.at(pipe.lastAt, () => {
+      if (!pipe.isSevered) arrive();
+    });
+  }
+}
+
+/** One direction of one TCP connection. */
+export class Pipe {
+  readonly #link: Link;
+  lastAt = 0;
+  /** Somebody in between has forgotten the connection: nothing comes through any more, and nobody is told. */
+  isSevered = false;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  send(arrive: () => void): void {
+    if (!this.isSevered) this.#link.send(this, arrive);
+  }
+}
+
+/** Both ways between two places. */
+export class Route {
+  readonly there: Link;
+  readonly back: Link;
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.there = new Link(scheduler, random);
+    this.back = new Link(scheduler, random);
+  }
+
+  get links(): readonly [Link, Link] {
+    return [this.there, this.back];
+  }
+
+  get isWhole(): boolean {
+    return !this.there.isCut && !this.back.isCut;
+  }
+
+  heal(): void {
+    for (const link of this.links) {
+      link.heal();
+      link.slowBy = 0;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { begin, replaceWhoGaveUp } from './faults.js';
+import type { Violation } from './ledger.js';
+import { feedLeasesWith, type Rules } from './rules.js';
+import { type FaultRate, World } from './world.js';
+
+/** What is to be run: the same again gives the same. */
+export interface Run {
+  readonly seed: number;
+  readonly hours: number;
+  readonly rules: Rules;
+  readonly faultRate: FaultRate;
+}
+
+export interface Report {
+  readonly run: Run;
+  readonly violations: readonly Violation[];
+  readonly counts: ReadonlyMap<string, number>;
+  readonly longest: ReadonlyMap<string, number>;
+  /** Equal for equal runs. */
+  readonly trace: number;
+  readonly simulatedMs: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** With `few`, half of all calms are longer than half a minute, and some last an hour. */
+const LONGEST_CALM_MS: Record<FaultRate, number> = { few: HOUR_MS, many: 20_000 };
+const LOOK_EVERY_MS = 250;
+
+/** Runs one world from its beginning until everybody has stopped. */
+export async function simulate(run: Run): Promise<Report> {
+  const { seed, hours, rules, faultRate } = run;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0; // Thousands of connections are lost, and nobody reads where.
+  feedLeasesWith(rules.startsWith('pings') ? 'pings' : 'commits');
+  const world = new World(seed, rules, faultRate);
+  const { scheduler, ledger } = world;
+  const onUnhandled = (reason: unknown) => ledger.violate('unhandled rejection', String(reason));
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    let over = false;
+    world.start();
+    const script = play(world, hours * HOUR_MS, faultRate).finally(() => {
+      over = true;
+    });
+    await scheduler.run(() => over);
+    await script;
+  } catch (error) {
+    ledger.violate('the simulation itself', error instanceof Error ? error.message : String(error));
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+    feedLeasesWith('commits');
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+  const { violations, counts, longest } = ledger;
+  return { run, violations, counts, longest, trace: scheduler.trace, simulatedMs: scheduler.now };
+}
+
+/** Faults, and their end, and then a leader; again and again; and at last everybody stops. */
+async function play(world: World, lengthMs: number, faultRate: FaultRate): Promise<void> {
+  const { scheduler, faults } = world;
+  await untilLed(world, 'at the beginning');
+  while (scheduler.now < lengthMs) {
+    const episodeMs = faults.spread(2000, 90_000);
+    for (let count = 1 + faults.below(4); count > 0; count--)
+      world.later(faults.between(0, episodeMs), () => begin(world));
+    await scheduler.sleep(episodeMs);
+    world.heal();
+    await untilLed(world, 'after all was healed');
+    await scheduler.sleep(faults.spread(200, LONGEST_CALM_MS[faultRate]));
+    checkCalm(world);
+    replaceWhoGaveUp(world);
+  }
+  await end(world);
+}
+
+/** Whoever led when the calm began may have finished or resigned; but somebody leads, or is about to. */
+function checkCalm({ ledger, leader }: World): void {
+  ledger.count(leader === undefined ? 'calms that ended without a leader' : 'calms that ended with a leader');
+}
+
+async function untilLed(world: World, when: string): Promise<void> {
+  const { scheduler, ledger, recoveryBoundMs } = world;
+  const beganAt = scheduler.now;
+  while (world.leader === undefined) {
+    const waitedMs = scheduler.now - beganAt;
+    if (waitedMs > recoveryBoundMs) {
+      ledger.violate('no leader', `${when}: nobody in ${recoveryBoundMs} ms`);
+      return;
+    }
+    await scheduler.sleep(LOOK_EVERY_MS);
+    replaceWhoGaveUp(world);
+  }
+  ledger.time('until there was a leader again', scheduler.now - beganAt);
+}
+
+async function end(world: World): Promise<void> {
+  const { scheduler, ledger, hosts, recoveryBoundMs } = world;
+  world.heal();
+  await scheduler.sleep(recoveryBoundMs);
+  for (const { candidate } of hosts) void candidate.standDown();
+  await scheduler.sleep(recoveryBoundMs);
+  world.checkLeftovers('after everybody stood down');
+  for (const { candidate } of hosts) void candidate.stop();
+  await scheduler.sleep(recoveryBoundMs);
+  world.checkLeftovers('after everybody stopped');
+  for (const { candidate } of hosts)
+    for (const each of candidate.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
+  for (const each of ledger.unsettled) ledger.violate('unsettled', each);
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Rules } from './rules.js';
+import { type Run, simulate } from './run.js';
+import { Tally } from './tally.js';
+
+const FIRST_SEED = 1;
+/** How long the simulation may take here; `npm run simulate` takes as long as it is told. */
+const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 40_000);
+/** However slow the machine is. */
+const LEAST_HOURS = 10;
+const MOST_HOURS = 120;
+const MOST_TRIES = 40;
+
+const failing = JSON.parse(readFileSync(join(import.meta.dirname, 'failing-seeds.json'), 'utf8')) as Run[];
+const many = (seed: number, rules: Rules = 'shipped', hours = 0.3): Run => {
+  return { seed, hours, rules, faultRate: 'many' };
+};
+
+/** A violation's seed is all that is needed to see it again. */
+async function violationsOf(run: Run) {
+  const { violations } = await simulate(run);
+  return violations.map(
+    (each) => `npm run simulate -- --seed ${run.seed} --faults ${run.faultRate}: ${each.what}`,
+  );
+}
+
+describe('the simulation', () => {
+  it('does the same again for the same seed, and something else for another', async () => {
+    const first = await simulate(many(7));
+    const second = await simulate(many(7));
+    const other = await simulate(many(8));
+    expect(first.counts.get('faults')).toBeGreaterThan(20);
+    expect([second.trace, second.counts, second.simulatedMs]).toEqual([
+      first.trace,
+      first.counts,
+      first.simulatedMs,
+    ]);
+    expect(other.trace).not.toBe(first.trace);
+  });
+
+  it('finds nothing wrong with the shipped rules, for as long as there is time', async () => {
+    const tally = new Tally();
+    const beganAt = performance.now();
+    const wrong: string[] = [];
+    const hasTime = () => performance.now() - beganAt < FOR_MS && tally.hours < MOST_HOURS;
+    for (let seed = FIRST_SEED; hasTime() || tally.hours < LEAST_HOURS; seed++) {
+      // Every twentieth world has many faults: it takes about as long as all the others together.
+      const run: Run = { seed, hours: 1, rules: 'shipped', faultRate: seed % 20 === 0 ? 'many' : 'few' };
+      const report = await simulate(run);
+      tally.add(report);
+      wrong.push(...report.violations.map(({ kind, what }) => `seed ${seed}: ${kind}: ${what}`));
+    }
+    console.log(tally.summary());
+    expect(wrong).toEqual([]);
+    expect(tally.count('terms')).toBeGreaterThan(10);
+  }, 300_000);
+
+  it.each<[Rules, number]>([
+    ['no-delay', 58],
+    ['pings', 28],
+    ['pings-no-delay', 4],
+    ['curator', 1],
+  ])(
+    'finds two leaders at once by the rule %s, where there is one by the shipped rules',
+    async (rules, hint) => {
+      const hours = 0.25;
+      const isWrong = async (seed: number) =>
+        (await simulate(many(seed, rules, hours))).violations.some(({ kind }) => kind === 'two leaders');
+      // With each change of what is simulated another seed may be the first to show it.
+      let seed = hint;
+      while (!(await isWrong(seed)) && seed < hint + MOST_TRIES) seed++;
+      expect(seed).toBeLessThan(hint + MOST_TRIES);
+      expect(await violationsOf(many(seed, 'shipped', hours))).toEqual([]);
+    },
+    120_000,
+  );
+
+  it('finds nothing wrong any more with the seeds that once failed', async () => {
+    const wrong: string[] = [];
+    for (const run of failing) wrong.push(...(await violationsOf(run)));
+    expect(wrong).toEqual([]);
+  }, 300_000);
+});

@@ -1,0 +1,180 @@
+import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
+import { CuratorCandidate } from './candidates/curator.js';
+import { ElectorCandidate } from './candidates/elector.js';
+import { SimulatedEnvironment } from './candidates/environment.js';
+import { LOCK } from './candidates/lock-user.js';
+import { SupervisedCandidate } from './candidates/supervised.js';
+import { FencedResource, LeadershipChecker } from './checker.js';
+import { Ledger } from './ledger.js';
+import { Machine } from './machine.js';
+import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
+import { Route } from './network.js';
+import { Random } from './random.js';
+import type { Rules } from './rules.js';
+import { type Happening, Scheduler } from './scheduler.js';
+
+const CANDIDATES = 3;
+const SERVERS = 3;
+
+/** Where a process runs: its ways to the servers stay when it is replaced. */
+export interface Host {
+  readonly index: number;
+  readonly routes: readonly Route[];
+  candidate: Candidate;
+}
+
+/**
+ * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
+ * with `few`, about 20 an hour, and mostly long sessions, most hours are simulated in it, and candidates are left in
+ * peace for long enough that what builds up slowly would be seen.
+ */
+export const FAULT_RATES = ['few', 'many'] as const;
+export type FaultRate = (typeof FAULT_RATES)[number];
+
+/** The session timeout, in ticks: an ensemble grants 2 to 20. */
+const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
+  many: [3, 5, 10, 15],
+  few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
+};
+
+/** Chance, in streams of its own for each purpose. */
+const STREAMS = { setup: 0, model: 1, clients: 2, faults: 3 } as const;
+
+/** An ensemble, three candidates and the network: all that happens follows from the seed. */
+export class World {
+  readonly scheduler = new Scheduler();
+  readonly ledger: Ledger;
+  readonly checker: LeadershipChecker;
+  readonly ensemble: Ensemble;
+  readonly hosts: readonly Host[];
+  readonly faults: Random;
+  readonly surroundings: Surroundings;
+  /** How long it may take from the end of all faults until there is a leader. */
+  readonly recoveryBoundMs: number;
+  readonly #kind: 'supervised' | 'elector' | 'curator';
+  readonly #clients: Random;
+  readonly #model: Random;
+  readonly #priorities: boolean;
+  #processes = 0;
+  #later: Happening[] = [];
+
+  constructor(seed: number, rules: Rules, faultRate: FaultRate) {
+    const setup = new Random(seed, STREAMS.setup);
+    this.#model = new Random(seed, STREAMS.model);
+    this.#clients = new Random(seed, STREAMS.clients);
+    this.faults = new Random(seed, STREAMS.faults);
+    this.ledger = new Ledger(() => this.scheduler.now);
+    this.checker = new LeadershipChecker(this.ledger, () => this.hosts.map(({ candidate }) => candidate));
+    const tickMs = setup.pick(faultRate === 'many' ? [1000, 2000] : [2000]);
+    const syncLimit = setup.pick([5, 5, 10]);
+    const sessionTimeoutMs = tickMs * setup.pick(SESSION_TICKS[faultRate]);
+    this.#priorities = setup.chance(0.3);
+    const supervised = setup.chance(0.6);
+    this.#kind = rules === 'curator' ? 'curator' : supervised ? 'supervised' : 'elector';
+    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, (what) =>
+      this.ledger.count(what),
+    );
+    this.recoveryBoundMs = 2 * syncLimit * tickMs + 2 * sessionTimeoutMs + 20_000;
+    this.surroundings = {
+      scheduler: this.scheduler,
+      ledger: this.ledger,
+      checker: this.checker,
+      resource: new FencedResource('leaders', this.ledger),
+      lockResource: new FencedResource('locks', this.ledger),
+      rules,
+      sessionTimeoutMs,
+    };
+    this.hosts = Array.from({ length: CANDIDATES }, (_, index) => {
+      const routes = Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
+      return { index, routes, candidate: this.#newCandidate(index, routes) };
+    });
+  }
+
+  start(): void {
+    for (const { candidate } of this.hosts) this.#begin(candidate);
+  }
+
+  /** A process has stopped by itself: it has to have left nothing, and another one takes its place. */
+  retire(host: Host): void {
+    for (const each of host.candidate.leftovers)
+      this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
+    host.candidate.environment.clock.kill();
+    this.replace(host);
+  }
+
+  /** Something that is part of a fault: it doesn't happen any more when all is healed. */
+  later(ms: number, task: () => void): void {
+    this.#later.push(this.scheduler.after(ms, task));
+  }
+
+  /** Another process in the place of one that is gone. */
+  replace(host: Host): void {
+    host.candidate = this.#newCandidate(host.index, host.routes);
+    this.#begin(host.candidate);
+  }
+
+  #begin(candidate: Candidate): void {
+    this.scheduler.after(this.#clients.between(0, 500), () => {
+      this.scheduler.followUp();
+      candidate.start();
+    });
+  }
+
+  #newCandidate(index: number, routes: readonly Route[]): Candidate {
+    const random = new Random(this.#clients.bits(), STREAMS.clients);
+    const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
+    const machine = new Machine(`candidate ${index}`, rate, this.scheduler, random, true);
+    const { servers } = this.ensemble;
+    const setup: CandidateSetup = {
+      id: `process-${++this.#processes}`,
+      priority: this.#priorities ? random.below(3) : 0,
+      environment: new SimulatedEnvironment(machine, random, servers, routes, this.scheduler),
+      random,
+      surroundings: this.surroundings,
+    };
+    switch (this.#kind) {
+      case 'supervised':
+        return new SupervisedCandidate(setup);
+      case 'elector':
+        return new ElectorCandidate(setup);
+      case 'curator':
+        return new CuratorCandidate(setup);
+    }
+  }
+
+  get leader(): Candidate | undefined {
+    return this.hosts.find(({ candidate }) => candidate.isActing)?.candidate;
+  }
+
+  /** Everything works again: the network, the servers, the processes. */
+  heal(): void {
+    for (const each of this.#later) each.cancelled = true;
+    this.#later = [];
+    const { servers, routes } = this.ensemble;
+    for (const route of [...routes, ...this.hosts.flatMap((host) => host.routes)]) route.heal();
+    for (const server of servers) {
+      server.machine.thaw();
+      server.restart();
+    }
+    for (const host of this.hosts) {
+      host.candidate.environment.clock.thaw();
+      if (host.candidate.isDead) this.replace(host);
+    }
+  }
+
+  /** After everybody has stood down, and again after everybody has stopped. */
+  checkLeftovers(when: string): void {
+    const { leader, servers } = this.ensemble;
+    const found: string[] = [];
+    for (const queue of [ELECTION, LOCK]) {
+      const children = leader?.replica.tree.get(queue)?.children ?? [];
+      for (const node of children) found.push(`the node ${node}`);
+    }
+    const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
+    if (new Set(known).size > 1) found.push('servers that do not agree');
+    const watches = servers.reduce((sum, server) => sum + server.watches, 0);
+    if (watches > 0) found.push(`${watches} watches`);
+    if (leader === undefined) found.push('no ensemble to look at');
+    for (const each of found) this.ledger.violate('leftovers', `${when}: ${each}`);
+  }
+}
