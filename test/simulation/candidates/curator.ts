@@ -1,6 +1,6 @@
 import { sleep } from '../../../src/clock.js';
 import { Contender } from '../../../src/lock/contender.js';
-import { aheadOf, parseLockEntry } from '../../../src/lock/order.js';
+import { parseLockEntry, queueOf } from '../../../src/lock/order.js';
 import { ignore, onAbort } from '../../../src/promises.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION } from './candidate.js';
@@ -81,9 +81,8 @@ export class CuratorCandidate extends Candidate {
     const [session, contender] = [this.#session, this.#contender];
     if (session === undefined || contender === undefined) return;
     const children = await session.getChildren(ELECTION);
-    const isThere = children.includes(contender.entry.node);
-    const isFirst = aheadOf(children, contender.entry, parseLockEntry).length === 0;
-    if (session.state.name === 'connected') this.#become(isThere && isFirst);
+    const isFirst = queueOf(children, parseLockEntry)[0]?.node === contender.entry.node;
+    if (session.state.name === 'connected') this.#become(isFirst);
   }
 
   #become(isLeader: boolean): void {
