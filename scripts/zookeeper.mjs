@@ -68,10 +68,15 @@ function hasJava() {
 // in which it was found free and the one in which a server listens there.
 const PORTS = { first: 15_000, last: 32_000 };
 
-/** A port that was free a moment ago, and that no outgoing connection will take. */
+/** Given once: whoever got one may not listen there yet. */
+const givenPorts = new Set();
+
+/** A port that was free a moment ago, that no outgoing connection will take, and that nobody else here was given. */
 export async function freePort() {
   for (;;) {
     const port = PORTS.first + Math.floor(Math.random() * (PORTS.last - PORTS.first));
+    if (givenPorts.has(port)) continue;
+    givenPorts.add(port);
     if (await isFree(port)) return port;
   }
 }
