@@ -272,9 +272,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
-    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });
+    const { signal } = this.#stop;
+    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
     try {
-      [this.#contender] = await abortable(Promise.all([joining, preparing]), this.#stop.signal);
+      [this.#contender] = await abortable(Promise.all([joining, preparing]), signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
