@@ -1,9 +1,17 @@
 export type { Clock, Timer, TimerOptions } from './clock.js';
 export type { RetryOptions } from './cluster/backoff.js';
 export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/cleanup.js';
+export { entrust } from './cluster/guardian-link.js';
 export type { Health } from './cluster/health.js';
+export {
+  type Burial,
+  SessionGuardian,
+  type SessionGuardianEvents,
+  type SessionGuardianOptions,
+} from './cluster/session-guardian.js';
 export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
+export type { WindingUp } from './cluster/winding-up.js';
 export type { Candidate } from './election/candidate.js';
 export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';

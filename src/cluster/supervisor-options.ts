@@ -5,7 +5,15 @@ import {
 } from '../election/elector-options.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs, definedOnly } from '../options.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkId,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+  definedOnly,
+} from '../options.js';
 import { parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, SESSION_OPTIONS, type SessionOptions } from '../session/session-options.js';
@@ -30,6 +38,11 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   readonly cleanup?: CleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */
   readonly cleanupTimeoutMs?: number;
+  /**
+   * Whether to tell a `SessionGuardian` in the parent process, if there is one, what to close when this process has ended.
+   * What is told goes over IPC only, and includes the session's password. @default true
+   */
+  readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
   readonly logger?: Logger;
   /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
@@ -47,6 +60,7 @@ export interface ResolvedSupervisorOptions {
   readonly cleanup: CleanupHook | undefined;
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
+  readonly guardian: boolean;
   readonly retry: RetryPolicy;
   readonly logger: Logger;
 }
@@ -59,6 +73,7 @@ const KNOWN = [
   'session',
   'cleanup',
   'cleanupTimeoutMs',
+  'guardian',
   'logger',
   'retry',
 ] as const;
@@ -88,6 +103,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     cleanup: checkFunction('cleanup', options.cleanup),
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
+    guardian: checkBoolean('guardian', options.guardian, true),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
     logger,
   };

@@ -20,6 +20,7 @@ import { Session } from '../session/session.js';
 import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
+import { entrust } from './guardian-link.js';
 import { type Health, healthOf, type SupervisorState } from './health.js';
 import {
   type ElectionSupervisorOptions,
@@ -250,6 +251,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       logger: this.#options.logger,
       id: this.id,
     });
+    if (this.#options.guardian) entrust(session, elector);
     const candidacy: Candidacy = { session, elector, lost: undefined };
     this.#relay(candidacy);
     this.#become({ name: 'standing', elector });

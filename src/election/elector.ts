@@ -25,6 +25,7 @@ import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
 import { type Claim, Claimant, type Claims } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
+import type { Deed } from './deed.js';
 import {
   type LeaderElectorOptions,
   type ResolvedElectorOptions,
@@ -233,6 +234,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const leaderOf = (seat: number) =>
       new Roll(this.#session, this.path, seats === 1 ? undefined : seat).leader();
     return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOf(seat)));
+  }
+
+  /** @internal What it takes to give the term back that is led or being ended, for who survives this process. */
+  get deed(): Deed | undefined {
+    return 'term' in this.#state ? this.#state.term.deed : undefined;
   }
 
   // ---- the election, one paragraph ----

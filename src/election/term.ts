@@ -6,6 +6,7 @@ import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Undertaking } from '../undertaking.js';
 import type { Claim } from './claimant.js';
+import type { Deed } from './deed.js';
 
 /**
  * Leadership: a value with a lifetime. It is yours while {@link Term.isHeld} says so, asked right before acting.
@@ -62,6 +63,8 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly number: number;
   readonly seat: number;
   readonly token: bigint;
+  /** What it takes to give it back. */
+  readonly deed: Deed;
   readonly #own: OwnNode;
   readonly #clock: Clock;
   readonly #work = new Set<Promise<void>>();
@@ -88,6 +91,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
     this.number = claim.term;
     this.seat = claim.seat;
     this.token = claim.token;
+    this.deed = { record: claim.record, version: claim.version, term: claim.term, node: own.path };
     this.#own = own;
     this.#clock = clock;
     this.#onLoss = onLoss;
