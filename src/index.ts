@@ -2,6 +2,7 @@ export type { Clock, Timer, TimerOptions } from './clock.js';
 export type { RetryOptions } from './cluster/backoff.js';
 export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/cleanup.js';
 export type { Health } from './cluster/health.js';
+export type { Shutdown, ShutdownOptions } from './cluster/shutdown.js';
 export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
 export type { Candidate } from './election/candidate.js';

@@ -21,6 +21,7 @@ import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
 import { type Health, healthOf, type SupervisorState } from './health.js';
+import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
@@ -96,6 +97,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
   #session: Deferred<Session> = deferred();
+  #shutdown: SignalShutdown | undefined;
+  /** What a shutdown does when the work has settled, once. Must not reject. */
+  #beforeRelease: () => Promise<void> = async () => undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions) {
@@ -153,7 +157,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async resign(): Promise<void> {
-    await this.#elector?.resign();
+    if (!this.#isWithinHook()) await this.#elector?.resign();
   }
 
   /**
@@ -179,7 +183,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
-    if (isWithin(this.#cleaning)) return; // The hook's own call.
+    if (this.#isWithinHook()) return;
     const elector = this.#elector;
     await elector?.stop();
     // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
@@ -188,6 +192,48 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Ends the process in good order at the first of these signals: the leader's work stops and settles, `options.cleanup`
+   * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Otherwise than by
+   * this method Conclave handles no signal.
+   *
+   * It exits with 1 if `cleanup` has failed; with 124 when `options.deadlineMs` is over, after a line on stderr that says
+   * what was still running; with 128 and the signal's number, at once, at a second signal. In the latter two cases
+   * nothing is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't
+   * end a process whose main thread is blocked: see the option `watchdog`.
+   *
+   * When the supervisor has stopped for another reason it doesn't listen any more.
+   *
+   * @param signals - names, as `['SIGTERM', 'SIGINT']`
+   * @returns what takes it back, as long as no signal has come
+   * @throws InvalidOptionError if a signal or an option is wrong
+   * @throws InvalidStateError if the supervisor has stopped, or was told so before and that wasn't taken back
+   */
+  shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
+    const resolved = resolveShutdown(signals, options);
+    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    if (this.#shutdown?.isDisarmed === false)
+      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+    const { environment, logger } = this.#options;
+    const state = () => this.#state;
+    const shutdown = new SignalShutdown(resolved, {
+      clock: environment.clock,
+      logger,
+      get state() {
+        return state();
+      },
+      leave: (cleanUp) => this.#leave(cleanUp),
+    });
+    this.#shutdown = shutdown;
+    return () => shutdown.disarm();
+  }
+
+  #leave(beforeRelease: () => Promise<void>): Promise<void> {
+    this.#beforeRelease = beforeRelease;
+    this.#elector?.beforeRelease(beforeRelease);
     return this.stop();
   }
 
@@ -206,6 +252,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       }
     } catch (error) {
       if (!(error instanceof StopRequest)) this.#report(error);
+      await this.#beforeRelease(); // Before `start` rejects, which may well end the process.
       this.#started.reject(
         error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error,
       );
@@ -305,6 +352,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   async #settle({ session, elector }: Candidacy): Promise<void> {
     this.#become({ name: 'settling', elector });
     await elector.stop();
+    if (this.#stop.signal.aborted) await this.#beforeRelease(); // If it didn't lead.
     await session.close();
   }
 
@@ -332,7 +380,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
     this.#session.reject(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
+    this.#shutdown?.disarm();
     this.emit('stopped');
+  }
+
+  /** A call from inside a hook mustn't wait for the end of that hook. */
+  #isWithinHook(): boolean {
+    return isWithin(this.#cleaning) || (this.#shutdown !== undefined && isWithin(this.#shutdown.cleaning));
   }
 
   get #elector(): LeaderElector | undefined {

@@ -91,6 +91,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #waitingSince: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
+  #beforeRelease: (() => Promise<void>) | undefined;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
   constructor(session: Session, path: string, options?: LeaderElectorOptions) {
@@ -195,6 +196,16 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  /**
+   * Has `task` done when the term's work has settled, before the term is given back, from the next end of a term on.
+   *
+   * @internal
+   * @param task - must not reject
+   */
+  beforeRelease(task: () => Promise<void>): void {
+    this.#beforeRelease = task;
   }
 
   /**
@@ -312,6 +323,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await ended.promise;
     const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
+    await this.#beforeRelease?.();
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
     return await successor;
