@@ -5,7 +5,15 @@ import {
 } from '../election/elector-options.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs, definedOnly } from '../options.js';
+import {
+  checkFunction,
+  checkId,
+  checkMs,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+  definedOnly,
+} from '../options.js';
 import { parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, SESSION_OPTIONS, type SessionOptions } from '../session/session-options.js';
@@ -32,6 +40,13 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   readonly cleanupTimeoutMs?: number;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
   readonly logger?: Logger;
+  /**
+   * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
+   * the loss, so that other candidates come first: twice as long after each further one that it loses in a row, up to eight
+   * times, and up to half as long again by chance. A row ends with a term that it gave back, or that lasted ten session
+   * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
+   */
+  readonly cooldownMs?: number;
   /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
   readonly retry?: RetryOptions;
 }
@@ -48,6 +63,7 @@ export interface ResolvedSupervisorOptions {
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
   readonly retry: RetryPolicy;
+  readonly cooldownMs: number | undefined;
   readonly logger: Logger;
 }
 
@@ -59,6 +75,7 @@ const KNOWN = [
   'session',
   'cleanup',
   'cleanupTimeoutMs',
+  'cooldownMs',
   'logger',
   'retry',
 ] as const;
@@ -89,6 +106,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
+    cooldownMs: checkMs('cooldownMs', options.cooldownMs),
     logger,
   };
 }

@@ -21,6 +21,7 @@ import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
 import { type Health, healthOf, type SupervisorState } from './health.js';
+import { cooldownAfter, countLosses } from './losses.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
 import {
   type ElectionSupervisorOptions,
@@ -97,6 +98,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
   #session: Deferred<Session> = deferred();
+  /** Terms that were lost in a row, and until when it therefore stays out of the election. */
+  #losses = 0;
+  #coolUntil = 0;
   #shutdown: SignalShutdown | undefined;
   /** What a shutdown does when the work has settled, once. Must not reject. */
   #beforeRelease: () => Promise<void> = async () => undefined;
@@ -123,7 +127,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** How it is doing, at this very moment. */
   health(): Health {
-    return healthOf(this.#state);
+    const { clock } = this.#options.environment;
+    return healthOf(this.#state, { now: clock.now(), coolUntil: this.#coolUntil });
   }
 
   /**
@@ -263,9 +268,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** Opens a session and takes a place in the queue; tries again, with back-off, when that fails. */
   async #stand(): Promise<Candidacy> {
     const { retry, environment } = this.#options;
+    const sinceMs = environment.clock.now();
     let attempt = 1;
-    if (this.#state.name !== 'idle') this.emit('restarting', { attempt, delayMs: 0 });
-    return await pRetry(() => this.#tryToStand(attempt), {
+    if (this.#state.name !== 'idle') await this.#coolDown();
+    return await pRetry(() => this.#tryToStand({ name: 'connecting', attempt, sinceMs }), {
       // See `callCleanup` for how p-retry is used. A refused option isn't mended by trying again.
       retries: retry.retries,
       minTimeout: 0,
@@ -284,8 +290,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
   }
 
-  async #tryToStand(attempt: number): Promise<Candidacy> {
-    this.#become({ name: 'connecting', attempt });
+  async #coolDown(): Promise<void> {
+    const { clock } = this.#options.environment;
+    this.#become({ name: 'cooling' });
+    const delayMs = Math.max(0, this.#coolUntil - clock.now());
+    this.emit('restarting', { attempt: 1, delayMs });
+    if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
+  }
+
+  async #tryToStand(connecting: SupervisorState): Promise<Candidacy> {
+    this.#become(connecting);
     const session = await Session.connect(this.#options.connect, {
       ...this.#options.sessionOptions,
       signal: this.#stop.signal,
@@ -299,7 +313,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
     const candidacy: Candidacy = { session, elector, lost: undefined };
     this.#relay(candidacy);
-    this.#become({ name: 'standing', elector });
+    this.#become({ name: 'standing', elector, session });
     try {
       this.#stop.signal.throwIfAborted();
       await elector.start();
@@ -321,21 +335,36 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   #relay(candidacy: Candidacy): void {
+    const { clock } = this.#options.environment;
+    let electedAt = 0;
     candidacy.elector
       .on('waiting', () => {
         candidacy.lost = undefined;
       })
       .on('elected', (term) => {
         candidacy.lost = undefined;
+        electedAt = clock.now();
         this.emit('elected', term);
       })
       .on('demoted', (term, reason) => {
         // Often the lease ends before the session is known to have: that is the same loss.
         if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') candidacy.lost = term;
+        this.#noteEnd(candidacy, reason, clock.now() - electedAt);
         this.emit('demoted', term, reason);
       })
       .on('expired', () => void this.emit('expired'))
       .on('error', (error) => this.#report(error));
+  }
+
+  /** One that loses its terms again and again lets others come first. */
+  #noteEnd({ elector, session }: Candidacy, reason: DemotionReason, lastedMs: number): void {
+    const { cooldownMs, environment, logger } = this.#options;
+    const { sessionTimeoutMs } = session;
+    this.#losses = countLosses(this.#losses, { reason, lastedMs, sessionTimeoutMs });
+    const ms = cooldownAfter(this.#losses, cooldownMs, environment.random());
+    if (ms > 0) logger.warn({ losses: this.#losses, cooldownMs: ms }, 'lost its term: cooling down');
+    this.#coolUntil = environment.clock.now() + ms;
+    elector.standAgainAt(this.#coolUntil);
   }
 
   /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
@@ -350,7 +379,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. */
   async #settle({ session, elector }: Candidacy): Promise<void> {
-    this.#become({ name: 'settling', elector });
+    this.#become({ name: 'settling', elector, session });
     await elector.stop();
     if (this.#stop.signal.aborted) await this.#beforeRelease(); // If it didn't lead.
     await session.close();
@@ -358,11 +387,14 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   async #cleanUp({ lost, session }: Candidacy): Promise<'restart' | 'stop'> {
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
-    this.#become({ name: 'cleaning' });
+    this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
     const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
-      hook: (loss) => runFor(this.#cleaning, () => cleanup(loss)),
+      hook: (loss) => {
+        this.#become({ name: 'cleaning', attempt: loss.attempt });
+        return runFor(this.#cleaning, () => cleanup(loss));
+      },
       loss: { term: lost, reason },
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,

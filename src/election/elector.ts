@@ -91,6 +91,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #waitingSince: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
+  /** When it may stand again, by the session's clock. */
+  #standsAgainAt = 0;
   #beforeRelease: (() => Promise<void>) | undefined;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
@@ -208,6 +210,16 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#beforeRelease = task;
   }
 
+  /** Whether the work of a term goes on though its lease is over: it may be acting beside another leader. @internal */
+  get isWedged(): boolean {
+    return this.#state.name === 'ending' && this.#state.term.hasOverrun;
+  }
+
+  /** After the term that it leads, it stands again no sooner than at `atMs` by the session's clock. @internal */
+  standAgainAt(atMs: number): void {
+    this.#standsAgainAt = atMs;
+  }
+
   /**
    * Changes what the others see of it, without another election.
    *
@@ -269,7 +281,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
       try {
         await this.#stand();
-        if (this.#setbacks > 0) await this.#coolDown();
+        await this.#coolDown();
       } catch (error) {
         if (!(await this.#goesOnAfter(error))) break;
       }
@@ -403,8 +415,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #coolDown(): Promise<void> {
     const { clock, environment, signal } = this.#session;
-    const over = AbortSignal.any([this.#stop.signal, signal]);
-    await sleep(clock, cooldownMs(this.#setbacks, environment.random()), over).catch(ignore); // Seen by the loop.
+    const fruitlessMs = this.#setbacks > 0 ? cooldownMs(this.#setbacks, environment.random()) : 0;
+    const ms = Math.max(fruitlessMs, this.#standsAgainAt - clock.now());
+    if (ms <= 0) return;
+    this.#become({ name: 'joining' });
+    await sleep(clock, ms, AbortSignal.any([this.#stop.signal, signal])).catch(ignore); // Seen by the loop.
   }
 
   /** The last word, whatever led to it. */
