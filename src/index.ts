@@ -9,6 +9,7 @@ export {
   type SessionGuardianEvents,
   type SessionGuardianOptions,
 } from './cluster/session-guardian.js';
+export type { Shutdown, ShutdownOptions } from './cluster/shutdown.js';
 export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
 export type { WindingUp } from './cluster/winding-up.js';

@@ -11,7 +11,10 @@ export interface RetryOptions {
   readonly minTimeout?: number;
   /** The longest pause. @default 5000 */
   readonly maxTimeout?: number;
-  /** Whether to make each pause longer by a random part of up to its own length. @default true */
+  /**
+   * Whether to make each pause longer by a random part of up to its own length; where `maxTimeout` leaves no room for that,
+   * pauses are spread over its upper half. @default true
+   */
   readonly randomize?: boolean;
 }
 
@@ -52,8 +55,12 @@ export function backoffMs(
   { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
   random: number,
 ): number {
-  const ms = minTimeout * factor ** (attempt - 1) * (randomize ? 1 + random : 1);
-  return Math.min(ms, maxTimeout);
+  if (minTimeout === 0) return 0; // Times a factor that may be infinite by now.
+  const shortest = minTimeout * factor ** (attempt - 1);
+  if (!randomize) return Math.min(shortest, maxTimeout);
+  // Where even the shortest pause would be over half the longest, all would come to have the same.
+  const spread = Math.max(minTimeout, Math.min(shortest, maxTimeout / 2)) * (1 + random);
+  return Math.min(spread, maxTimeout);
 }
 
 function checkRetries(value: unknown): number | undefined {

@@ -9,6 +9,7 @@ import {
   checkBoolean,
   checkFunction,
   checkId,
+  checkMs,
   checkOptions,
   checkPath,
   checkPositiveMs,
@@ -45,6 +46,13 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
   readonly logger?: Logger;
+  /**
+   * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
+   * the loss, so that other candidates come first: twice as long after each further one that it loses in a row, up to eight
+   * times, and up to half as long again by chance. A row ends with a term that it gave back, or that lasted ten session
+   * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
+   */
+  readonly cooldownMs?: number;
   /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
   readonly retry?: RetryOptions;
 }
@@ -62,6 +70,7 @@ export interface ResolvedSupervisorOptions {
   readonly cleanupRetry: RetryPolicy;
   readonly guardian: boolean;
   readonly retry: RetryPolicy;
+  readonly cooldownMs: number | undefined;
   readonly logger: Logger;
 }
 
@@ -73,6 +82,7 @@ const KNOWN = [
   'session',
   'cleanup',
   'cleanupTimeoutMs',
+  'cooldownMs',
   'guardian',
   'logger',
   'retry',
@@ -105,6 +115,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
     guardian: checkBoolean('guardian', options.guardian, true),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
+    cooldownMs: checkMs('cooldownMs', options.cooldownMs),
     logger,
   };
 }

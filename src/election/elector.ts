@@ -92,6 +92,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #waitingSince: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
+  /** When it may stand again, by the session's clock. */
+  #standsAgainAt = 0;
+  #beforeRelease: (() => Promise<void>) | undefined;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
   constructor(session: Session, path: string, options?: LeaderElectorOptions) {
@@ -199,6 +202,26 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
+   * Has `task` done when the term's work has settled, before the term is given back, from the next end of a term on.
+   *
+   * @internal
+   * @param task - must not reject
+   */
+  beforeRelease(task: () => Promise<void>): void {
+    this.#beforeRelease = task;
+  }
+
+  /** Whether the work of a term goes on though its lease is over: it may be acting beside another leader. @internal */
+  get isWedged(): boolean {
+    return this.#state.name === 'ending' && this.#state.term.hasOverrun;
+  }
+
+  /** After the term that it leads, it stands again no sooner than at `atMs` by the session's clock. @internal */
+  standAgainAt(atMs: number): void {
+    this.#standsAgainAt = atMs;
+  }
+
+  /**
    * Changes what the others see of it, without another election.
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
@@ -264,7 +287,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
       try {
         await this.#stand();
-        if (this.#setbacks > 0) await this.#coolDown();
+        await this.#coolDown();
       } catch (error) {
         if (!(await this.#goesOnAfter(error))) break;
       }
@@ -319,6 +342,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await ended.promise;
     const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
+    await this.#beforeRelease?.();
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
     return await successor;
@@ -398,8 +422,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #coolDown(): Promise<void> {
     const { clock, environment, signal } = this.#session;
-    const over = AbortSignal.any([this.#stop.signal, signal]);
-    await sleep(clock, cooldownMs(this.#setbacks, environment.random()), over).catch(ignore); // Seen by the loop.
+    const fruitlessMs = this.#setbacks > 0 ? cooldownMs(this.#setbacks, environment.random()) : 0;
+    const ms = Math.max(fruitlessMs, this.#standsAgainAt - clock.now());
+    if (ms <= 0) return;
+    this.#become({ name: 'joining' });
+    await sleep(clock, ms, AbortSignal.any([this.#stop.signal, signal])).catch(ignore); // Seen by the loop.
   }
 
   /** The last word, whatever led to it. */

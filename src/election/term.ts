@@ -58,6 +58,8 @@ export interface TermEnding {
   readonly settleBy?: number;
 }
 
+const LOSSES: ReadonlySet<DemotionReason> = new Set(['lease-expired', 'session-expired', 'node-deleted']);
+
 /** The term of an elector: what the world sees, and the work that is done in it. */
 export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly number: number;
@@ -123,6 +125,12 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   /** Whether there is work that has still to settle. */
   get hasWork(): boolean {
     return this.#work.size > 0;
+  }
+
+  /** Whether there is such work though the lease is over. */
+  get hasOverrun(): boolean {
+    const isLost = this.signal.aborted && LOSSES.has((this.signal.reason as TermEndedError).reason);
+    return this.hasWork && (isLost || !this.#own.isCurrent());
   }
 
   /** What is known of its end, once it has ended. */
