@@ -27,6 +27,7 @@ describe('the examples', () => {
       'active-scheduler',
       'article',
       'cleanup-hook',
+      'clustered-scheduler',
       'demo',
       'fenced-postgres',
       'singleton-consumer',
@@ -121,6 +122,13 @@ describe('the examples', () => {
     });
     expect(exitCode, all).toBe(0);
     expect(all).toMatch(/^# pass 5$/m);
+  });
+
+  it('clustered-scheduler: the active worker is killed, then all are replaced; one at a time runs the job', async () => {
+    const { lines, exitCode } = await run('clustered-scheduler');
+    expect(exitCode, lines.join('\n')).toBe(0);
+    expect(lines.filter((line) => /^term \d+: process \d+ ran the job \d+ times/.test(line))).toHaveLength(3);
+    expect(lines.at(-1)).toBe('One process at a time ran the job, term after term: yes');
   });
 
   it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {

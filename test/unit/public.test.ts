@@ -16,6 +16,7 @@ describe('what is public', () => {
   it('is what the README speaks of, and every error of it has its row there', () => {
     const classes = Object.keys(conclave).filter((name) => !errorClasses.includes(name));
     expect(classes.sort()).toEqual([
+      'ClusterSupervisor',
       'DistributedLock',
       'ElectionObserver',
       'ElectionSupervisor',
@@ -24,7 +25,10 @@ describe('what is public', () => {
       'ReadWriteLock',
       'Semaphore',
       'Session',
+      'SessionGuardian',
+      'entrust',
       'revokeLeader',
+      'superviseCluster',
     ]);
     expect(errorClasses.length).toBeGreaterThan(20);
     for (const name of [...classes, ...errorClasses]) expect(readme).toContain(`\`${name}`);
