@@ -16,6 +16,7 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
@@ -119,6 +120,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
     this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
+  }
+
+  /** The election's path. */
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** @internal */
+  get environment(): Environment {
+    return this.#options.environment;
   }
 
   /** The term that this process leads, while it does. */

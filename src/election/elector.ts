@@ -117,6 +117,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
         : new SeatsClaimant(session, path, this.id, takeoverDelayMs, seats);
   }
 
+  /** The session that it stands with. */
+  get session(): Session {
+    return this.#session;
+  }
+
   get state(): ElectorState {
     return this.#state;
   }

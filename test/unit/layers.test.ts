@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const SOURCES = resolve(import.meta.dirname, '../../src');
 
 /** From the bottom up: what stands in a layer imports from its own and from those before it only. */
-const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'testing', 'cli'];
+const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'node-cron', 'testing', 'cli'];
 const PUBLIC = 'index.ts';
 
 interface Import {

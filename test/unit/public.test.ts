@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as conclave from '../../src/index.js';
+import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
 import * as testing from '../../src/testing/index.js';
 
@@ -32,6 +33,11 @@ describe('what is public', () => {
     ]);
     expect(errorClasses.length).toBeGreaterThan(20);
     for (const name of [...classes, ...errorClasses]) expect(readme).toContain(`\`${name}`);
+  });
+
+  it('is, of conclave/node-cron, spoken of in the README', () => {
+    expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
+    expect(readme).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
   });
 
   it('has errors that show what was wrong, whatever that is, and never at length', () => {
