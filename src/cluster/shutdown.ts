@@ -60,9 +60,15 @@ export interface Leaver {
 /** How far it has come: the leader's work settles, the hook runs, what is held is given back. */
 type Progress = 'settling' | 'cleaning' | 'leaving';
 
+/** The signal that asked for it, and when, by the clock. */
+interface Demand {
+  readonly signal: NodeJS.Signals;
+  readonly atMs: number;
+}
+
 type ShutdownState =
   | { readonly name: 'armed' }
-  | { readonly name: 'under way'; readonly progress: Progress }
+  | ({ readonly name: 'under way'; readonly progress: Progress } & Demand)
   | { readonly name: 'disarmed' };
 
 /** Ends the process at a signal, once: stop work, clean up, resign, close, exit. */
@@ -93,16 +99,19 @@ export class SignalShutdown {
   }
 
   readonly #onSignal = (signal: NodeJS.Signals): void => {
-    if (this.#state.name === 'under way')
+    const demand = { signal, atMs: this.#leaver.clock.now() };
+    if (this.#state.name === 'under way') {
+      if (isEcho(demand, this.#state)) return;
       this.#exit(128 + constants.signals[signal], `${signal} during the shutdown: exiting at once`);
-    this.#state = { name: 'under way', progress: 'settling' };
-    void runApart(() => this.#shutDown(signal)); // Whatever the signal came in the midst of. Never rejects.
+    }
+    this.#state = { name: 'under way', progress: 'settling', ...demand };
+    void runApart(() => this.#shutDown(demand)); // Whatever the signal came in the midst of. Never rejects.
   };
 
-  async #shutDown(signal: NodeJS.Signals): Promise<void> {
+  async #shutDown({ signal, atMs }: Demand): Promise<void> {
     const { cleanup, deadlineMs, exitCode } = this.#options;
     const { clock, logger, state } = this.#leaver;
-    const deadlineAt = clock.now() + deadlineMs;
+    const deadlineAt = atMs + deadlineMs;
     clock.after(deadlineMs, () => this.#giveUp(signal)); // It needs no end: the process has one before.
     logger.info({ signal, deadlineMs }, 'shutting down');
     const remainingMs = () => Math.max(0, deadlineAt - clock.now());
@@ -115,14 +124,18 @@ export class SignalShutdown {
   }
 
   async #cleanUp(hook: () => unknown): Promise<void> {
-    this.#state = { name: 'under way', progress: 'cleaning' };
+    this.#proceedTo('cleaning');
     try {
       await runFor(this.cleaning, hook);
     } catch (cause) {
       this.#hasFailed = true;
       this.#say(`the clean-up of the shutdown failed: ${describe(cause)}`);
     }
-    this.#state = { name: 'under way', progress: 'leaving' };
+    this.#proceedTo('leaving');
+  }
+
+  #proceedTo(progress: Progress): void {
+    if (this.#state.name === 'under way') this.#state = { ...this.#state, progress };
   }
 
   /** What hangs may still be acting, so nothing is given back: the lease ends as after a kill. */
@@ -146,6 +159,14 @@ export class SignalShutdown {
     else this.#leaver.logger.info({ code }, 'shut down');
     process.exit(code);
   }
+}
+
+// What a person needs for a second Ctrl-C is longer.
+const ECHO_MS = 100;
+
+/** Ctrl-C goes to all processes of a terminal, and `npm` then hands it on to its own: that is one demand, and not two. */
+function isEcho(demand: Demand, first: Demand): boolean {
+  return demand.signal === first.signal && demand.atMs - first.atMs < ECHO_MS;
 }
 
 /** What a shutdown that hangs is waiting for, in words. */
