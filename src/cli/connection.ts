@@ -49,9 +49,11 @@ export function withConnection(command: Command): Command {
     )
     .addOption(
       new Option(
-        '--auth <scheme:credentials...>',
-        'who this is to ZooKeeper, as digest:user:password; what it creates is for it only. The environment is the safer place: a command line is for all to see',
-      ).env('CONCLAVE_AUTH'),
+        '--auth <scheme:credentials>',
+        'who this is to ZooKeeper, as digest:user:password; what it creates is for it only. May be given several times. The environment is the safer place: a command line is for all to see',
+      )
+        .env('CONCLAVE_AUTH')
+        .argParser((value, before: readonly string[] = []) => [...before, value]),
     )
     .option('--tls', "speak TLS, with servers whose certificates the system's authorities have signed")
     .option('--ca <file>', 'speak TLS, with servers whose certificates these authorities have signed (PEM)')
@@ -68,7 +70,7 @@ export function targetOf(options: ConnectionOptions): Target {
   if (connect === undefined || connect === '')
     throw new Problem(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
   const tls = tlsOf(options);
-  const credentials = [auth ?? []].flat().map(credentialsOf);
+  const credentials = (auth ?? []).map(credentialsOf);
   return {
     connect,
     session: {
