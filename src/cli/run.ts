@@ -17,10 +17,10 @@ interface RunOptions extends ConnectionOptions, CandidacyOptions {
 const DESCRIPTION = `Runs a command only while this process leads an election: of all that stand in it, one runs its command \
 at a time.
 
-Waits in the queue, and starts the command when elected: without a shell, in a process group of its own, with this \
-process's standard input, output and error. When leadership is lost the whole group is sent SIGTERM and, before \
-anybody else may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back when \
-the whole group is gone.
+Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
+standard input, output and error. When leadership is lost the command and all that comes from it are sent SIGTERM and, \
+before anybody else may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back \
+when all of them are gone. What begins a session of its own, as daemons do, is not ended.
 
 SIGINT, SIGTERM and SIGQUIT are sent on and end it: with SIGKILL when the grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
 SIGWINCH are sent on. While it waits in the queue, SIGINT, SIGTERM, SIGQUIT and SIGHUP make it leave.`;
@@ -78,7 +78,10 @@ export function addRun(program: Command, conclude: (code: number) => void): void
 
 async function run(election: string, name: string, args: string[], options: RunOptions): Promise<number> {
   if (process.platform === 'win32')
-    throw new Problem(EXIT.unavailable, 'this system has no process groups that could be ended as a whole');
+    throw new Problem(
+      EXIT.unavailable,
+      'this system has no sessions of processes that could be ended as a whole',
+    );
   const target = targetOf(options);
   checkCommand(name);
   const { grace: graceMs, restart = false } = options;

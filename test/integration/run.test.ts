@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readProcess } from '../../src/cluster/command/process-table.js';
 import { serializeRecord } from '../../src/election/record.js';
 import { revokeLeader } from '../../src/election/revocation.js';
 import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
@@ -95,6 +96,32 @@ describe('conclave run', () => {
     await until(async () => (await queue(path)).length === 0, 'the end of its term');
     expect(isAlive(left)).toBe(false);
     expect(await runner.exit()).toBe(3);
+  });
+
+  it('ends what has made process groups of its own, as timeout does and a shell with job control', async () => {
+    const runner = run(script('timeout 60 sh -c "echo \\$\\$; sleep 50; :"; echo after'));
+    await printed(runner, '\n');
+    const inner = Number(runner.stdout);
+    expect(readProcess(inner)?.group).not.toBe(readProcess(inner)?.session);
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+    expect(isAlive(inner)).toBe(false);
+    expect(runner.stdout).toBe(`${inner}\n`);
+  });
+
+  it('leaves the pipes that it shares with the command as programs expect them: blocking', async () => {
+    const path = uniquePath('run');
+    const show = 'grep flags /proc/self/fdinfo/1 /proc/self/fdinfo/2';
+    const runner = run(script(`trap '${show}; exit' TERM; echo ready; while :; do sleep 0.05; done`), {
+      path,
+    });
+    await printed(runner, 'ready');
+    await revokeLeader(await openSession(), path); // Of which it tells on standard error.
+    expect(await runner.exit()).toBe(76);
+    const flags = [...runner.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal = '']) =>
+      Number.parseInt(octal, 8),
+    );
+    expect(flags.map((bits) => bits & constants.O_NONBLOCK)).toEqual([0, 0]);
   });
 
   it.each(['SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { KeptCommand, type KeptCommandOptions } from '../../src/cluster/command/kept-command.js';
-import type { Group } from '../../src/cluster/command/process-group.js';
+import type { Processes } from '../../src/cluster/command/process-session.js';
 import { FakeClock } from '../helpers/fake-clock.js';
 
 const LEASE_MS = 1000;
 const MARGIN_MS = 125;
 
-/** A group that is as alive as the test says, and what it was sent when. */
-class FakeGroup implements Group {
+/** Processes that are as alive as the test says, and what they were sent when. */
+class FakeProcesses implements Processes {
   readonly received: [at: number, signal: NodeJS.Signals][] = [];
   readonly #clock: FakeClock;
   isEmpty = false;
@@ -31,12 +31,12 @@ class FakeGroup implements Group {
 
 function keep(options: Partial<KeptCommandOptions> = {}) {
   const clock = new FakeClock();
-  const group = new FakeGroup(clock);
+  const group = new FakeProcesses(clock);
   const told: number[] = [];
   let isGone = false;
   const command = new KeptCommand({
     clock,
-    group,
+    processes: group,
     remainingMs: LEASE_MS,
     leaseMs: LEASE_MS,
     graceMs: 5000,
@@ -112,7 +112,7 @@ describe('a command that is kept', () => {
     expect(group.received.at(-1)).toEqual([1000, 'SIGKILL']);
   });
 
-  it('is gone when nothing of its group is left, and not before', async () => {
+  it('is gone when nothing of it is left, and not before', async () => {
     const { clock, group, command, isGone } = keep({ graceMs: 300 });
     command.exited();
     expect(group.signals).toEqual(['SIGTERM', 'SIGCONT']);

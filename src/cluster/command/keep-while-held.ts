@@ -17,7 +17,7 @@ const TELL_EVERY = 1 / 8;
 
 /**
  * Runs a command while a term is held: tells its keeper of each renewal of the lease, and of the term's end. Resolves when
- * nothing of the command's process group runs any more.
+ * nothing of the command runs any more.
  *
  * The keeper kills it before the lease's end. One that hasn't half a margin later is stopped or worse, and then it is
  * killed from here.

@@ -5,11 +5,11 @@ import { type Clock, type MachineInstant, sleep } from '../../clock.js';
 import { SafeEmitter } from '../../emitter.js';
 import { describe, type ListenerError } from '../../errors.js';
 import { deferred } from '../../promises.js';
-import { ProcessGroup } from './process-group.js';
+import { ProcessSession } from './process-session.js';
 import { readProcesses } from './process-table.js';
 import type { CommandLine, News, Order, Terms } from './protocol.js';
 
-/** What became of a command. Nothing of its process group runs any more. */
+/** What became of a command. Nothing of it runs any more. */
 export type CommandOutcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
   /** It never ran: leadership was over before it could be started. */
@@ -23,15 +23,15 @@ export interface KeeperProcessEvents {
   'running-out'(): void;
 }
 
-// Between two looks whether the group is gone, if the keeper can't tell.
+// Between two looks whether it is gone, if the keeper can't tell.
 const LOOK_MS = 20;
 
 /**
  * The keeper, as the process that leads sees it: a child process that waits until it is given one command to start, and
  * ends with it. Started beforehand, it costs a new leader no time.
  *
- * Guaranteed: `outcome` resolves when nothing of the command's process group runs any more, also if the keeper is
- * killed; the group is killed then.
+ * Guaranteed: `outcome` resolves when nothing of the command runs any more, also if the keeper is killed; the
+ * command is, then.
  */
 export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   readonly #ready = deferred();
   readonly #outcome = deferred<CommandOutcome>();
   #started = false;
-  #group: ProcessGroup | undefined;
+  #processes: ProcessSession | undefined;
   #ended: Extract<News, { is: 'exited' }> | undefined;
   #isOver = false;
 
@@ -83,7 +83,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     this.#order({ do: 'extend', leaseEnd });
   }
 
-  /** Sends the command's process group a signal. */
+  /** Sends the command, and all that comes from it, a signal. */
   forward(signal: NodeJS.Signals): void {
     this.#order({ do: 'forward', signal });
   }
@@ -107,8 +107,8 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** Kills the command, keeper and all: for a keeper that doesn't do what it should. */
   kill(): void {
     if (this.#isOver) return;
-    this.#group ??= this.#findGroup();
-    this.#group?.signal('SIGKILL');
+    this.#processes ??= this.#findProcesses();
+    this.#processes?.signal('SIGKILL');
     this.#child.kill('SIGKILL');
   }
 
@@ -124,7 +124,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
       case 'too-late':
         return this.#finish({ kind: 'too-late' });
       case 'started':
-        this.#group = new ProcessGroup(news.group, news.startedAt);
+        this.#processes = new ProcessSession(news.session, news.startedAt);
         return;
       case 'refused':
         return this.#finish({ kind: 'refused', why: news.why });
@@ -141,21 +141,20 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** The keeper has ended. If that isn't because the command was gone, nobody keeps it any more: it has to go. */
   async #onExit(): Promise<void> {
     if (this.#child.connected) await once(this.#child, 'disconnect'); // After its last word.
-    while (!this.#isOver && this.#group !== undefined && !this.#group.isGone()) {
-      this.#group.signal('SIGKILL');
+    while (!this.#isOver && this.#processes !== undefined && !this.#processes.isGone()) {
+      this.#processes.signal('SIGKILL');
       await sleep(this.#clock, LOOK_MS);
     }
     const died = { kind: 'refused', why: 'its keeper has died' } as const;
-    this.#finish(this.#group === undefined ? died : this.#howItEnded());
+    this.#finish(this.#processes === undefined ? died : this.#howItEnded());
   }
 
-  /** The group of a command of which the keeper hasn't come to tell. */
-  #findGroup(): ProcessGroup | undefined {
+  /** The processes of a command of which the keeper hasn't come to tell. */
+  #findProcesses(): ProcessSession | undefined {
     if (!this.#started) return undefined;
-    const child = readProcesses().find(
-      ({ parent, group, pid }) => parent === this.#child.pid && group === pid,
-    );
-    return child === undefined ? undefined : new ProcessGroup(child.group, child.startedAt);
+    const leaders = readProcesses().filter(({ session, pid }) => session === pid);
+    const child = leaders.find(({ parent }) => parent === this.#child.pid);
+    return child === undefined ? undefined : new ProcessSession(child.pid, child.startedAt);
   }
 
   #howItEnded(): CommandOutcome {

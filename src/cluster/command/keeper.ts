@@ -1,6 +1,6 @@
 /**
  * The keeper: a small process between the one that leads and the command that may run only meanwhile. It starts the
- * command, and is told each new end of the lease. When no word comes in time it ends the command's whole process group
+ * command, and is told each new end of the lease. When no word comes in time it ends the command, and all that comes from it,
  * before the lease's end, so also when the process that leads is stopped, blocked or cut off; when that is gone, at once.
  *
  * It ends when the command is gone, or with the process that leads if it has none.
@@ -9,7 +9,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { msUntil, SystemClock } from '../../clock.js';
 import { describe } from '../../errors.js';
 import { KeptCommand } from './kept-command.js';
-import { ProcessGroup } from './process-group.js';
+import { ProcessSession } from './process-session.js';
 import { readProcess } from './process-table.js';
 import type { CommandLine, News, Order, Terms } from './protocol.js';
 import { killMarginMs } from './schedule.js';
@@ -53,17 +53,17 @@ function start(line: CommandLine, terms: Terms): void {
   if (remainingMs <= killMarginMs(terms.leaseMs)) return finish({ is: 'too-late' });
   let child: ChildProcess;
   try {
-    child = spawnGroup(line);
+    child = spawnSession(line);
   } catch (error) {
     return refuse(describe(error)); // Some of the system's refusals are thrown, others are events.
   }
   const { pid } = child;
   if (pid === undefined) return void child.once('error', (error) => refuse(describe(error)));
   const startedAt = readProcess(pid)?.startedAt;
-  tell({ is: 'started', group: pid, ...(startedAt !== undefined && { startedAt }) });
+  tell({ is: 'started', session: pid, ...(startedAt !== undefined && { startedAt }) });
   const command = new KeptCommand({
     clock,
-    group: new ProcessGroup(pid, startedAt),
+    processes: new ProcessSession(pid, startedAt),
     remainingMs,
     leaseMs: terms.leaseMs,
     graceMs: terms.graceMs,
@@ -77,8 +77,8 @@ function start(line: CommandLine, terms: Terms): void {
   void command.gone.then(() => finish({ is: 'gone' }));
 }
 
-/** In a session of its own, and so in a process group of its own, whose number is its process id. */
-function spawnGroup({ command, args, env }: CommandLine): ChildProcess {
+/** In a session of its own, whose number is its process id. */
+function spawnSession({ command, args, env }: CommandLine): ChildProcess {
   const [program, ...words] = isGuarded ? [...guard, '--', command, ...args] : [command, ...args];
   return spawn(program, words, { env, detached: true, stdio: 'inherit' });
 }

@@ -1,12 +1,12 @@
 import type { Clock, Timer } from '../../clock.js';
 import { deferred } from '../../promises.js';
-import type { Group } from './process-group.js';
+import type { Processes } from './process-session.js';
 import { nextStep } from './schedule.js';
 
 /** What a {@link KeptCommand} goes by. */
 export interface KeptCommandOptions {
   readonly clock: Clock;
-  readonly group: Group;
+  readonly processes: Processes;
   /** How long the lease lasts that the command begins with, and how long a whole one is, in milliseconds. */
   readonly remainingMs: number;
   readonly leaseMs: number;
@@ -30,13 +30,13 @@ type State =
   | { readonly name: 'killing' }
   | { readonly name: 'gone' };
 
-// Between two looks whether the rest of a group is gone, whose members are nobody's children here.
+// Between two looks whether the rest of them is gone, which are nobody's children here.
 const FIRST_LOOK_MS = 2;
 const LONGEST_LOOK_MS = 50;
 
 /**
  * A command that runs only as long as a lease is renewed: when it isn't, or it is told to, the command is asked to end,
- * and killed, with everything else in its process group, before the lease's end and never later.
+ * and killed, with all that comes from it, before the lease's end and never later.
  */
 export class KeptCommand {
   readonly #options: KeptCommandOptions;
@@ -66,7 +66,7 @@ export class KeptCommand {
 
   /** Sends a signal on. */
   forward(signal: NodeJS.Signals): void {
-    this.#options.group.signal(signal);
+    this.#options.processes.signal(signal);
   }
 
   /** Asks it to end, by `signal`. Asked again, the shorter grace counts. */
@@ -76,10 +76,10 @@ export class KeptCommand {
     this.#proceed();
   }
 
-  /** The command itself has ended. What it has left behind in its group has to, too. */
+  /** The command itself has ended. What it has left behind has to, too. */
   exited(): void {
     this.#hasExited = true;
-    if (this.#state.name === 'running' && !this.#options.group.isGone())
+    if (this.#state.name === 'running' && !this.#options.processes.isGone())
       this.#ask('SIGTERM', this.#options.graceMs);
     this.#proceed();
   }
@@ -89,7 +89,7 @@ export class KeptCommand {
     this.#timer?.clear();
     if (this.#state.name === 'gone') return;
     const nextInMs = this.#act();
-    if (this.#hasExited && this.#options.group.isGone()) {
+    if (this.#hasExited && this.#options.processes.isGone()) {
       this.#state = { name: 'gone' };
       this.#gone.resolve();
       return;
@@ -100,7 +100,7 @@ export class KeptCommand {
 
   /** Takes the steps that are due. Gives how long it is until the next one. */
   #act(): number {
-    const { clock, group, leaseMs, graceMs, onLeaseRunningOut } = this.#options;
+    const { clock, processes, leaseMs, graceMs, onLeaseRunningOut } = this.#options;
     while (this.#state.name === 'running' || this.#state.name === 'ending') {
       const ending = this.#state.name === 'ending' ? this.#state : { askedAt: undefined, graceMs };
       const step = nextStep({ now: clock.now(), leaseEnd: this.#leaseEnd, leaseMs, ...ending });
@@ -109,20 +109,20 @@ export class KeptCommand {
       if (step.do === 'kill') this.#state = { name: 'killing' };
       else this.#ask('SIGTERM', graceMs);
     }
-    group.signal('SIGKILL');
+    processes.signal('SIGKILL');
     return LONGEST_LOOK_MS;
   }
 
   #ask(signal: NodeJS.Signals, graceMs: number): void {
-    const { clock, group } = this.#options;
+    const { clock, processes } = this.#options;
     const asked = { name: 'ending', askedAt: clock.now(), graceMs } as const;
     if (this.#state.name === 'running') this.#state = asked;
     else if (this.#state.name === 'ending' && endOf(asked) < endOf(this.#state)) this.#state = asked;
-    group.signal(signal);
-    group.signal('SIGCONT'); // What is stopped hears nothing else.
+    processes.signal(signal);
+    processes.signal('SIGCONT'); // What is stopped hears nothing else.
   }
 
-  /** How long it is until the next look whether the group is gone, at longer and longer intervals. */
+  /** How long it is until the next look whether all are gone, at longer and longer intervals. */
   #nextLookMs(): number {
     if (!this.#hasExited) return Number.POSITIVE_INFINITY; // It is our child: its end is told.
     this.#lookInMs = Math.min(2 * this.#lookInMs, LONGEST_LOOK_MS);

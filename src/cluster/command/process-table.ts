@@ -7,11 +7,12 @@ export interface ProcessEntry {
   readonly isDead: boolean;
   readonly parent: number;
   readonly group: number;
+  readonly session: number;
   /** When it was started, in ticks since the machine was: with its number, what no other process ever has. */
   readonly startedAt: number;
 }
 
-const FIELDS = { state: 0, parent: 1, group: 2, threads: 17, startedAt: 19 } as const;
+const FIELDS = { state: 0, parent: 1, group: 2, session: 3, threads: 17, startedAt: 19 } as const;
 
 /** @param stat - the file's content: the process id, the program's name in parentheses, and the fields */
 export function parseStat(stat: string): ProcessEntry | undefined {
@@ -25,9 +26,12 @@ export function parseStat(stat: string): ProcessEntry | undefined {
     isDead: /^[ZXx]$/.test(fields[FIELDS.state] ?? '') && number('threads') <= 1,
     parent: number('parent'),
     group: number('group'),
+    session: number('session'),
     startedAt: number('startedAt'),
   };
-  const isWhole = [entry.pid, entry.parent, entry.group, entry.startedAt].every(Number.isInteger);
+  const isWhole = [entry.pid, entry.parent, entry.group, entry.session, entry.startedAt].every(
+    Number.isInteger,
+  );
   return afterName > 0 && isWhole ? entry : undefined;
 }
 

@@ -6,7 +6,7 @@ export type Order =
   | ({ readonly do: 'start' } & CommandLine & Terms)
   /** The lease has been renewed. */
   | { readonly do: 'extend'; readonly leaseEnd: MachineInstant }
-  /** To send the command's process group a signal. */
+  /** To send the command, and all that comes from it, a signal. */
   | { readonly do: 'forward'; readonly signal: NodeJS.Signals }
   /** To end it: with this signal, and SIGKILL after the grace. */
   | { readonly do: 'end'; readonly signal: NodeJS.Signals; readonly graceMs?: number };
@@ -30,15 +30,15 @@ export interface Terms {
 export type News =
   /** It can start a command. */
   | { readonly is: 'ready' }
-  /** The command runs, in a process group of its own with the number `group`. */
-  | { readonly is: 'started'; readonly group: number; readonly startedAt?: number }
+  /** The command runs, in a session of processes of its own with that number. */
+  | { readonly is: 'started'; readonly session: number; readonly startedAt?: number }
   /** The lease was over, or as good as over, before the command could be started. */
   | { readonly is: 'too-late' }
   /** The system refuses to start it. */
   | { readonly is: 'refused'; readonly why: string }
   /** The lease wasn't renewed in time: the command is being ended. */
   | { readonly is: 'running-out' }
-  /** The command itself has ended; others of its group may be left. */
+  /** The command itself has ended; others that come from it may be left. */
   | { readonly is: 'exited'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
-  /** Nothing of the group runs any more: the keeper's last word. */
+  /** Nothing of it runs any more: the keeper's last word. */
   | { readonly is: 'gone' };
