@@ -88,7 +88,7 @@ export function machineNowMs(): number {
 /** The file to which commands write that they are there. */
 export class ActLog {
   readonly file: string;
-  readonly #acts: Act[] = [];
+  readonly #terms = new Map<number, Act[]>();
   #readTo = 0;
 
   constructor() {
@@ -98,23 +98,25 @@ export class ActLog {
     writeFileSync(this.file, '');
   }
 
-  /** In the order in which they were written. */
-  acts(): readonly Act[] {
+  /** What was written in each term, as it was written. */
+  terms(): ReadonlyMap<number, readonly Act[]> {
     const text = readFrom(this.file, this.#readTo);
     const whole = text.slice(0, text.lastIndexOf('\n') + 1); // The last line may not have been written to its end.
     this.#readTo += whole.length;
     for (const line of whole.split('\n').slice(0, -1)) {
       const [term, candidate = '', role = '', pid, at] = line.split(' ');
-      this.#acts.push({ term: Number(term), candidate, role, pid: Number(pid), atMs: Number(at) / 1000 });
+      const act = { term: Number(term), candidate, role, pid: Number(pid), atMs: Number(at) / 1000 };
+      const acts = this.#terms.get(act.term);
+      if (acts === undefined) this.#terms.set(act.term, [act]);
+      else acts.push(act);
     }
-    return this.#acts;
+    return this.#terms;
   }
 
   /** What was written in the newest term, once both the command and its child have written there. */
-  newest(): Act[] {
-    const acts = this.acts();
-    const newestTerm = acts.reduce((highest, { term }) => Math.max(highest, term), 0);
-    const newest = acts.filter(({ term }) => term === newestTerm);
+  newest(): readonly Act[] {
+    const terms = this.terms();
+    const newest = terms.get(Math.max(...terms.keys())) ?? [];
     return new Set(newest.map(({ role }) => role)).size === 2 ? newest : [];
   }
 }

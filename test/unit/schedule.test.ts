@@ -22,7 +22,7 @@ const situations: fc.Arbitrary<Situation> = fc.record({
 
 describe('the end of a command', () => {
   it('is asked for a quarter of a lease before it is brought about, when the lease is not renewed', () => {
-    expect(killMarginMs(LEASE_MS)).toBe(250);
+    expect([100, 300, 700, LEASE_MS].map(killMarginMs)).toEqual([25, 75, 100, 250]);
     expect(nextStep(idle)).toEqual({ do: 'wait', ms: 1250 });
     expect(nextStep({ ...idle, now: 1249 })).toEqual({ do: 'wait', ms: 1 });
     expect(nextStep({ ...idle, now: 1250 })).toEqual({ do: 'ask' });

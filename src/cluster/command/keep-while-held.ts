@@ -19,8 +19,8 @@ const TELL_EVERY = 1 / 8;
  * Runs a command while a term is held: tells its keeper of each renewal of the lease, and of the term's end. Resolves when
  * nothing of the command runs any more.
  *
- * The keeper kills it before the lease's end. One that hasn't half a margin later is stopped or worse, and then it is
- * killed from here.
+ * The keeper kills it before the lease's end. So does this process at the same time, unless it is stopped or blocked
+ * itself; and a keeper that hasn't told of the command's end half a margin later is killed, and done without.
  */
 export async function keepWhileHeld(
   term: Term,
@@ -38,9 +38,11 @@ export async function keepWhileHeld(
       leaseEnd = clock.now() + term.remainingMs();
       keeper.extend(machineInstantIn(term.remainingMs()));
     }
-    const leftMs = leaseEnd - killMarginMs(leaseMs) / 2 - clock.now();
-    if (leftMs <= 0) return keeper.kill();
-    timer = clock.after(Math.min(leaseMs * TELL_EVERY, leftMs), look);
+    const untilKill = leaseEnd - killMarginMs(leaseMs) - clock.now();
+    const untilLoss = untilKill + killMarginMs(leaseMs) / 2;
+    if (untilLoss <= 0) return keeper.kill();
+    if (untilKill <= 0) keeper.killCommand();
+    timer = clock.after(Math.min(leaseMs * TELL_EVERY, untilKill > 0 ? untilKill : untilLoss), look);
   };
   keeper.start(line, { leaseEnd: machineInstantIn(term.remainingMs()), leaseMs, graceMs });
   look();

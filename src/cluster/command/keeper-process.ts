@@ -104,12 +104,17 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     this.#finish({ kind: 'too-late' });
   }
 
-  /** Kills the command, keeper and all: for a keeper that doesn't do what it should. */
-  kill(): void {
+  /** Kills the command from here, as the keeper should do at the same time: it may be late, or stopped. */
+  killCommand(): void {
     if (this.#isOver) return;
     this.#processes ??= this.#findProcesses();
     this.#processes?.signal('SIGKILL');
-    this.#child.kill('SIGKILL');
+  }
+
+  /** Kills the command, keeper and all: for a keeper that doesn't do what it should. */
+  kill(): void {
+    this.killCommand();
+    if (!this.#isOver) this.#child.kill('SIGKILL');
   }
 
   #order(order: Order): void {

@@ -29,8 +29,9 @@ export class ProcessSession implements Processes {
 
   signal(name: NodeJS.Signals): void {
     if (this.#isReplaced()) return;
-    for (const group of new Set([this.id, ...this.#members().map((member) => member.group)]))
-      trySignal(-group, name);
+    trySignal(-this.id, name); // At once: the others have to be looked for.
+    for (const group of new Set(this.#members().map((member) => member.group)))
+      if (group !== this.id) trySignal(-group, name);
   }
 
   isGone(): boolean {

@@ -18,7 +18,7 @@ export type Step =
   | { readonly do: 'kill' };
 
 // A timer of a process that has nothing else to do is seldom late by more, and what is killed is gone soon after.
-const LEAST_MARGIN_MS = 50;
+const LEAST_MARGIN_MS = 100;
 
 /**
  * How long before the lease's end the command is killed at the latest: an eighth of a lease, for timers that are late and
