@@ -15,6 +15,7 @@ import {
   type ListenerError,
   SessionExpiredError,
 } from '../errors.js';
+import type { Place } from '../lock/contender.js';
 import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
@@ -41,6 +42,8 @@ export interface Restart {
 
 /** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
 export interface ElectionSupervisorEvents {
+  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  waiting(place: Place): void;
   /** A term begins. */
   elected(term: Term): void;
   /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
@@ -352,8 +355,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const { clock } = this.#options.environment;
     let electedAt = 0;
     candidacy.elector
-      .on('waiting', () => {
+      .on('waiting', (place) => {
         candidacy.lost = undefined;
+        this.emit('waiting', place);
       })
       .on('elected', (term) => {
         candidacy.lost = undefined;
