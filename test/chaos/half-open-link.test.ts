@@ -42,7 +42,7 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
  * serves: one that doesn't yet costs a handshake in vain there, and one more at the server that stands still.
  */
 async function takesSessions(server: ZooKeeperServer): Promise<void> {
-  const session = await openSession({}, `127.0.0.1:${server.port}`);
+  const session = await openSession({}, server.connectString);
   await session.close();
 }
 
