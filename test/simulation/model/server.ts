@@ -200,12 +200,13 @@ export class Server implements Listening {
     this.log = [...log];
     this.epoch = epoch;
     this.#timer?.clear();
-    this.#role = { name: 'following', peering, touched: new Set(), heardAt: this.machine.now() };
+    const role: Following = { name: 'following', peering, touched: new Set(), heardAt: this.machine.now() };
+    this.#role = role;
     this.#committed = committed;
     this.#applyCommitted();
     const { length } = this.log; // The leader's grows while this is on its way.
     peering.up.send(this.#toLeader(peering, (leader) => leader.#acknowledged(peering, length)));
-    this.#followOn();
+    this.#followOn(role);
   }
 
   // ---- leading ----
@@ -244,13 +245,11 @@ export class Server implements Listening {
   }
 
   #propose(role: Leading, proposal: Proposal, origin: Transaction['origin']): void {
-    const zxid = ++role.zxid;
-    const transaction: Transaction = {
-      ...proposal,
-      zxid,
+    const transaction = Object.assign(proposal, {
+      zxid: ++role.zxid,
       timeMs: this.#ensemble.timeMs,
       origin,
-    };
+    });
     this.log.push(transaction);
     const length = this.log.length;
     for (const peering of role.followers.values())
@@ -333,13 +332,14 @@ export class Server implements Listening {
 
   // ---- following ----
 
-  #followOn(): void {
+  /** Gives up when it hasn't heard of its leader for too long: looked at when that may be. */
+  #followOn(role: Following): void {
     const { tickMs, syncLimit } = this.#ensemble.times;
-    this.#timer = this.machine.after(tickMs / 2, () => {
-      const role = this.#role;
-      if (role.name !== 'following') return;
-      if (this.machine.now() - role.heardAt > syncLimit * tickMs) this.#giveUp();
-      else this.#followOn();
+    const leftMs = () => role.heardAt + syncLimit * tickMs - this.machine.now();
+    this.#timer = this.machine.after(leftMs(), () => {
+      if (this.#role !== role) return;
+      if (leftMs() <= 0) this.#giveUp();
+      else this.#followOn(role);
     });
   }
 
@@ -520,11 +520,12 @@ export class Server implements Listening {
   #applyCommitted(): void {
     while (this.#applied < this.#committed) {
       const transaction = this.log[this.#applied++] as Transaction;
-      const outcome = this.replica.apply(transaction);
+      const { origin } = transaction;
+      const isHere = origin?.server === this.index;
+      const outcome = this.replica.apply(transaction, isHere);
       if (this.#role.name === 'leading' && transaction.kind === 'close-session')
         this.#role.owners.delete(transaction.sessionId);
-      const { origin } = transaction;
-      if (origin?.server === this.index && this.#connections.has(origin.connection))
+      if (isHere && this.#connections.has(origin.connection))
         this.#answer(origin.connection, transaction, outcome);
       if (transaction.kind === 'close-session') this.#dropSession(transaction.sessionId);
     }
