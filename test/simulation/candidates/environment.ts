@@ -29,6 +29,10 @@ export class SimulatedEnvironment implements Environment {
   readonly wires = new Set<Wire>();
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, OwnNode>();
+  /** How many acquires of the lock at each path are waited for. */
+  readonly acquiring = new Map<string, number>();
+  /** Called when a node was made in a queue that nobody waits for any more. */
+  onUnwanted: () => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -76,7 +80,9 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
   const { environment } = this;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
-    environment.nodes.set(path.slice(0, path.lastIndexOf('/')), node);
+    const queue = path.slice(0, path.lastIndexOf('/'));
+    environment.nodes.set(queue, node);
+    if (environment.acquiring.get(queue) === 0) environment.onUnwanted();
   }
   return node;
 };
