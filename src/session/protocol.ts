@@ -147,7 +147,7 @@ export function multiRequest(parts: readonly TransactionPart[], access: Access):
 }
 
 /** A transaction that checks that nodes are there: it may be sent any number of times, and is encoded once. */
-export function checksRequest(paths: readonly string[]): Request<PartResult[]> {
+export function checksRequest(paths: readonly string[]): Request<void> {
   const checks = multiRequest(
     paths.map((path) => ({ kind: 'check', path })),
     'world',
@@ -160,6 +160,10 @@ export function checksRequest(paths: readonly string[]): Request<PartResult[]> {
       const bytes = Buffer.from(encoded); // The one before it may still be on its way to the system.
       bytes.writeInt32BE(xid, XID_OFFSET);
       return bytes;
+    },
+    decode: (body) => {
+      // Of a refused transaction every part is an error: if the first one isn't, there is nothing else to learn.
+      if (body.length < 4 || body.readInt32BE(0) !== codes.CHECK) checks.decode(body);
     },
   };
 }

@@ -38,8 +38,9 @@ export class LeadershipChecker {
 
   /** No two act at once in the same seat: to be called when one has begun to, or its lease has got longer. */
   checkActing(): void {
-    const acting = this.#candidates().filter((each) => each.isActing);
-    if (acting.length < 2) return;
+    const candidates = this.#candidates();
+    if (countActing(candidates) < 2) return;
+    const acting = candidates.filter((each) => each.isActing);
     for (const { seat } of acting) {
       const inOne = acting.filter((each) => each.seat === seat);
       if (inOne.length > 1) this.#overlap(inOne.map((each) => each.leadershipName).join(' and '));
@@ -60,4 +61,11 @@ export class LeadershipChecker {
     this.#newest.set(seat, { token, number });
     this.checkActing();
   }
+}
+
+/** Asked at each heartbeat: so without a list. */
+function countActing(candidates: readonly Candidate[]): number {
+  let count = 0;
+  for (const { isActing } of candidates) if (isActing) count++;
+  return count;
 }

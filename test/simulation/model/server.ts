@@ -1,4 +1,5 @@
 import type { Timer } from '../../../src/clock.js';
+import { ignore } from '../../../src/promises.js';
 import { ERROR_CODES, XID } from '../../../src/testing/op-codes.js';
 import { read } from '../../../src/testing/reads.js';
 import { Refusal } from '../../../src/testing/refusal.js';
@@ -27,6 +28,9 @@ class Peering {
   acknowledged = 0;
   /** How many pings of the leader went unanswered: it counts, and doesn't look at its clock. */
   missed = 0;
+  /** What is sent all the time: a ping, and the answer of a follower that has heard of no session. */
+  ping: () => void = ignore;
+  pong: () => void = ignore;
 
   constructor(
     readonly leader: Server,
@@ -66,6 +70,7 @@ type Proposal =
 
 const PASSWORD = Buffer.alloc(16, 7);
 const NEW_SESSION = 0n;
+const NOBODY: readonly bigint[] = [];
 const LOOKING: Role = { name: 'looking' };
 
 /**
@@ -190,6 +195,8 @@ export class Server implements Listening {
     if (role.name !== 'leading') return;
     const { there, back } = this.#ensemble.routeBetween(this, follower);
     const peering = new Peering(this, follower, new Pipe(there), new Pipe(back));
+    peering.ping = this.#toFollower(peering, (each) => each.#pinged(peering));
+    peering.pong = this.#toLeader(peering, (leader) => leader.#touchAll(peering, NOBODY));
     role.followers.set(follower, peering);
     follower.#follow(peering, this.log, this.#committed, this.epoch);
   }
@@ -221,9 +228,7 @@ export class Server implements Listening {
         for (const peering of role.followers.values()) {
           const isLost = ++peering.missed > 2 * syncLimit;
           peering.down.send(
-            this.#toFollower(peering, (follower) =>
-              isLost ? follower.#giveUp() : follower.#pinged(peering),
-            ),
+            isLost ? this.#toFollower(peering, (follower) => follower.#giveUp()) : peering.ping,
           );
           if (isLost) role.followers.delete(peering.follower);
         }
@@ -345,6 +350,7 @@ export class Server implements Listening {
 
   #pinged(peering: Peering): void {
     const role = this.#role as Following;
+    if (role.touched.size === 0) return peering.up.send(peering.pong);
     const touched = [...role.touched];
     role.touched.clear();
     peering.up.send(this.#toLeader(peering, (leader) => leader.#touchAll(peering, touched)));
