@@ -1,3 +1,4 @@
+import { cooldownAfter } from '../../src/cluster/losses.js';
 import { takeoverDelayMs } from '../../src/election/claim.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
@@ -14,6 +15,8 @@ const HELD_BACK_MS = 3000;
 const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
+/** A supervisor that has lost one term after the other keeps out for so long, from the last one's end. */
+const COOLING_MS = cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1);
 /** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
 const SMALL_THINGS_MS = 1500;
 /** Rates of clocks are within 1 %: of the servers', and of the candidates'. */
@@ -29,7 +32,8 @@ const DRIFT = 1.02;
  *      a tick late, and the leader looks once a tick;
  *    - a server that isn't needed any more notices: it goes on for `syncLimit` ticks, and answers the pings of those that
  *      wait with it, who notice nothing before it does; the leader counts half ticks, and one more;
- *    - a candidate that has lost its session closes it and is in a pause before it tries again.
+ *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
+ *      terms that it has lost.
  * 3. Whoever has to finds another server: a pause of the dialer and some tries.
  * 4. The next in line waits out the lease of the one before it, a third of the session timeout: the takeover delay.
  * 5. If it finds that another one is called to lead before it: it lets that one go first for a lease, or for its session
@@ -47,7 +51,7 @@ export function recoveryBoundMs({
   const deferralMs = hasPriorities ? takeoverDelayMs(sessionTimeoutMs) : leaseMs;
   return (
     HELD_BACK_MS +
-    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS) + DIALING_MS) +
+    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS) + DIALING_MS) +
     DRIFT * (takeoverDelayMs(leaseMs) + deferralMs) +
     SMALL_THINGS_MS
   );

@@ -70,7 +70,8 @@ export abstract class Candidate {
       checker.checkActing();
       lockChecker.check();
     };
-    this.environment.onUnwanted = () => ledger.count('locks: places taken after the acquire was given up');
+    this.environment.onUnwanted = () =>
+      ledger.violate('lock not wanted', `${this.id} took a place after its acquire had been given up`);
   }
 
   abstract start(): void;

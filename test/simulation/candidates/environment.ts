@@ -29,9 +29,9 @@ export class SimulatedEnvironment implements Environment {
   readonly wires = new Set<Wire>();
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, OwnNode>();
-  /** How many acquires of the lock at each path are waited for. */
-  readonly acquiring = new Map<string, number>();
-  /** Called when a node was made in a queue that nobody waits for any more. */
+  /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
+  readonly acquiring = new Map<string, { count: number; endedAt: number }>();
+  /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
   onUnwanted: () => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
@@ -82,7 +82,9 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
     environments.set(node, environment);
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
-    if (environment.acquiring.get(queue) === 0) environment.onUnwanted();
+    const acquiring = environment.acquiring.get(queue);
+    if (acquiring?.count === 0 && sentAt !== undefined && sentAt > acquiring.endedAt)
+      environment.onUnwanted();
   }
   return node;
 };

@@ -140,14 +140,18 @@ class LockUser {
 
   /** So that a place that is taken after its acquire was given up is seen. */
   async #noted<T>(acquiring: Promise<T>): Promise<T> {
-    const { acquiring: wanted } = this.#candidate.environment;
+    const { acquiring: wanted, clock } = this.#candidate.environment;
     const paths =
       this.#lock instanceof MultiLock ? this.#lock.locks.map(({ path }) => path) : [this.#lock.path];
-    for (const path of paths) wanted.set(path, (wanted.get(path) ?? 0) + 1);
+    const count = (by: 1 | -1) => {
+      for (const path of paths)
+        wanted.set(path, { count: (wanted.get(path)?.count ?? 0) + by, endedAt: clock.now() });
+    };
+    count(1);
     try {
       return await acquiring;
     } finally {
-      for (const path of paths) wanted.set(path, (wanted.get(path) ?? 0) - 1);
+      count(-1);
     }
   }
 
