@@ -1,3 +1,4 @@
+import { Random } from '../helpers/random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';
@@ -9,7 +10,6 @@ import { Ledger } from './ledger.js';
 import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
-import { Random } from './random.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';
 

@@ -1,7 +1,7 @@
 import { sleep } from '../../../src/clock.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ignore } from '../../../src/promises.js';
-import type { Random } from '../random.js';
+import type { Random } from '../../helpers/random.js';
 import type { Candidate, Surroundings } from './candidate.js';
 
 export const LOCK = '/locks/report';
