@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
+import { ConclaveError, type Session } from '../../../src/index.js';
+import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';
 import { JOURNALS } from './settings.js';
 import type { WorkerProcess } from './worker-process.js';
@@ -16,12 +18,16 @@ type Mend = () => unknown;
 /** Why a fault didn't come. */
 export class PassedOver extends Error {}
 
+/** It may come later: what it comes on has a fault already that it doesn't go together with. */
+export class Busy extends PassedOver {}
+
 /** Tells what the fault was seen to do, where it might do nothing. */
 type OnEffect = (what: string) => void;
 type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> | Blow;
 
 const DAY_S = 86_400;
 const JERK_MS = 150;
+const OPERATOR_WAITS_MS = 5000;
 
 /** A worker's process that no other fault has stopped, ended or blocked. */
 function someProcess(world: World, fault: Fault): WorkerProcess {
@@ -29,8 +35,9 @@ function someProcess(world: World, fault: Fault): WorkerProcess {
 }
 
 /** The worker that leads the election, if that is asked for and there is one; or the one that was drawn. */
-function worker(world: World, { onLeader, journal, worker: index }: Fault): WorkerProcess {
-  const actor = onLeader ? world.actorOf(JOURNALS[journal] as (typeof JOURNALS)[number]) : undefined;
+function worker(world: World, fault: Fault): WorkerProcess {
+  const { onLeader, worker: index } = fault;
+  const actor = onLeader ? world.actorOf(journalOf(fault)) : undefined;
   return actor ?? (world.workers[index] as WorkerProcess);
 }
 
@@ -52,7 +59,7 @@ function free<T>(world: World, wanted: T, all: readonly T[], nameOf: (each: T) =
     world.busy.add(nameOf(each));
     return each;
   }
-  throw new PassedOver('all have such a fault already');
+  throw new Busy('all had such a fault already');
 }
 
 function onProcess(
@@ -69,13 +76,16 @@ function onProcess(
 }
 
 function onServer(
-  strike: (server: ZooKeeperServer, fault: Fault, world: World) => Promise<Mend> | Mend,
+  strike: (server: ZooKeeperServer, fault: Fault, world: World, onEffect: OnEffect) => Promise<Mend> | Mend,
 ): Strike {
-  return async (world, fault) => {
+  return async (world, fault, onEffect) => {
     const server = await someServer(world, fault);
     const on =
       (await world.leadingServer()) === server ? `server ${server.id}, which leads` : `server ${server.id}`;
-    return { on, mend: await holding(world, `server ${server.id}`, () => strike(server, fault, world)) };
+    return {
+      on,
+      mend: await holding(world, `server ${server.id}`, () => strike(server, fault, world, onEffect)),
+    };
   };
 }
 
@@ -129,6 +139,29 @@ function waysBetween(one: number, other: number, way: Way): (readonly [number, n
   const there = [one, other] as const;
   const back = [other, one] as const;
   return way === 'both' ? [there, back] : [way === 'there' ? there : back];
+}
+
+/** Gives the path of the node that was deleted. */
+async function deleteNode(
+  world: World,
+  fault: Fault,
+  choose: (nodes: readonly string[]) => string | undefined,
+): Promise<string> {
+  const remove = async (session: Session) => {
+    const node = choose(await world.contendersOf(session, journalOf(fault)));
+    if (node === undefined) throw new PassedOver('nobody stood');
+    await session.untilAnswered(() => session.remove(node));
+    return node;
+  };
+  return await world.withSession(OPERATOR_WAITS_MS, remove).catch((error: Error) => {
+    // Without a server an operator can do nothing either; and a node may be gone before it is removed.
+    if (error instanceof ConclaveError) throw new PassedOver(error.code);
+    throw error;
+  });
+}
+
+function journalOf({ journal }: Fault): Journal {
+  return JOURNALS[journal] as Journal;
 }
 
 const STRIKES: Record<Kind, Strike> = {
@@ -223,14 +256,17 @@ const STRIKES: Record<Kind, Strike> = {
     return { on: 'all servers', mend: () => done };
   },
 
-  'a server is cut off from the others': async (world, fault) => {
+  'a server is cut off from the others': async (world, fault, onEffect) => {
     const target = await server(world, fault);
     const role = (await world.leadingServer()) === target ? ', which leads' : '';
     const others = world.servers.filter((each) => each !== target);
-    const mend = await cutWays(
-      world,
-      others.flatMap(({ id }) => waysBetween(target.id, id, fault.way)),
-    );
+    const ways = others.flatMap(({ id }) => waysBetween(target.id, id, fault.way));
+    const unite = await cutWays(world, ways);
+    const mend = async () => {
+      // As any server without a quorum, once it has noticed; it may also have been killed, or stand still.
+      if ((await target.mode()) === '') onEffect(`server ${target.id} serves no more`);
+      await unite();
+    };
     return { on: `server ${target.id}${role}, ${fault.way}`, mend };
   },
 
@@ -248,27 +284,39 @@ const STRIKES: Record<Kind, Strike> = {
     return () => clock?.jump(0);
   }),
 
-  "a server's disk is full": onServer(async (server, _, world) => {
+  "a server's disk is full": onServer(async (server, _, world, onEffect) => {
     const disk = world.disks[server.id - 1];
     await disk?.fill();
     return async () => {
+      if ((await server.mode()) === '') onEffect(`server ${server.id} serves no more`);
       await disk?.empty();
       // What it does without a disk it does until somebody starts it again: it may serve no more, or be gone.
       await restart(server);
     };
   }),
 
-  'an operator deletes a node': async (world, { journal, amount, forMs }) => {
-    const target = JOURNALS[journal] as (typeof JOURNALS)[number];
-    const on = await world.withSession(forMs + 2000, async (session) => {
-      const nodes = await world.contendersOf(session, target);
-      // The leader's half of the time.
-      const node = nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)];
-      if (node === undefined) throw new PassedOver('nobody stands');
-      await session.untilAnswered(() => session.remove(node));
-      return node;
-    });
+  'an operator deletes a node': async (world, fault) => {
+    // The leader's half of the time.
+    const { amount } = fault;
+    const on = await deleteNode(
+      world,
+      fault,
+      (nodes) => nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)],
+    );
     return { on, mend: () => undefined };
+  },
+
+  'an operator deletes the node of a leader that is cut off': async (world, fault) => {
+    const leader = world.actorOf(journalOf(fault));
+    if (leader === undefined) throw new PassedOver('nobody led');
+    const mends = leader.links.map((link) => link.cut('both'));
+    const mend = () => mends.map((each) => each());
+    try {
+      return { on: `${leader.name}, ${await deleteNode(world, fault, ([first]) => first)}`, mend };
+    } catch (error) {
+      mend();
+      throw error;
+    }
   },
 };
 

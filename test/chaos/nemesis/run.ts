@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { PassedOver, strike } from './faults.js';
+import { type Blow, Busy, PassedOver, strike } from './faults.js';
 import { History, type Micros, now } from './history.js';
 import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
 import {
@@ -30,6 +30,7 @@ const ROUND_MS = 50_000;
 /** After somebody leads again, before anything else is asked: no gap that begins then is a fault's. */
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
+const FREE_WITHIN_MS = 15_000;
 
 /** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
@@ -125,16 +126,32 @@ class Nemesis {
     await pause(fault.atMs);
     const number = ++this.#faults;
     const { kind: name } = fault;
-    const at = now();
     try {
       const onEffect = (what: string) => this.#history.write({ kind: 'effect', fault: number, name, what });
-      const { on, mend } = await strike(this.#world, fault, onEffect);
+      let at = now();
+      const { on, mend } = await this.#whenFree(() => {
+        at = now(); // What finds out on whom it comes takes its time: it isn't there later than this.
+        return strike(this.#world, fault, onEffect);
+      });
       this.#history.write({ kind: 'fault', fault: number, name, on }, at);
       await pause(fault.forMs);
       await mend();
       this.#history.write({ kind: 'mended', fault: number });
     } catch (error) {
       this.#report(error, name);
+    }
+  }
+
+  /** Waits a while for what the fault comes on to be free of others. */
+  async #whenFree(strike: () => Promise<Blow>): Promise<Blow> {
+    const deadline = performance.now() + FREE_WITHIN_MS;
+    for (;;) {
+      try {
+        return await strike();
+      } catch (error) {
+        if (!(error instanceof Busy) || performance.now() > deadline) throw error;
+        await pause(100);
+      }
     }
   }
 

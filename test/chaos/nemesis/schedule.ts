@@ -20,7 +20,8 @@ export const KINDS = {
   'two servers are cut off from each other': 2,
   "a server's wall clock jumps": 1,
   "a server's disk is full": 2,
-  'an operator deletes a node': 2,
+  'an operator deletes a node': 1,
+  'an operator deletes the node of a leader that is cut off': 2,
 } as const;
 export type Kind = keyof typeof KINDS;
 export const ALL_KINDS = Object.keys(KINDS) as Kind[];
@@ -60,9 +61,10 @@ export interface Numbers {
 }
 
 const STORM_MS = 25_000;
-// Beyond all that anybody waits for: a session timeout and what it takes to get over it.
-const LONGEST_MS = 12_000;
-const SHORTEST_MS = 200;
+// Half of the faults are over before anybody has to give up what it holds, or soon after; the others last for longer than
+// anybody waits: a session timeout, and what it takes to get over it.
+const SHORT_MS = { least: 200, most: 3000 };
+const LONG_MS = { least: 3000, most: 12_000 };
 const FAULTS = { least: 8, most: 14 };
 
 /**
@@ -102,7 +104,11 @@ function draw(kind: Kind, random: Random, { workers, servers, journals }: Number
   return {
     kind,
     atMs: Math.round(random.between(0, STORM_MS)),
-    forMs: Math.round(random.spread(SHORTEST_MS, LONGEST_MS)),
+    forMs: Math.round(
+      random.chance(0.5)
+        ? random.spread(SHORT_MS.least, SHORT_MS.most)
+        : random.between(LONG_MS.least, LONG_MS.most),
+    ),
     worker: random.below(workers),
     server: random.below(servers),
     onLeader: random.chance(0.6),

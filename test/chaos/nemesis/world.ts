@@ -25,6 +25,8 @@ import { pathOf } from './worker-protocol.js';
 const SINK = join(import.meta.dirname, 'sink.js');
 // Of a leader that has told nothing for so long it isn't known whether it leads.
 const LEADS_FOR_MICROS = 1_000_000;
+// One that stands still says nothing.
+const LEADER_TELLS_WITHIN_MS = 1000;
 const SERVE_WITHIN_MS = 60_000;
 
 export interface WorldOptions {
@@ -78,13 +80,14 @@ export class World {
     return this.workers.find(({ actedAt }) => (actedAt.get(name) ?? 0) > since);
   }
 
-  /** The server that leads, as soon as one says so; `undefined` if none does. */
+  /** The server that leads, as soon as one says so; `undefined` if none does in time. */
   async leadingServer(): Promise<ZooKeeperServer | undefined> {
+    const none = pause(LEADER_TELLS_WITHIN_MS).then(() => undefined);
     const leading = this.servers.map(async (server) => {
       if ((await server.mode()) === 'leader') return server;
       throw new Error('it follows');
     });
-    return await Promise.any(leading).catch(() => undefined);
+    return await Promise.race([Promise.any(leading).catch(() => undefined), none]);
   }
 
   /** Resolves when all servers serve. */

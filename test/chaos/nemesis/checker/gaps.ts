@@ -54,7 +54,7 @@ export function recoveriesOf(
     const own = tenures.filter(({ journal }) => journal === name);
     for (const { storm, from } of calms) {
       // Whoever is in the middle of its term acts at once, but for the pauses between acts.
-      const next = own.find(({ to }) => to > from);
+      const next = own.find(({ to }) => to >= from);
       const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;
       recoveriesMs.push(ms);
       if (ms > recoveryMs)
