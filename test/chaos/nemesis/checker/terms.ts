@@ -1,4 +1,4 @@
-import type { Entry } from '../history.js';
+import type { Demoted, Elected, Entry } from '../history.js';
 import type { Check, Violation } from './verdict.js';
 
 interface Term {
@@ -26,32 +26,31 @@ export class TermCheck implements Check<TermFigures> {
   readonly #violations: Violation[] = [];
 
   see(entry: Entry): void {
-    switch (entry.kind) {
-      case 'elected': {
-        const { who, journal, term: number, token } = entry;
-        const place = `${journal} of ${who}`;
-        if (this.#unclean.has(place))
-          this.#violations.push({ kind: 'stood again without clean-up', what: `${place}, term ${number}` });
-        const term = { who, journal, number, token: BigInt(token), reasons: [] };
-        this.#terms.push(term);
-        this.#open.set(`${place} ${token}`, term);
-        return;
-      }
-      case 'demoted': {
-        const place = `${entry.journal} of ${entry.who}`;
-        const term = this.#open.get(`${place} ${entry.token}`);
-        if (term === undefined)
-          this.#violations.push({ kind: 'not demoted once', what: `${place}: ${entry.token} was never led` });
-        term?.reasons.push(entry.reason);
-        if (entry.reason === 'session-expired') this.#unclean.add(place);
-        return;
-      }
-      case 'cleaned':
-        this.#unclean.delete(`${entry.journal} of ${entry.who}`);
-        return;
-      case 'process ended':
-        if (entry.orderly) this.#orderly.add(entry.who);
-    }
+    if (entry.kind === 'elected') this.#begin(entry);
+    if (entry.kind === 'demoted') this.#end(entry);
+    if (entry.kind === 'cleaned') this.#unclean.delete(placeOf(entry));
+    if (entry.kind === 'process ended' && entry.orderly) this.#orderly.add(entry.who);
+  }
+
+  #begin(entry: Elected): void {
+    const { who, journal, term: number, token } = entry;
+    const place = placeOf(entry);
+    if (this.#unclean.has(place)) this.#violate('stood again without clean-up', `${place}, term ${number}`);
+    const term = { who, journal, number, token: BigInt(token), reasons: [] };
+    this.#terms.push(term);
+    this.#open.set(`${place} ${token}`, term);
+  }
+
+  #end(entry: Demoted): void {
+    const place = placeOf(entry);
+    const term = this.#open.get(`${place} ${entry.token}`);
+    if (term === undefined) this.#violate('not demoted once', `${place}: ${entry.token} was never led`);
+    term?.reasons.push(entry.reason);
+    if (entry.reason === 'session-expired') this.#unclean.add(place);
+  }
+
+  #violate(kind: Violation['kind'], what: string): void {
+    this.#violations.push({ kind, what });
   }
 
   conclude() {
@@ -91,6 +90,10 @@ export class TermCheck implements Check<TermFigures> {
     }
     return violations;
   }
+}
+
+function placeOf({ journal, who }: { readonly journal: string; readonly who: string }): string {
+  return `${journal} of ${who}`;
 }
 
 export function count<T>(counts: Map<T, number>, what: T): void {

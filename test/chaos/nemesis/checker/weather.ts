@@ -8,10 +8,10 @@ export interface Trouble {
   to: Micros;
 }
 
+/** When all faults of a storm had ended. */
 export interface Calm {
   readonly storm: number;
   readonly from: Micros;
-  to: Micros;
 }
 
 export interface WeatherFigures {
@@ -23,8 +23,6 @@ export interface WeatherFigures {
   /** When there was any fault. */
   readonly troubles: readonly Trouble[];
   readonly calms: readonly Calm[];
-  /** When somebody was asked to resign. */
-  readonly wishedAt: readonly Micros[];
   readonly wallMs: number;
 }
 
@@ -36,7 +34,6 @@ export class WeatherCheck implements Check<WeatherFigures> {
   readonly #wishes = new Map<string, number>();
   readonly #troubles = new Map<number, Trouble>();
   readonly #calms: Calm[] = [];
-  readonly #wishedAt: Micros[] = [];
   readonly #violations: Violation[] = [];
   #storms = 0;
   #began: Micros | undefined;
@@ -46,54 +43,39 @@ export class WeatherCheck implements Check<WeatherFigures> {
   see(entry: Entry): void {
     this.#began ??= entry.at;
     this.#latest = Math.max(this.#latest, entry.at);
-    switch (entry.kind) {
-      case 'storm':
-        this.#storms++;
-        return;
-      case 'calm':
-        this.#calms.push({ storm: entry.storm, from: entry.at, to: Number.POSITIVE_INFINITY });
-        return;
-      case 'calm is over': {
-        const calm = this.#calms.at(-1);
-        if (calm !== undefined) calm.to = entry.at;
-        return;
-      }
-      case 'fault':
-        count(this.#faults, entry.name);
-        this.#troubles.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
-        return;
-      case 'mended': {
-        const trouble = this.#troubles.get(entry.fault);
-        if (trouble !== undefined) trouble.to = entry.at;
-        return;
-      }
-      case 'effect':
-        count(this.#effects, entry.name);
-        return;
-      case 'passed over':
-        count(this.#passedOver, `${entry.name}: ${entry.why}`);
-        return;
-      case 'wish':
-        count(this.#wishes, entry.what);
-        this.#wishedAt.push(entry.at);
-        return;
-      case 'left behind':
-        this.#violations.push({ kind: 'an orphan', what: entry.path });
-        return;
-      case 'stuck':
-        this.#violations.push({ kind: 'a process that did not stop', what: entry.who });
-        return;
-      case 'failure':
-        this.#violations.push({ kind: 'a failure of the run', what: entry.what });
-        return;
-      case 'over':
-        this.#isOver = true;
+    this.#seeWeather(entry);
+    this.#seeFault(entry);
+    if (entry.kind === 'left behind') this.#violate('an orphan', entry.path);
+    if (entry.kind === 'stuck') this.#violate('a process that did not stop', entry.who);
+    if (entry.kind === 'failure') this.#violate('a failure of the run', entry.what);
+    if (entry.kind === 'over') this.#isOver = true;
+  }
+
+  #seeWeather(entry: Entry): void {
+    if (entry.kind === 'storm') this.#storms++;
+    if (entry.kind === 'calm') this.#calms.push({ storm: entry.storm, from: entry.at });
+    if (entry.kind === 'wish') count(this.#wishes, entry.what);
+  }
+
+  #seeFault(entry: Entry): void {
+    if (entry.kind === 'fault') {
+      count(this.#faults, entry.name);
+      this.#troubles.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
     }
+    if (entry.kind === 'mended') {
+      const trouble = this.#troubles.get(entry.fault);
+      if (trouble !== undefined) trouble.to = entry.at;
+    }
+    if (entry.kind === 'effect') count(this.#effects, entry.name);
+    if (entry.kind === 'passed over') count(this.#passedOver, `${entry.name}: ${entry.why}`);
+  }
+
+  #violate(kind: Violation['kind'], what: string): void {
+    this.#violations.push({ kind, what });
   }
 
   conclude() {
-    if (!this.#isOver)
-      this.#violations.push({ kind: 'an incomplete history', what: 'it ends before the run does' });
+    if (!this.#isOver) this.#violate('an incomplete history', 'it ends before the run does');
     const figures = {
       faults: this.#faults,
       effects: this.#effects,
@@ -102,7 +84,6 @@ export class WeatherCheck implements Check<WeatherFigures> {
       storms: this.#storms,
       troubles: [...this.#troubles.values()],
       calms: this.#calms,
-      wishedAt: this.#wishedAt,
       wallMs: (this.#latest - (this.#began ?? this.#latest)) / 1000,
     };
     return { violations: this.#violations, figures };
