@@ -224,6 +224,7 @@ describe('the checker of histories', () => {
       expect(calm(0, 30_000).leads('a', 10, 19_000, 40_000).wrong).toEqual([]);
       expect(calm(0, 30_000).leads('a', 10, 21_000, 40_000).wrong).toEqual(['nobody led again']);
       expect(calm(0, 30_000).wrong).toEqual(['nobody led again']);
+      expect(calm(0, 15_000).wrong).toEqual([]);
     });
 
     it('tells how long it took; nothing, when somebody led all the time', () => {

@@ -3,7 +3,7 @@ import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import { ConclaveError, type Session } from '../../../src/index.js';
 import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';
-import { JOURNALS } from './settings.js';
+import { ELECTIONS, JOURNALS } from './settings.js';
 import type { WorkerProcess } from './worker-process.js';
 import type { World } from './world.js';
 
@@ -144,11 +144,11 @@ function waysBetween(one: number, other: number, way: Way): (readonly [number, n
 /** Gives the path of the node that was deleted. */
 async function deleteNode(
   world: World,
-  fault: Fault,
+  journal: Journal,
   choose: (nodes: readonly string[]) => string | undefined,
 ): Promise<string> {
   const remove = async (session: Session) => {
-    const node = choose(await world.contendersOf(session, journalOf(fault)));
+    const node = choose(await world.contendersOf(session, journal));
     if (node === undefined) throw new PassedOver('nobody stood');
     await session.untilAnswered(() => session.remove(node));
     return node;
@@ -253,6 +253,7 @@ const STRIKES: Record<Kind, Strike> = {
       }
     };
     const done = restartAll();
+    done.catch(() => undefined); // Whoever mends it sees it.
     return { on: 'all servers', mend: () => done };
   },
 
@@ -300,19 +301,20 @@ const STRIKES: Record<Kind, Strike> = {
     const { amount } = fault;
     const on = await deleteNode(
       world,
-      fault,
+      journalOf(fault),
       (nodes) => nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)],
     );
     return { on, mend: () => undefined };
   },
 
   'an operator deletes the node of a leader that is cut off': async (world, fault) => {
-    const leader = world.actorOf(journalOf(fault));
+    const election = ELECTIONS[fault.journal % ELECTIONS.length] as Journal;
+    const leader = world.actorOf(election);
     if (leader === undefined) throw new PassedOver('nobody led');
     const mends = leader.links.map((link) => link.cut('both'));
     const mend = () => mends.map((each) => each());
     try {
-      return { on: `${leader.name}, ${await deleteNode(world, fault, ([first]) => first)}`, mend };
+      return { on: `${leader.name}, ${await deleteNode(world, election, ([first]) => first)}`, mend };
     } catch (error) {
       mend();
       throw error;

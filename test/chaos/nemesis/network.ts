@@ -46,7 +46,7 @@ export class Network {
     await ip('link', 'set', this.#bridge, 'up');
     for (let id = 1; id <= this.#size; id++) {
       const name = this.#nameOf(id);
-      const near = `ccv${process.pid}-${id}`;
+      const near = this.#cableOf(id);
       await ip('netns', 'add', name);
       await ip('link', 'add', near, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
       await ip('link', 'set', near, 'master', this.#bridge, 'up');
@@ -87,12 +87,21 @@ export class Network {
   }
 
   close(): void {
-    for (let id = 1; id <= this.#size; id++) removeNow('netns', 'del', this.#nameOf(id));
+    for (let id = 1; id <= this.#size; id++) {
+      // The network itself stays until its last process is gone: its cable is taken out now.
+      removeNow('link', 'del', this.#cableOf(id));
+      removeNow('netns', 'del', this.#nameOf(id));
+    }
     removeNow('link', 'del', this.#bridge);
   }
 
   #nameOf(id: number): string {
     return `${PREFIX}-${process.pid}-${id}`;
+  }
+
+  /** This process's end of what connects a server to the bridge. */
+  #cableOf(id: number): string {
+    return `ccv${process.pid}-${id}`;
   }
 
   #entry(to: number): string[] {

@@ -9,7 +9,7 @@ export function report(verdict: Verdict): string {
   const { setting, weather, violations } = verdict;
   const { seed, takeoverDelayMs, notAllowed, sessionTimeoutMs } = setting;
   const delay = takeoverDelayMs === 'default' ? '' : `, takeover delay ${takeoverDelayMs} ms`;
-  const minutes = (weather.wallMs / 60_000).toFixed(1);
+  const minutes = ((weather.to - weather.from) / 60_000_000).toFixed(1);
   return [
     `seed ${seed}: ${minutes} minutes, ${weather.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
     ...faults(verdict),

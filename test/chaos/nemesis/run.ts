@@ -86,7 +86,11 @@ class Nemesis {
     this.#say(describeStorm(storm));
     this.#history.write({ kind: 'storm', storm: storm.number });
     await Promise.all(storm.faults.map((fault) => this.#suffer(fault)));
-    await this.#world.allServe();
+    await this.#world.allServe().catch(async ({ message }: Error) => {
+      // It is told, and the run goes on: what comes after is worth knowing too.
+      this.#history.write({ kind: 'failure', what: message });
+      await this.#world.restartServers();
+    });
   }
 
   /** Waits until everybody acts again, for as long as that may take; and then has leaders resign, undisturbed. */

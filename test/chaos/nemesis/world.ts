@@ -101,6 +101,16 @@ export class World {
     }
   }
 
+  /** Starts all those that don't serve again, as an operator would at last. */
+  async restartServers(): Promise<void> {
+    const restart = async (server: ZooKeeperServer) => {
+      if ((await server.mode()) !== '') return;
+      await server.kill('SIGKILL');
+      await server.start();
+    };
+    await Promise.all(this.servers.map(restart));
+  }
+
   /** A session of somebody who is none of the workers, over links on which no fault comes. */
   async withSession<T>(connectTimeoutMs: number, work: (session: Session) => Promise<T>): Promise<T> {
     const connect = this.servers.map((server) => server.connectString).join(',');

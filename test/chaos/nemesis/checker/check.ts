@@ -44,7 +44,7 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
     termCheck.conclude(),
     journalCheck.conclude(),
   ];
-  const recoveries = recoveriesOf(setting, weather.figures.calms, tenures.figures.tenures);
+  const recoveries = recoveriesOf(setting, weather.figures, tenures.figures.tenures);
   const violations = [weather, tenures, terms, journals, recoveries].flatMap((each) => each.violations);
   return {
     setting,

@@ -1,7 +1,7 @@
 import type { Journal, Micros, Setting } from '../history.js';
 import type { Tenure } from './tenures.js';
 import type { Violation } from './verdict.js';
-import type { Calm, Trouble } from './weather.js';
+import type { Trouble, WeatherFigures } from './weather.js';
 
 /** A time in which nobody acted as an election's leader, between two terms. */
 export interface Gap {
@@ -42,10 +42,13 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
   return { count: sizes.length, p50: at(0.5), p99: at(0.99), max: sizes.at(-1) ?? 0 };
 }
 
-/** How long after the beginning of each calm somebody acted, at each election and lock: the longest first. */
+/**
+ * How long after the beginning of each calm somebody acted, at each election and lock: the longest first. Of a calm of
+ * which the history doesn't have enough, nothing is said.
+ */
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
-  calms: readonly Calm[],
+  { calms, to: end }: WeatherFigures,
   tenures: readonly Tenure[],
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];
@@ -56,6 +59,7 @@ export function recoveriesOf(
       // Whoever is in the middle of its term acts at once, but for the pauses between acts.
       const next = own.find(({ to }) => to >= from);
       const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;
+      if (ms > recoveryMs && end < from + recoveryMs * 1000) continue;
       recoveriesMs.push(ms);
       if (ms > recoveryMs)
         violations.push({

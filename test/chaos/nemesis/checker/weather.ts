@@ -23,7 +23,9 @@ export interface WeatherFigures {
   /** When there was any fault. */
   readonly troubles: readonly Trouble[];
   readonly calms: readonly Calm[];
-  readonly wallMs: number;
+  /** When it began, and when it ended. */
+  readonly from: Micros;
+  readonly to: Micros;
 }
 
 /** Faults and calms, and what the run says of itself. */
@@ -84,7 +86,8 @@ export class WeatherCheck implements Check<WeatherFigures> {
       storms: this.#storms,
       troubles: [...this.#troubles.values()],
       calms: this.#calms,
-      wallMs: (this.#latest - (this.#began ?? this.#latest)) / 1000,
+      from: this.#began ?? this.#latest,
+      to: this.#latest,
     };
     return { violations: this.#violations, figures };
   }
