@@ -17,6 +17,7 @@ const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a 
   npm run chaos -- --minutes 3 --seed 8 --print the faults alone
   npm run chaos -- --check history.jsonl        checks a history again, from the file alone
 
+  --from STORM            without the storms before that one
   --keep FOLDER           keep the history there; without it, it is kept only if something was wrong
   --takeover-delay MS     another takeover delay than the default. With 0 there may be two leaders at once
 
@@ -27,6 +28,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '3' },
     seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
     keep: { type: 'string' },
     check: { type: 'string' },
     'takeover-delay': { type: 'string' },
@@ -63,7 +65,9 @@ async function run(seed: number, minutes: number): Promise<boolean> {
   try {
     const takeoverDelayMs =
       delay === undefined ? 'default' : number('takeover-delay', delay, isWhole, 'milliseconds');
-    await runChaos({ seed, minutes, takeoverDelayMs, folder, historyPath, say: (line) => console.log(line) });
+    const firstStorm = number('from', values.from, isWhole, 'the number of a storm');
+    const say = (line: string) => console.log(line);
+    await runChaos({ seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say });
     isRight = judge(historyPath);
   } finally {
     keep(historyPath, seed, isRight);

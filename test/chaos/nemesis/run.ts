@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Session } from '../../../src/index.js';
 import { type Blow, Busy, PassedOver, strike } from './faults.js';
-import { History, type Micros, now } from './history.js';
+import { History, type Journal, type Micros, now } from './history.js';
 import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
 import {
   ELECTIONS,
@@ -11,11 +12,14 @@ import {
   SESSION_TIMEOUT_MS,
   WORKERS,
 } from './settings.js';
+import { pathOf } from './worker-protocol.js';
 import { World } from './world.js';
 
 export interface RunOptions {
   readonly seed: number;
   readonly minutes: number;
+  /** The seed's storms before this one are left out. */
+  readonly firstStorm: number;
   readonly takeoverDelayMs: number | 'default';
   /** For sockets and the like; its history is `historyPath`. */
   readonly folder: string;
@@ -31,10 +35,11 @@ const ROUND_MS = 50_000;
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
 const FREE_WITHIN_MS = 15_000;
+const EXPLAINED_WITHIN_MS = 5000;
 
 /** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
-  const { seed, minutes, takeoverDelayMs, folder, historyPath, say } = options;
+  const { seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say } = options;
   const history = new History(historyPath);
   const world = await World.open({ folder, history, historyPath, takeoverDelayMs });
   try {
@@ -55,6 +60,7 @@ export async function runChaos(options: RunOptions): Promise<void> {
     const hasTime = () => performance.now() < endAt - ROUND_MS;
     await nemesis.calm(0);
     for (const storm of storms(seed, NUMBERS)) {
+      if (storm.number < firstStorm) continue;
       await nemesis.storm(storm);
       await nemesis.calm(storm.number);
       if (!hasTime()) break;
@@ -123,6 +129,28 @@ class Nemesis {
       }
       await pause(50);
     }
+    for (const journal of JOURNALS) if (waiting.has(journal.name)) await this.#explain(journal);
+  }
+
+  /** Writes down what there is to be seen of an election in which nobody acts. */
+  async #explain(journal: Journal): Promise<void> {
+    for (const worker of this.#world.workers) worker.explain(journal.name);
+    const look = async (session: Session) => {
+      const nodes = [pathOf(journal), ...(await this.#world.contendersOf(session, journal))];
+      for (const node of nodes) {
+        const { data, stat } = await session.getData(node);
+        this.#note(
+          `${node}: ${data}, version ${stat.version}, of session ${stat.ephemeralOwner.toString(16)}`,
+        );
+      }
+    };
+    await this.#world
+      .withSession(EXPLAINED_WITHIN_MS, look)
+      .catch(({ message }: Error) => this.#note(message));
+  }
+
+  #note(what: string): void {
+    this.#history.write({ kind: 'note', what });
   }
 
   /** One fault, from its time to its end. */

@@ -26,5 +26,8 @@ export function send(socket: Socket, message: Numbered<Question> | Numbered<Repl
 }
 
 export function onMessage<T>(socket: Socket, listener: (message: Numbered<T>) => void): void {
-  createInterface({ input: socket }).on('line', (line) => listener(JSON.parse(line) as Numbered<T>));
+  const lines = createInterface({ input: socket });
+  lines.on('line', (line) => listener(JSON.parse(line) as Numbered<T>));
+  // It hands on the socket's errors, as when a process at the other end is killed: whoever has the socket sees to them.
+  lines.on('error', () => undefined);
 }

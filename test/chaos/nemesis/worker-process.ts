@@ -96,6 +96,10 @@ export class WorkerProcess {
     this.#send({ command: 'resign', journal });
   }
 
+  explain(journal: string): void {
+    this.#send({ command: 'explain', journal });
+  }
+
   /** How far its wall clock is from the true one. */
   async skewMs(): Promise<number> {
     const told = this.#untilTold('time');

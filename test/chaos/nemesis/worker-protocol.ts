@@ -18,6 +18,8 @@ export type Command =
   | { readonly command: 'resign'; readonly journal: string }
   /** Answered with the wall clock's time. */
   | { readonly command: 'tell the time' }
+  /** Written down as a note: how it sees an election. */
+  | { readonly command: 'explain'; readonly journal: string }
   | { readonly command: 'stop' };
 
 /** What a worker tells while it runs: to steer the faults by. What counts is in the history. */

@@ -47,6 +47,14 @@ class Worker {
     await this.#supervisors.get(journal)?.resign();
   }
 
+  /** How it sees an election, for people who wonder why nobody leads. */
+  explain(journal: string): void {
+    const supervisor = this.#supervisors.get(journal);
+    const { number, signal } = supervisor?.term ?? {};
+    const term = number === undefined ? 'no term' : `term ${number}, ${signal?.aborted ? 'ended' : 'held'}`;
+    this.#note(`${journal}: ${JSON.stringify(supervisor?.health())}, ${term}`);
+  }
+
   /** Leaves everything. When nothing is left to do the process ends by itself, or something was left behind in it. */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -82,10 +90,10 @@ class Worker {
       this.#history.write({ kind: 'demoted', who, journal: journal.name, token: String(token), reason });
       tell({ tells: 'acts no more', journal: journal.name });
     });
-    supervisor.on('error', (error) => this.#fail(`${journal.name}: ${error.message}`));
+    supervisor.on('error', (error) => this.#note(`${journal.name}: ${error.message}`));
     this.#supervisors.set(journal.name, supervisor);
     supervisor.start().catch((error: Error) => {
-      if (!this.#stop.signal.aborted) this.#fail(`${journal.name}: ${error.message}`);
+      this.#noteUnlessStopped(`${journal.name}: ${error.message}`);
     });
   }
 
@@ -140,11 +148,10 @@ class Worker {
   }
 
   #noteUnlessStopped(what: string): void {
-    if (!this.#stop.signal.aborted)
-      this.#history.write({ kind: 'note', what: `${this.#orders.name}: ${what}` });
+    if (!this.#stop.signal.aborted) this.#note(what);
   }
 
-  #fail(what: string): void {
+  #note(what: string): void {
     this.#history.write({ kind: 'note', what: `${this.#orders.name}: ${what}` });
   }
 }
@@ -177,6 +184,8 @@ process.on('message', async (command: Command) => {
       return await worker?.resign(command.journal).catch(() => undefined); // It may lose its session first.
     case 'tell the time':
       return tell({ tells: 'time', wallMs: Date.now() });
+    case 'explain':
+      return worker?.explain(command.journal);
     case 'stop':
       await worker?.stop();
       process.off('disconnect', exit);
