@@ -121,7 +121,7 @@ export function fourLetterWord(port, word, host = '127.0.0.1') {
  * @property {readonly string[]} [launcher] the command that runs a command there, such as `ip netns exec`. It has to become
  *   that command, so that its process is the server's
  * @property {Record<string, string>} [env] more variables of the server's environment
- * @property {Record<string, string | number>} [settings] more lines of its `zoo.cfg`
+ * @property {string} [folder] where its data go, if not to a folder that goes with the server: its parent exists
  */
 
 /** @type {Machine} */
@@ -270,7 +270,7 @@ export async function startZooKeeper({
   for (let id = 1; id <= servers; id++) {
     places.push({
       id,
-      folder: join(root, String(id)),
+      folder: machines[id - 1]?.folder ?? join(root, String(id)),
       machine: machines[id - 1] ?? HERE,
       port: port ?? (await freePort()),
       quorum: [await freePort(), await freePort()],
@@ -299,7 +299,6 @@ export async function startZooKeeper({
       syncLimit: 25,
       ...peers,
       ...settings,
-      ...machine.settings,
     };
     await mkdir(folder);
     await writeFile(join(folder, 'myid'), String(id));

@@ -135,18 +135,19 @@ class Nemesis {
   /** Writes down what there is to be seen of an election in which nobody acts. */
   async #explain(journal: Journal): Promise<void> {
     for (const worker of this.#world.workers) worker.explain(journal.name);
-    const look = async (session: Session) => {
-      const nodes = [pathOf(journal), ...(await this.#world.contendersOf(session, journal))];
-      for (const node of nodes) {
-        const { data, stat } = await session.getData(node);
-        this.#note(
-          `${node}: ${data}, version ${stat.version}, of session ${stat.ephemeralOwner.toString(16)}`,
-        );
-      }
-    };
-    await this.#world
-      .withSession(EXPLAINED_WITHIN_MS, look)
-      .catch(({ message }: Error) => this.#note(message));
+    for (const server of this.#world.servers) {
+      const look = async (session: Session) => {
+        const nodes = [pathOf(journal), ...(await this.#world.contendersOf(session, journal))];
+        for (const node of nodes) {
+          const { data, stat } = await session.getData(node);
+          const owner = stat.ephemeralOwner.toString(16);
+          this.#note(`server ${server.id}: ${node}: ${data}, version ${stat.version}, of session ${owner}`);
+        }
+      };
+      await this.#world
+        .withSession(EXPLAINED_WITHIN_MS, look, [server])
+        .catch(({ message }: Error) => this.#note(message));
+    }
   }
 
   #note(what: string): void {
@@ -194,20 +195,26 @@ class Nemesis {
   }
 }
 
-/** Everybody stops; then, when no session can be left, looks at what is. */
+/** Everybody stops; then, when no session can be left, looks at what is: on each server, for each has a copy of its own. */
 async function end(world: World): Promise<void> {
   await Promise.all(world.workers.map((worker) => worker.stop()));
-  await world.withSession(GONE_WITHIN_MS, async (session) => {
-    const deadline = performance.now() + GONE_WITHIN_MS;
-    for (;;) {
-      const lists = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
-      const left = lists.flat();
-      if (left.length > 0 && performance.now() < deadline) {
-        await pause(200);
-        continue;
-      }
-      for (const path of left) world.history.write({ kind: 'left behind', path });
-      return;
-    }
-  });
+  const deadline = performance.now() + GONE_WITHIN_MS;
+  for (const server of world.servers) {
+    const look = async (session: Session) => {
+      const left = await untilGone(world, session, deadline);
+      for (const path of left)
+        world.history.write({ kind: 'left behind', path: `${path} on server ${server.id}` });
+    };
+    await world.withSession(GONE_WITHIN_MS, look, [server]);
+  }
+}
+
+/** The nodes that are left then. */
+async function untilGone(world: World, session: Session, deadline: number): Promise<string[]> {
+  for (;;) {
+    const lists = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
+    const left = lists.flat();
+    if (left.length === 0 || performance.now() > deadline) return left;
+    await pause(200);
+  }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 // For the logs of a run of hours: a log of 100,000 transactions takes some 20 MB, and ZooKeeper removes old ones.
 const SIZE = '96m';
 
-/** A disk of its own for a server's log, so small that it can be filled. */
+/** A disk of its own for a server's data, so small that it can be filled. */
 export class SmallDisk {
   readonly folder: string;
 
@@ -27,13 +27,12 @@ export class SmallDisk {
       rmSync(folder, { recursive: true });
       throw error;
     }
-    mkdirSync(join(folder, 'log'));
     return new SmallDisk(folder);
   }
 
-  /** Where a server may write. */
-  get logFolder(): string {
-    return join(this.folder, 'log');
+  /** Where a server may write: a folder that isn't there yet. */
+  get dataFolder(): string {
+    return join(this.folder, 'data');
   }
 
   get #ballast(): string {

@@ -112,8 +112,12 @@ export class World {
   }
 
   /** A session of somebody who is none of the workers, over links on which no fault comes. */
-  async withSession<T>(connectTimeoutMs: number, work: (session: Session) => Promise<T>): Promise<T> {
-    const connect = this.servers.map((server) => server.connectString).join(',');
+  async withSession<T>(
+    connectTimeoutMs: number,
+    work: (session: Session) => Promise<T>,
+    servers = this.servers,
+  ): Promise<T> {
+    const connect = servers.map((server) => server.connectString).join(',');
     const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, connectTimeoutMs };
     const session = await Session.connect(connect, options);
     try {
@@ -180,7 +184,7 @@ export class World {
       return {
         host: network?.addressOf(id) ?? '127.0.0.1',
         ...(network && { launcher: network.launcherOf(id) }),
-        ...(disk && { settings: { dataLogDir: disk.logFolder } }),
+        ...(disk && { folder: disk.dataFolder }),
         ...(env && { env }),
       };
     });
