@@ -18,8 +18,8 @@ type Mend = () => unknown;
 /** Why a fault didn't come. */
 export class PassedOver extends Error {}
 
-/** It may come later: what it comes on has a fault already that it doesn't go together with. */
-export class Busy extends PassedOver {}
+/** It may come later: when what it comes on is there, and free of faults that it doesn't go together with. */
+export class NotYet extends PassedOver {}
 
 /** Tells what the fault was seen to do, where it might do nothing. */
 type OnEffect = (what: string) => void;
@@ -59,7 +59,7 @@ function free<T>(world: World, wanted: T, all: readonly T[], nameOf: (each: T) =
     world.busy.add(nameOf(each));
     return each;
   }
-  throw new Busy('all had such a fault already');
+  throw new NotYet('all had such a fault already');
 }
 
 function onProcess(
@@ -310,7 +310,7 @@ const STRIKES: Record<Kind, Strike> = {
   'an operator deletes the node of a leader that is cut off': async (world, fault) => {
     const election = ELECTIONS[fault.journal % ELECTIONS.length] as Journal;
     const leader = world.actorOf(election);
-    if (leader === undefined) throw new PassedOver('nobody led');
+    if (leader === undefined) throw new NotYet('nobody led');
     const mends = leader.links.map((link) => link.cut('both'));
     const mend = () => mends.map((each) => each());
     try {

@@ -61,6 +61,7 @@ async function run(seed: number, minutes: number): Promise<boolean> {
   const delay = values['takeover-delay'];
   const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
   const historyPath = join(folder, 'history.jsonl');
+  console.log(`seed ${seed}, history: ${historyPath}`);
   let isRight = false;
   try {
     const takeoverDelayMs =
@@ -82,7 +83,7 @@ function keep(historyPath: string, seed: number, isRight: boolean): void {
   mkdirSync(folder, { recursive: true });
   const kept = join(folder, `history-${seed}.jsonl`);
   copyFileSync(historyPath, kept);
-  console.log(`history: ${kept}`);
+  console.log(`history kept: ${kept}`);
 }
 
 function print(seed: number, minutes: number): void {
@@ -108,7 +109,6 @@ async function main(): Promise<boolean> {
     print(seed, minutes);
     return true;
   }
-  console.log(`seed ${seed}`);
   return await run(seed, minutes);
 }
 

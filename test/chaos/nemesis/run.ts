@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../../../src/index.js';
-import { type Blow, Busy, PassedOver, strike } from './faults.js';
+import { type Blow, NotYet, PassedOver, strike } from './faults.js';
 import { History, type Journal, type Micros, now } from './history.js';
 import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
 import {
@@ -34,7 +34,7 @@ const ROUND_MS = 50_000;
 /** After somebody leads again, before anything else is asked: no gap that begins then is a fault's. */
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
-const FREE_WITHIN_MS = 15_000;
+const COMES_WITHIN_MS = 15_000;
 const EXPLAINED_WITHIN_MS = 5000;
 
 /** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
@@ -162,7 +162,7 @@ class Nemesis {
     try {
       const onEffect = (what: string) => this.#history.write({ kind: 'effect', fault: number, name, what });
       let at = now();
-      const { on, mend } = await this.#whenFree(() => {
+      const { on, mend } = await this.#whenItCan(() => {
         at = now(); // What finds out on whom it comes takes its time: it isn't there later than this.
         return strike(this.#world, fault, onEffect);
       });
@@ -175,14 +175,14 @@ class Nemesis {
     }
   }
 
-  /** Waits a while for what the fault comes on to be free of others. */
-  async #whenFree(strike: () => Promise<Blow>): Promise<Blow> {
-    const deadline = performance.now() + FREE_WITHIN_MS;
+  /** Waits a while for a fault that can't come yet. */
+  async #whenItCan(strike: () => Promise<Blow>): Promise<Blow> {
+    const deadline = performance.now() + COMES_WITHIN_MS;
     for (;;) {
       try {
         return await strike();
       } catch (error) {
-        if (!(error instanceof Busy) || performance.now() > deadline) throw error;
+        if (!(error instanceof NotYet) || performance.now() > deadline) throw error;
         await pause(100);
       }
     }
