@@ -94,8 +94,11 @@ async function holding(world: World, name: string, strike: () => Promise<Mend> |
   try {
     const mend = await strike();
     return async () => {
-      await mend();
-      world.busy.delete(name);
+      try {
+        await mend();
+      } finally {
+        world.busy.delete(name);
+      }
     };
   } catch (error) {
     world.busy.delete(name);
