@@ -2,47 +2,62 @@ import { describe, expect, it } from 'vitest';
 import { healthOf, type SupervisorState } from '../../src/cluster/health.js';
 import type { ElectorState } from '../../src/election/elector-state.js';
 import type { Term } from '../../src/election/term.js';
+import type { DemotionReason } from '../../src/errors.js';
 
 const term = (held: boolean) => ({ isHeld: () => held }) as Term;
-const standing = (state: ElectorState): SupervisorState =>
-  ({ name: 'standing', elector: { state } }) as SupervisorState;
+const standing = (state: ElectorState, name = 'standing'): SupervisorState =>
+  ({ name, elector: { state } }) as SupervisorState;
+const ending = (reason: DemotionReason): ElectorState => ({ name: 'ending', term: term(false), reason });
+
+const WELL = { live: true, ready: true, leading: false, wedged: false, reasons: [] };
+const NOT_YET = { ...WELL, ready: false };
+const GONE = { ...NOT_YET, live: false };
 
 describe('health', () => {
   it.each<[string, SupervisorState, object]>([
-    ['not started', { name: 'idle' }, { live: false, ready: false }],
-    ['looking for a server', { name: 'connecting', attempt: 3 }, { live: true, ready: false }],
-    ['taking its place', standing({ name: 'starting' }), { live: true, ready: false }],
+    ['not started', { name: 'idle' }, { ...GONE, reasons: ['not started'] }],
     [
-      'waiting',
-      standing({ name: 'waiting', position: 1, ahead: 'a' }),
-      { live: true, ready: true, leading: false },
+      'looking for a server',
+      { name: 'connecting', attempt: 3 },
+      { ...NOT_YET, reasons: ['no session yet, attempt 3'] },
     ],
-    ['claiming', standing({ name: 'claiming' }), { live: true, ready: true, leading: false }],
-    [
-      'leading',
-      standing({ name: 'leading', term: term(true) }),
-      { live: true, ready: true, leading: true, wedged: false },
-    ],
+    ['waiting', standing({ name: 'waiting', position: 1, ahead: 'a' }), WELL],
+    ['claiming', standing({ name: 'claiming' }), WELL],
+    ['leading', standing({ name: 'leading', term: term(true) }), { ...WELL, leading: true }],
     [
       'past its lease',
       standing({ name: 'leading', term: term(false) }),
-      { ready: false, leading: false, wedged: true },
+      { ...NOT_YET, wedged: true, reasons: ['the lease is over'] },
     ],
+    ['cleaning up', { name: 'cleaning' }, { ...NOT_YET, reasons: ['the clean-up hook runs'] }],
+    ['stopped', { name: 'stopped' }, { ...GONE, reasons: ['stopped'] }],
     [
-      'resigning',
-      standing({ name: 'ending', term: term(false), reason: 'resigned' }),
-      { ready: false, wedged: false },
+      'closing its session',
+      standing({ name: 'stopped' }, 'settling'),
+      { ...NOT_YET, reasons: ['the elector is stopped'] },
     ],
-    [
-      'working on after a loss',
-      standing({ name: 'ending', term: term(false), reason: 'lease-expired' }),
-      { wedged: true },
-    ],
-    ['cleaning up', { name: 'cleaning' }, { live: true, ready: false }],
-    ['stopped', { name: 'stopped' }, { live: false, ready: false }],
   ])('of one that is %s', (_, state, expected) => {
-    const health = healthOf(state);
-    expect(health).toMatchObject(expected);
-    expect(health.reasons.length > 0).toBe(!health.ready);
+    expect(healthOf(state)).toEqual(expected);
+  });
+
+  it.each(['idle', 'starting', 'joining', 'stopped', 'expired'] as const)(
+    'of one whose elector is %s',
+    (name) => {
+      const reasons = [`the elector is ${name}`];
+      expect(healthOf(standing({ name }))).toEqual({ ...NOT_YET, reasons });
+    },
+  );
+
+  it.each<[DemotionReason, boolean]>([
+    ['resigned', false],
+    ['stopped', false],
+    ['finished', false],
+    ['revoked', false],
+    ['lease-expired', true],
+    ['session-expired', true],
+    ['node-deleted', true],
+  ])('of one that works on after its term has ended as %s', (reason, wedged) => {
+    const reasons = [`the term has ended (${reason}), its work still runs`];
+    expect(healthOf(standing(ending(reason)))).toEqual({ ...NOT_YET, wedged, reasons });
   });
 });
