@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests of the units that Stryker changes: without a server, without `dist`, without waiting. */
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    include: [
+      'test/unit/{access,admission,advertisement,age,backlog,claim,connect-string,frames,health}.test.ts',
+      'test/unit/{heartbeat,lease,options,order,path-guard,pauses,priority,record,request}.test.ts',
+      'test/unit/{resolved-options,sighting,silence,watches}.test.ts',
+    ],
+  },
+});
