@@ -56,6 +56,11 @@ describe('the order of the queue', () => {
     expect(parseEntry(name)).toBeUndefined();
   });
 
+  it('does not guess what a contender has come for', () => {
+    expect(parseLockEntry(`_c_${UUID}-LOCK-0000000001`)).toBeUndefined();
+    expect(parseLockEntry(`_c_${UUID}-__read__0000000001`)).toBeUndefined();
+  });
+
   it.each(['lock', 'read', 'write'] as const)('reads what a contender of a %s has come for', (purpose) => {
     fc.assert(
       fc.property(int32, fc.uuid(), (sequence, id) => {
