@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     pool: 'forks',
+    testTimeout: 60_000, // A test that is merely slow hasn't noticed anything.
     include: [
       'test/unit/{access,admission,advertisement,age,backlog,claim,connect-string,frames,health}.test.ts',
       'test/unit/{heartbeat,lease,options,order,path-guard,pauses,priority,record,request}.test.ts',
