@@ -89,6 +89,33 @@ export class SystemClock implements Clock {
   }
 }
 
+/** An instant that every process of this machine understands: for what one has to tell another of time. */
+export interface MachineInstant {
+  /** By the clock that stands still while the machine is suspended, in milliseconds. */
+  readonly monotonicMs: number;
+  /** By the one that goes on, in milliseconds. */
+  readonly uptimeMs: number;
+}
+
+// Unlike `performance.now`, which counts from the start of the process, it counts from the same instant everywhere.
+const machineSources: TimeSources = {
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  uptimeMs: () => uptime() * 1000,
+};
+
+/** The instant `ms` milliseconds from now. */
+export function machineInstantIn(ms: number, sources: TimeSources = machineSources): MachineInstant {
+  return { monotonicMs: sources.monotonicMs() + ms, uptimeMs: sources.uptimeMs() + ms };
+}
+
+/** How long it is until then, in milliseconds, time for which the machine was suspended included; negative if it is over. */
+export function msUntil(instant: MachineInstant, sources: TimeSources = machineSources): number {
+  return Math.min(
+    instant.monotonicMs - sources.monotonicMs(),
+    instant.uptimeMs + UPTIME_GRANULARITY_MS - sources.uptimeMs(),
+  );
+}
+
 /**
  * Resolves `ms` milliseconds from now.
  *

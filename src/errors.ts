@@ -279,6 +279,18 @@ export class CleanupFailedError extends ConclaveError {
   }
 }
 
+/** A worker failed too often, had to be killed, or has no place in its election in time. `slot` is its number. */
+export class WorkerFailedError extends ConclaveError {
+  readonly code = 'WORKER_FAILED';
+
+  constructor(
+    readonly slot: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** What a thrown value says of itself, whatever it is. Never throws: people throw strange things. */
 export function describe(thrown: unknown): string {
   try {

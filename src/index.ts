@@ -1,9 +1,28 @@
 export type { Clock, Timer, TimerOptions } from './clock.js';
 export type { RetryOptions } from './cluster/backoff.js';
 export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/cleanup.js';
+export type { ClusterOptions } from './cluster/cluster-options.js';
+export {
+  type ClusterEvents,
+  ClusterSupervisor,
+  superviseCluster,
+  type WorkerRestart,
+  type WorkerStatus,
+} from './cluster/cluster-supervisor.js';
+export { entrust } from './cluster/guardian-link.js';
 export type { Health } from './cluster/health.js';
+export {
+  type Burial,
+  SessionGuardian,
+  type SessionGuardianEvents,
+  type SessionGuardianOptions,
+} from './cluster/session-guardian.js';
+export type { Shutdown, ShutdownOptions } from './cluster/shutdown.js';
 export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
+export type { Standing } from './cluster/ward.js';
+export type { WindingUp } from './cluster/winding-up.js';
+export type { WorkerExit } from './cluster/worker-slot.js';
 export type { Candidate } from './election/candidate.js';
 export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
@@ -41,6 +60,7 @@ export {
   SessionExpiredError,
   TermEndedError,
   UnprotectedPathError,
+  WorkerFailedError,
   WorkOverrunError,
   ZooKeeperError,
 } from './errors.js';

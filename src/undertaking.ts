@@ -19,6 +19,11 @@ export function runFor<T>(undertaking: Undertaking, work: () => T): T {
   return frames.run({ undertaking, around: unfinished(frames.getStore()) }, work);
 }
 
+/** Does `work` for nothing, whatever the work that calls this is done for. */
+export function runApart<T>(work: () => T): T {
+  return frames.exit(work);
+}
+
 /** What the work that calls this is done for, the innermost first. */
 export function* undertakingsAround(): Generator<Undertaking, void> {
   for (let frame = frames.getStore(); frame !== undefined; frame = frame.around) {

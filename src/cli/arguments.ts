@@ -1,4 +1,6 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { InvalidOptionError } from '../errors.js';
+import { checkPath } from '../options.js';
 
 /** Reads an option's value as a whole number in a range, both ends included. */
 export function wholeNumber(first: number, last: number): (text: string) => number {
@@ -7,4 +9,31 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
     if (value >= first && value <= last) return value;
     throw new InvalidArgumentError(`Expected a whole number from ${first} to ${last}.`);
   };
+}
+
+const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Reads an option's value as a duration, and gives it in milliseconds. */
+export function duration({ least = 0 } = {}): (text: string) => number {
+  return (text) => {
+    const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+    const value = Math.round(Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS]);
+    if (value >= least && value <= LONGEST_MS) return value;
+    const bound = least === 0 ? '' : `, ${least} ms at least`;
+    throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);
+  };
+}
+
+/** Adds the argument that every command about an election has. */
+export function withElection(command: Command): Command {
+  return command.argument('<election>', "the election's path, as /elections/scheduler", electionPath);
+}
+
+function electionPath(text: string): string {
+  try {
+    return checkPath('election', text);
+  } catch (error) {
+    throw new InvalidArgumentError(`Expected ${(error as InvalidOptionError).expected}.`);
+  }
 }

@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addDevServer } from './dev-server.js';
+import { addElect } from './elect.js';
 import { EXIT } from './exit-codes.js';
+import { addObserve } from './observe.js';
 import { Problem } from './problem.js';
+import { addResign } from './resign.js';
+import { addRun } from './run.js';
+import { addStatus } from './status.js';
 
 /**
  * Does what the command line says.
@@ -11,9 +16,12 @@ import { Problem } from './problem.js';
  * @returns the exit code
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
+  let exitCode: number = EXIT.ok;
   try {
-    await conclave().parseAsync(words, { from: 'user' });
-    return EXIT.ok;
+    await conclave((code) => {
+      exitCode = code;
+    }).parseAsync(words, { from: 'user' });
+    return exitCode;
   } catch (error) {
     // Commander has said what is wrong. Help and version, where they were asked for, come as errors too, of code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -23,8 +31,12 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   }
 }
 
-/** The `conclave` command; each subcommand adds itself, from a file of its own. */
-function conclave(): Command {
+/**
+ * The `conclave` command; each subcommand adds itself, from a file of its own.
+ *
+ * @param conclude - told the exit code by a subcommand that has more to say than that it is done
+ */
+function conclave(conclude: (code: number) => void): Command {
   const program = new Command('conclave')
     .description('Leader election for clustered Node.js workers, on Apache ZooKeeper.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -34,6 +46,11 @@ function conclave(): Command {
     // A subcommand inherits these if it is added after them.
     .exitOverride()
     .enablePositionalOptions();
+  addRun(program, conclude);
+  addElect(program, conclude);
+  addObserve(program);
+  addStatus(program, conclude);
+  addResign(program, conclude);
   addDevServer(program);
   return program;
 }

@@ -5,7 +5,16 @@ import {
 } from '../election/elector-options.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkFunction, checkId, checkOptions, checkPath, checkPositiveMs, definedOnly } from '../options.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkId,
+  checkMs,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+  definedOnly,
+} from '../options.js';
 import { parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, SESSION_OPTIONS, type SessionOptions } from '../session/session-options.js';
@@ -30,8 +39,20 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   readonly cleanup?: CleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */
   readonly cleanupTimeoutMs?: number;
+  /**
+   * Whether to tell a `SessionGuardian` in the parent process, if there is one, what to close when this process has ended.
+   * What is told goes over IPC only, and includes the session's password. @default true
+   */
+  readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
   readonly logger?: Logger;
+  /**
+   * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
+   * the loss, so that other candidates come first: twice as long after each further one that it loses in a row, up to eight
+   * times, and up to half as long again by chance. A row ends with a term that it gave back, or that lasted ten session
+   * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
+   */
+  readonly cooldownMs?: number;
   /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
   readonly retry?: RetryOptions;
 }
@@ -47,7 +68,9 @@ export interface ResolvedSupervisorOptions {
   readonly cleanup: CleanupHook | undefined;
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
+  readonly guardian: boolean;
   readonly retry: RetryPolicy;
+  readonly cooldownMs: number | undefined;
   readonly logger: Logger;
 }
 
@@ -59,6 +82,8 @@ const KNOWN = [
   'session',
   'cleanup',
   'cleanupTimeoutMs',
+  'cooldownMs',
+  'guardian',
   'logger',
   'retry',
 ] as const;
@@ -88,7 +113,9 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
     cleanup: checkFunction('cleanup', options.cleanup),
     cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
     cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
+    guardian: checkBoolean('guardian', options.guardian, true),
     retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
+    cooldownMs: checkMs('cooldownMs', options.cooldownMs),
     logger,
   };
 }

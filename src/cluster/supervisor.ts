@@ -15,12 +15,17 @@ import {
   type ListenerError,
   SessionExpiredError,
 } from '../errors.js';
+import type { Place } from '../lock/contender.js';
 import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor, type Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
+import { entrust } from './guardian-link.js';
 import { type Health, healthOf, type SupervisorState } from './health.js';
+import { cooldownAfter, countLosses } from './losses.js';
+import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
@@ -37,6 +42,8 @@ export interface Restart {
 
 /** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
 export interface ElectionSupervisorEvents {
+  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  waiting(place: Place): void;
   /** A term begins. */
   elected(term: Term): void;
   /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
@@ -96,6 +103,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
   #session: Deferred<Session> = deferred();
+  /** Terms that were lost in a row, and until when it therefore stays out of the election. */
+  #losses = 0;
+  #coolUntil = 0;
+  #shutdown: SignalShutdown | undefined;
+  /** What a shutdown does when the work has settled, once. Must not reject. */
+  #beforeRelease: () => Promise<void> = async () => undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions) {
@@ -112,6 +125,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
   }
 
+  /** The election's path. */
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** @internal */
+  get environment(): Environment {
+    return this.#options.environment;
+  }
+
   /** The term that this process leads, while it does. */
   get term(): Term | undefined {
     return this.#elector?.term;
@@ -119,7 +142,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** How it is doing, at this very moment. */
   health(): Health {
-    return healthOf(this.#state);
+    const { clock } = this.#options.environment;
+    return healthOf(this.#state, { now: clock.now(), coolUntil: this.#coolUntil });
   }
 
   /**
@@ -153,7 +177,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async resign(): Promise<void> {
-    await this.#elector?.resign();
+    if (!this.#isWithinHook()) await this.#elector?.resign();
   }
 
   /**
@@ -179,7 +203,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
-    if (isWithin(this.#cleaning)) return; // The hook's own call.
+    if (this.#isWithinHook()) return;
     const elector = this.#elector;
     await elector?.stop();
     // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
@@ -188,6 +212,49 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Ends the process in good order at the first of these signals: the leader's work stops and settles, `options.cleanup`
+   * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Otherwise than by
+   * this method Conclave handles no signal.
+   *
+   * It exits with 1 if `cleanup` has failed; with 124 when `options.deadlineMs` is over, after a line on stderr that says
+   * what was still running; with 128 and the signal's number, at once, at a second signal (the same one within 100 ms
+   * counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal). In the latter two cases nothing
+   * is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't end a
+   * process whose main thread is blocked: see the option `watchdog`.
+   *
+   * When the supervisor has stopped for another reason it doesn't listen any more.
+   *
+   * @param signals - names, as `['SIGTERM', 'SIGINT']`
+   * @returns what takes it back, as long as no signal has come
+   * @throws InvalidOptionError if a signal or an option is wrong
+   * @throws InvalidStateError if the supervisor has stopped, or was told so before and that wasn't taken back
+   */
+  shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
+    const resolved = resolveShutdown(signals, options);
+    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    if (this.#shutdown?.isDisarmed === false)
+      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+    const { environment, logger } = this.#options;
+    const state = () => this.#state;
+    const shutdown = new SignalShutdown(resolved, {
+      clock: environment.clock,
+      logger,
+      get state() {
+        return state();
+      },
+      leave: (cleanUp) => this.#leave(cleanUp),
+    });
+    this.#shutdown = shutdown;
+    return () => shutdown.disarm();
+  }
+
+  #leave(beforeRelease: () => Promise<void>): Promise<void> {
+    this.#beforeRelease = beforeRelease;
+    this.#elector?.beforeRelease(beforeRelease);
     return this.stop();
   }
 
@@ -206,6 +273,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       }
     } catch (error) {
       if (!(error instanceof StopRequest)) this.#report(error);
+      await this.#beforeRelease(); // Before `start` rejects, which may well end the process.
       this.#started.reject(
         error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error,
       );
@@ -216,9 +284,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** Opens a session and takes a place in the queue; tries again, with back-off, when that fails. */
   async #stand(): Promise<Candidacy> {
     const { retry, environment } = this.#options;
+    const sinceMs = environment.clock.now();
     let attempt = 1;
-    if (this.#state.name !== 'idle') this.emit('restarting', { attempt, delayMs: 0 });
-    return await pRetry(() => this.#tryToStand(attempt), {
+    if (this.#state.name !== 'idle') await this.#coolDown();
+    return await pRetry(() => this.#tryToStand({ name: 'connecting', attempt, sinceMs }), {
       // See `callCleanup` for how p-retry is used. A refused option isn't mended by trying again.
       retries: retry.retries,
       minTimeout: 0,
@@ -237,8 +306,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
   }
 
-  async #tryToStand(attempt: number): Promise<Candidacy> {
-    this.#become({ name: 'connecting', attempt });
+  async #coolDown(): Promise<void> {
+    const { clock } = this.#options.environment;
+    this.#become({ name: 'cooling' });
+    const delayMs = Math.max(0, this.#coolUntil - clock.now());
+    this.emit('restarting', { attempt: 1, delayMs });
+    if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
+  }
+
+  async #tryToStand(connecting: SupervisorState): Promise<Candidacy> {
+    this.#become(connecting);
     const session = await Session.connect(this.#options.connect, {
       ...this.#options.sessionOptions,
       signal: this.#stop.signal,
@@ -250,9 +327,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       logger: this.#options.logger,
       id: this.id,
     });
+    if (this.#options.guardian) entrust(session, elector);
     const candidacy: Candidacy = { session, elector, lost: undefined };
     this.#relay(candidacy);
-    this.#become({ name: 'standing', elector });
+    this.#become({ name: 'standing', elector, session });
     try {
       this.#stop.signal.throwIfAborted();
       await elector.start();
@@ -274,21 +352,37 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   #relay(candidacy: Candidacy): void {
+    const { clock } = this.#options.environment;
+    let electedAt = 0;
     candidacy.elector
-      .on('waiting', () => {
+      .on('waiting', (place) => {
         candidacy.lost = undefined;
+        this.emit('waiting', place);
       })
       .on('elected', (term) => {
         candidacy.lost = undefined;
+        electedAt = clock.now();
         this.emit('elected', term);
       })
       .on('demoted', (term, reason) => {
         // Often the lease ends before the session is known to have: that is the same loss.
         if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') candidacy.lost = term;
+        this.#noteEnd(candidacy, reason, clock.now() - electedAt);
         this.emit('demoted', term, reason);
       })
       .on('expired', () => void this.emit('expired'))
       .on('error', (error) => this.#report(error));
+  }
+
+  /** One that loses its terms again and again lets others come first. */
+  #noteEnd({ elector, session }: Candidacy, reason: DemotionReason, lastedMs: number): void {
+    const { cooldownMs, environment, logger } = this.#options;
+    const { sessionTimeoutMs } = session;
+    this.#losses = countLosses(this.#losses, { reason, lastedMs, sessionTimeoutMs });
+    const ms = cooldownAfter(this.#losses, cooldownMs, environment.random());
+    if (ms > 0) logger.warn({ losses: this.#losses, cooldownMs: ms }, 'lost its term: cooling down');
+    this.#coolUntil = environment.clock.now() + ms;
+    elector.standAgainAt(this.#coolUntil);
   }
 
   /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
@@ -303,18 +397,22 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. */
   async #settle({ session, elector }: Candidacy): Promise<void> {
-    this.#become({ name: 'settling', elector });
+    this.#become({ name: 'settling', elector, session });
     await elector.stop();
+    if (this.#stop.signal.aborted) await this.#beforeRelease(); // If it didn't lead.
     await session.close();
   }
 
   async #cleanUp({ lost, session }: Candidacy): Promise<'restart' | 'stop'> {
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
-    this.#become({ name: 'cleaning' });
+    this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
     const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
-      hook: (loss) => runFor(this.#cleaning, () => cleanup(loss)),
+      hook: (loss) => {
+        this.#become({ name: 'cleaning', attempt: loss.attempt });
+        return runFor(this.#cleaning, () => cleanup(loss));
+      },
       loss: { term: lost, reason },
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,
@@ -332,7 +430,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
     this.#session.reject(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
+    this.#shutdown?.disarm();
     this.emit('stopped');
+  }
+
+  /** A call from inside a hook mustn't wait for the end of that hook. */
+  #isWithinHook(): boolean {
+    return isWithin(this.#cleaning) || (this.#shutdown !== undefined && isWithin(this.#shutdown.cleaning));
   }
 
   get #elector(): LeaderElector | undefined {

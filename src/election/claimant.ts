@@ -3,7 +3,6 @@ import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats } from '../lock/seats.js';
 import { isUnanswered } from '../session/operations.js';
-import type { TransactionPart } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import {
   type Foresight,
@@ -12,8 +11,8 @@ import {
   takeoverDelayMs,
   type UncleanEnd,
   writesOfClaim,
-  writesOfRelease,
 } from './claim.js';
+import { recordWrites, releaseParts } from './deed.js';
 import {
   type ElectionRecord,
   parseRecord,
@@ -30,6 +29,8 @@ export interface Claim {
   readonly seat: number;
   /** The zxid of the claim: rises from term to term, over the whole life of the ensemble. */
   readonly token: bigint;
+  /** Where the record is. */
+  readonly record: string;
   /** The record's version after the claim: what a clean release expects. */
   readonly version: number;
 }
@@ -179,7 +180,7 @@ export class Claimant implements Claims {
       });
       switch (step.kind) {
         case 'ours':
-          return { term: step.term, seat: this.#seat, token: zxid, version };
+          return { term: step.term, seat: this.#seat, token: zxid, record: this.#path, version };
         case 'wait':
           return { waitMs: step.ms };
         case 'defer':
@@ -195,21 +196,10 @@ export class Claimant implements Claims {
     }
   }
 
-  release(contender: Contender, { term, version }: Claim, successor?: string): Promise<void> {
-    const data = serializeRecord({ state: 'vacant', term, ...(successor !== undefined && { successor }) });
-    const parts = [
-      ...this.#writes(data, version, writesOfRelease(successor)),
-      { kind: 'delete', path: contender.own.path },
-    ] as const;
+  release(contender: Contender, claim: Claim, successor?: string): Promise<void> {
+    const parts = releaseParts({ ...claim, node: contender.own.path }, successor);
     // May be carried out twice: the second time finds no node, and writes nothing.
     return contender.leave(() => this.#session.untilAnswered(() => contender.own.commit(parts)));
-  }
-
-  /** Writes of the record one after the other, in one transaction: it is at `version` before, and `times` on after. */
-  #writes(data: Buffer, version: number, times: number): TransactionPart[] {
-    return Array.from({ length: times }, (_, write) => {
-      return { kind: 'set', path: this.#path, data, version: version + write };
-    });
   }
 
   /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */
@@ -263,11 +253,12 @@ export class Claimant implements Claims {
       since: clock.date().toISOString(),
     });
     try {
-      const { value } = await contender.own.commit(this.#writes(data, version, writesOfClaim(version)));
+      const writes = recordWrites(this.#path, data, version, writesOfClaim(version));
+      const { value } = await contender.own.commit(writes);
       const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
       this.#placeLost = false;
-      return { term, seat: this.#seat, token: stat.mzxid, version: stat.version };
+      return { term, seat: this.#seat, token: stat.mzxid, record: this.#path, version: stat.version };
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;

@@ -25,6 +25,7 @@ import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
 import { type Claim, Claimant, type Claims } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
+import type { Deed } from './deed.js';
 import {
   type LeaderElectorOptions,
   type ResolvedElectorOptions,
@@ -91,6 +92,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #waitingSince: number | undefined;
   /** Terms and tries in a row that came to nothing at once. */
   #setbacks = 0;
+  /** When it may stand again, by the session's clock. */
+  #standsAgainAt = 0;
+  #beforeRelease: (() => Promise<void>) | undefined;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
   constructor(session: Session, path: string, options?: LeaderElectorOptions) {
@@ -111,6 +115,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       seats === 1
         ? new Claimant(session, path, this.id, takeoverDelayMs)
         : new SeatsClaimant(session, path, this.id, takeoverDelayMs, seats);
+  }
+
+  /** The session that it stands with. */
+  get session(): Session {
+    return this.#session;
   }
 
   get state(): ElectorState {
@@ -198,6 +207,26 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
+   * Has `task` done when the term's work has settled, before the term is given back, from the next end of a term on.
+   *
+   * @internal
+   * @param task - must not reject
+   */
+  beforeRelease(task: () => Promise<void>): void {
+    this.#beforeRelease = task;
+  }
+
+  /** Whether the work of a term goes on though its lease is over: it may be acting beside another leader. @internal */
+  get isWedged(): boolean {
+    return this.#state.name === 'ending' && this.#state.term.hasOverrun;
+  }
+
+  /** After the term that it leads, it stands again no sooner than at `atMs` by the session's clock. @internal */
+  standAgainAt(atMs: number): void {
+    this.#standsAgainAt = atMs;
+  }
+
+  /**
    * Changes what the others see of it, without another election.
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
@@ -235,6 +264,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOf(seat)));
   }
 
+  /** @internal What it takes to give the term back that is led or being ended, for who survives this process. */
+  get deed(): Deed | undefined {
+    return 'term' in this.#state ? this.#state.term.deed : undefined;
+  }
+
   // ---- the election, one paragraph ----
 
   /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
@@ -258,7 +292,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
       try {
         await this.#stand();
-        if (this.#setbacks > 0) await this.#coolDown();
+        await this.#coolDown();
       } catch (error) {
         if (!(await this.#goesOnAfter(error))) break;
       }
@@ -272,9 +306,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
-    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry });
+    const { signal } = this.#stop;
+    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
     try {
-      [this.#contender] = await abortable(Promise.all([joining, preparing]), this.#stop.signal);
+      [this.#contender] = await abortable(Promise.all([joining, preparing]), signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
@@ -312,6 +347,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await ended.promise;
     const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
     await term.settled(() => this.#onOverrun(term));
+    await this.#beforeRelease?.();
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
     return await successor;
@@ -391,8 +427,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   async #coolDown(): Promise<void> {
     const { clock, environment, signal } = this.#session;
-    const over = AbortSignal.any([this.#stop.signal, signal]);
-    await sleep(clock, cooldownMs(this.#setbacks, environment.random()), over).catch(ignore); // Seen by the loop.
+    const fruitlessMs = this.#setbacks > 0 ? cooldownMs(this.#setbacks, environment.random()) : 0;
+    const ms = Math.max(fruitlessMs, this.#standsAgainAt - clock.now());
+    if (ms <= 0) return;
+    this.#become({ name: 'joining' });
+    await sleep(clock, ms, AbortSignal.any([this.#stop.signal, signal])).catch(ignore); // Seen by the loop.
   }
 
   /** The last word, whatever led to it. */

@@ -6,6 +6,7 @@ import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Undertaking } from '../undertaking.js';
 import type { Claim } from './claimant.js';
+import type { Deed } from './deed.js';
 
 /**
  * Leadership: a value with a lifetime. It is yours while {@link Term.isHeld} says so, asked right before acting.
@@ -57,11 +58,15 @@ export interface TermEnding {
   readonly settleBy?: number;
 }
 
+const LOSSES: ReadonlySet<DemotionReason> = new Set(['lease-expired', 'session-expired', 'node-deleted']);
+
 /** The term of an elector: what the world sees, and the work that is done in it. */
 export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly number: number;
   readonly seat: number;
   readonly token: bigint;
+  /** What it takes to give it back. */
+  readonly deed: Deed;
   readonly #own: OwnNode;
   readonly #clock: Clock;
   readonly #work = new Set<Promise<void>>();
@@ -88,6 +93,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
     this.number = claim.term;
     this.seat = claim.seat;
     this.token = claim.token;
+    this.deed = { record: claim.record, version: claim.version, term: claim.term, node: own.path };
     this.#own = own;
     this.#clock = clock;
     this.#onLoss = onLoss;
@@ -119,6 +125,12 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   /** Whether there is work that has still to settle. */
   get hasWork(): boolean {
     return this.#work.size > 0;
+  }
+
+  /** Whether there is such work though the lease is over. */
+  get hasOverrun(): boolean {
+    const isLost = this.signal.aborted && LOSSES.has((this.signal.reason as TermEndedError).reason);
+    return this.hasWork && (isLost || !this.#own.isCurrent());
   }
 
   /** What is known of its end, once it has ended. */

@@ -36,6 +36,8 @@ export interface JoinOptions {
   readonly access?: Access | undefined;
   /** Who counts as a contender. @default whoever has a name of ours or Curator's */
   readonly parse?: EntryParser;
+  /** Aborts when the place is of no use any more: from then on no node is created. One that may exist is still looked for. */
+  readonly signal?: AbortSignal;
 }
 
 /** What is known of a node when it has been created, or found. */
@@ -91,19 +93,21 @@ export class Contender {
   }
 
   /**
-   * Takes a place at the end of the queue, whose path is created if it is missing. Can't be aborted: whoever gives up
-   * waiting for it calls {@link withdraw} with its promise.
+   * Takes a place at the end of the queue, whose path is created if it is missing. Whoever gives up waiting for it aborts
+   * the signal, and calls {@link withdraw} with its promise: there may be a node already.
    *
+   * @throws the signal's reason if it aborts while there is certainly no node
    * @throws UnprotectedPathError if the path isn't safe to stand on, what ended the session, or a `ZooKeeperError` when
    *   the server refuses
    */
   static async join(session: Session, queue: string, options: JoinOptions = {}): Promise<Contender> {
-    const { data, access, purpose, parse = parseLockEntry } = options;
+    const { data, access, purpose, signal, parse = parseLockEntry } = options;
     const uuid = options.id ?? session.environment.uuid();
     const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
     for (;;) {
-      await session.whenConnected();
+      await session.whenConnected(signal);
       await session.guard.check(queue);
+      signal?.throwIfAborted();
       try {
         const creating = session.create(prefix, {
           mode: 'ephemeral-sequential',

@@ -217,6 +217,7 @@ export abstract class QueueLock implements Lock {
       access,
       purpose: this.#kind.purpose,
       parse: this.#parse,
+      signal: giveUp,
     });
     const waiting = joining.then(wait);
     try {

@@ -24,8 +24,9 @@ export class Seats {
   readonly #access: Access | undefined;
   readonly #parse: (node: NodeData) => number | undefined;
   readonly #prepare: () => Promise<void>;
-  #given: number;
-  #agreed = false;
+  readonly #given: number;
+  /** What was agreed last; until then there is only what was given. */
+  #agreedOn: number | undefined;
 
   /**
    * @param how.access - who may touch the node, if it is missing; by default whom the session lets
@@ -64,7 +65,7 @@ export class Seats {
       else if (found.data.length > 0 || found.stat.version > 0) return this.#check(this.#parse(found));
       else {
         await this.#prepare();
-        await this.#write(this.#given, 0);
+        await this.#write(this.#wanted, 0);
       }
     }
   }
@@ -79,14 +80,17 @@ export class Seats {
       this.#check(this.#parse(found));
       written = await this.#write(seats, found.stat.version);
     }
-    this.#given = seats;
+    this.#agreedOn = seats;
+  }
+
+  get #wanted(): number {
+    return this.#agreedOn ?? this.#given;
   }
 
   #check(agreed: number | undefined): number {
-    if (agreed === undefined || (!this.#agreed && agreed !== this.#given))
-      throw new SeatsMismatchError(this.#path, this.#given, agreed);
-    this.#agreed = true;
-    this.#given = agreed;
+    if (agreed === undefined || (this.#agreedOn === undefined && agreed !== this.#given))
+      throw new SeatsMismatchError(this.#path, this.#wanted, agreed);
+    this.#agreedOn = agreed;
     return agreed;
   }
 

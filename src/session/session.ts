@@ -60,6 +60,9 @@ export interface SessionEvents {
   error(error: Error): void;
 }
 
+/** @internal What shows the servers that a session is somebody's own. */
+export type SessionCredentials = Pick<requests.Handshake, 'id' | 'password'>;
+
 /** How a session is closed. */
 export interface CloseOptions {
   /** How long to wait for a server's acknowledgement, in milliseconds. @default 1500 */
@@ -104,13 +107,18 @@ export class Session extends Operations<SessionEvents> {
   #maintaining: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  private constructor(target: ConnectTarget, options: ResolvedSessionOptions) {
+  private constructor(
+    target: ConnectTarget,
+    options: ResolvedSessionOptions,
+    credentials?: SessionCredentials,
+  ) {
     super(target.chroot, options.access);
     this.#options = options;
     this.#environment = options.environment;
     this.#logger = options.logger;
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
+    if (credentials !== undefined) this.#identity = { ...requests.NEW_SESSION, ...credentials };
     this.#dialer = new Dialer({ ...options, servers: target.servers });
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
@@ -136,8 +144,32 @@ export class Session extends Operations<SessionEvents> {
     return session;
   }
 
+  /**
+   * @internal Takes over a session that another process has left behind: from then on it is this one's, and a connection
+   * that the other one may still have is told that it was moved.
+   *
+   * @throws SessionExpiredError if it is over, and what {@link Session.connect} throws
+   */
+  static async takeOver(
+    target: ConnectTarget,
+    credentials: SessionCredentials,
+    options: SessionOptions,
+  ): Promise<Session> {
+    const resolved = resolveSessionOptions(options, resolveLogger(options.logger));
+    resolved.signal?.throwIfAborted();
+    const session = new Session(target, resolved, credentials);
+    await session.#open();
+    return session;
+  }
+
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** @internal With these, anybody may take the session over. They are a secret: never log them. */
+  get credentials(): SessionCredentials {
+    const { id, password } = this.#identity;
+    return { id, password };
   }
 
   /** The session timeout that the servers agreed to, in milliseconds. */

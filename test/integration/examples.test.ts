@@ -27,8 +27,11 @@ describe('the examples', () => {
       'active-scheduler',
       'article',
       'cleanup-hook',
+      'clustered-scheduler',
+      'cron-jobs',
       'demo',
       'fenced-postgres',
+      'rolling-restart',
       'singleton-consumer',
       'support',
       'testing-a-scheduler',
@@ -61,6 +64,48 @@ describe('the examples', () => {
     const { lines, exitCode } = await run('singleton-consumer');
     expect(exitCode, lines.join('\n')).toBe(0);
     expect(lines).toContain('600 of 600 records in the log, in order and each once: yes');
+  });
+
+  it('rolling-restart: four workers, a job every 50 ms, and each job runs once', async () => {
+    const { lines, exitCode } = await run('rolling-restart');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(output).toMatch(/^Each of the \d+ jobs, one every 50 ms, ran exactly once: yes$/m);
+    const handovers = lines.filter((line) =>
+      /^\w+ -> \w+: nobody led for [\d.]+ ms, the first job/.test(line),
+    );
+    expect(handovers.length, output).toBeGreaterThanOrEqual(4);
+  });
+
+  it('cron-jobs: one of two replicas runs each firing, and the other one goes on when it leaves', async () => {
+    const options = {
+      env: { ELECTION: '/examples/cron-jobs-of-a-test' },
+      ipc: false,
+      timeout: 50_000,
+    } as const;
+    const start = (id: string) =>
+      execaNode(join(EXAMPLES, 'cron-jobs/replica.mjs'), [connectString(), id], options);
+    const firings: string[] = [];
+    const a = start('A');
+    let b: ReturnType<typeof start> | undefined;
+    for await (const line of a) {
+      firings.push(line);
+      b ??= start('B');
+      if (firings.length === 4) a.kill('SIGTERM');
+    }
+    for await (const line of b ?? []) {
+      firings.push(line);
+      if (line.startsWith('B') && firings.length >= 6) b?.kill('SIGTERM');
+    }
+    const [codeOfA, codeOfB] = [(await a).exitCode, (await b)?.exitCode];
+    expect({ codeOfA, codeOfB }).toEqual({ codeOfA: 0, codeOfB: 0 });
+    const parts = firings.map((line) => /^([AB]): (\S+Z), term (\d), token \d+$/.exec(line)?.slice(1, 4));
+    expect(parts.map((part) => `${part?.[0]}${part?.[2]}`)).toEqual(
+      firings.map((_, index) => (index < parts.findIndex((part) => part?.[0] === 'B') ? 'A1' : 'B2')),
+    );
+    const times = parts.map((part) => part?.[1]);
+    expect(new Set(times).size, firings.join('\n')).toBe(times.length);
+    expect(times).toEqual([...times].sort());
   });
 
   it("fenced-postgres: a former leader's late write is refused, and its successor's stands", async () => {
@@ -121,6 +166,13 @@ describe('the examples', () => {
     });
     expect(exitCode, all).toBe(0);
     expect(all).toMatch(/^# pass 5$/m);
+  });
+
+  it('clustered-scheduler: the active worker is killed, then all are replaced; one at a time runs the job', async () => {
+    const { lines, exitCode } = await run('clustered-scheduler');
+    expect(exitCode, lines.join('\n')).toBe(0);
+    expect(lines.filter((line) => /^term \d+: process \d+ ran the job \d+ times/.test(line))).toHaveLength(3);
+    expect(lines.at(-1)).toBe('One process at a time ran the job, term after term: yes');
   });
 
   it('active-scheduler alone prints its ticks, and leaves at SIGTERM', async () => {

@@ -4,7 +4,12 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { serializeRecord } from '../../src/election/record.js';
 import type { Term } from '../../src/election/term.js';
-import { InvalidOptionError, LockLostError, LockTimeoutError } from '../../src/errors.js';
+import {
+  ConnectionLossError,
+  InvalidOptionError,
+  LockLostError,
+  LockTimeoutError,
+} from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
@@ -65,6 +70,57 @@ describe('a semaphore', () => {
     await session.getChildren(path); // Answered after what was held back.
     await session.getChildren(path); // And after what came of that.
     expect(await fourLetterWord(inject('port') as number, 'wchp')).not.toContain(path);
+  });
+});
+
+describe('a call that was given up', () => {
+  it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
+    const path = uniquePath('bug');
+    const session = await openSession();
+    await session.ensurePath(path);
+    const giveUp = new AbortController();
+    const create = vi.spyOn(session, 'create').mockImplementationOnce(() => {
+      giveUp.abort(new Error('enough'));
+      return Promise.reject(new ConnectionLossError('lost on its way there'));
+    });
+    const lock = new DistributedLock(session, path);
+    await expect(lock.acquire({ signal: giveUp.signal })).rejects.toThrow('enough');
+    expect(create).toHaveBeenCalledTimes(1);
+    const hold = await lock.acquire();
+    expect((await lock.contenders())[0]?.sequence).toBe(0);
+    await hold.release();
+  });
+
+  it('still looks for the node that it may have, and leaves it', async () => {
+    const path = uniquePath('bug');
+    const session = await openSession();
+    await session.ensurePath(path);
+    const giveUp = new AbortController();
+    const create = session.create.bind(session);
+    vi.spyOn(session, 'create').mockImplementationOnce(async (...args) => {
+      await create(...args);
+      giveUp.abort(new Error('enough'));
+      throw new ConnectionLossError('lost on its way back');
+    });
+    const lock = new DistributedLock(session, path);
+    await expect(lock.acquire({ signal: giveUp.signal })).rejects.toThrow('enough');
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+});
+
+describe('a candidate that was stopped', () => {
+  it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
+    const path = uniquePath('bug');
+    const session = await openSession();
+    await session.ensurePath(path);
+    const elector = new LeaderElector(session, path);
+    const create = vi.spyOn(session, 'create').mockImplementationOnce(() => {
+      void elector.stop();
+      return Promise.reject(new ConnectionLossError('lost on its way there'));
+    });
+    await expect(elector.start()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await elector.stop();
+    expect(create).toHaveBeenCalledTimes(1);
   });
 });
 

@@ -53,6 +53,16 @@ async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
 }
 
 describe('a supervisor', () => {
+  it('tells that it waits, behind how many, and for whom', async () => {
+    const path = uniquePath('supervised');
+    const first = supervise({ path });
+    await first.start();
+    const second = supervise({ path });
+    const waiting = nextEvent(second, 'waiting');
+    await second.start();
+    expect(await waiting).toEqual([{ position: 1, ahead: expect.stringMatching(/^_c_.*-lock-\d+$/) }]);
+  });
+
   it('leads, resigns, and stops, leaving nothing', async () => {
     const path = uniquePath('supervised');
     const observer = await openSession();

@@ -125,8 +125,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/claimant.ts',
-        from: 'token: stat.mzxid, version: stat.version',
-        to: 'token: BigInt(contender.entry.sequence), version: stat.version',
+        from: 'token: stat.mzxid,',
+        to: 'token: BigInt(contender.entry.sequence),',
       },
     ],
     file: 'unit/precautions.test.ts',

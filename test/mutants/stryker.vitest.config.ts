@@ -6,8 +6,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000, // A test that is merely slow hasn't noticed anything.
     include: [
-      'test/unit/{access,admission,advertisement,age,backlog,claim,connect-string,frames,health}.test.ts',
-      'test/unit/{heartbeat,lease,options,order,path-guard,pauses,priority,record,request}.test.ts',
+      'test/unit/{access,admission,advertisement,age,backlog,backoff,claim,connect-string,frames}.test.ts',
+      'test/unit/{health,heartbeat,lease,options,order,path-guard,pauses,priority,record,request}.test.ts',
       'test/unit/{resolved-options,sighting,silence,watches}.test.ts',
     ],
   },

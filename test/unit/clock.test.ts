@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { SystemClock, sleep } from '../../src/clock.js';
+import { machineInstantIn, msUntil, SystemClock, sleep } from '../../src/clock.js';
 import { FakeClock } from '../helpers/fake-clock.js';
 
 /** The two clocks of a machine, in true time and with the time that it was suspended. */
@@ -12,7 +12,7 @@ function machine() {
     // In steps of 10 ms, as the system gives it.
     uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
   };
-  return { state, clock: new SystemClock(sources) };
+  return { state, sources, clock: new SystemClock(sources) };
 }
 
 // What a machine looks like after an hour of suspension: one of its clocks is ahead by that, the other one isn't.
@@ -134,5 +134,28 @@ describe('sleep', () => {
     await expect(sleeping).rejects.toBe('enough');
     expect(clock.running).toBe(0);
     await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
+  });
+});
+
+describe('an instant of the machine', () => {
+  it('is the same for all its processes, to the granularity of the coarser clock', () => {
+    const instant = machineInstantIn(60_000);
+    const script = `import { msUntil } from './dist/clock.js'; console.log(msUntil(${JSON.stringify(instant)}))`;
+    const before = msUntil(instant);
+    const elsewhere = Number(execFileSync(process.execPath, ['--input-type=module', '--eval', script]));
+    expect(elsewhere).toBeLessThanOrEqual(before);
+    expect(elsewhere).toBeGreaterThanOrEqual(msUntil(instant));
+  });
+
+  it('comes nearer while the machine is suspended, and is over for good', () => {
+    const { state, sources } = machine();
+    const instant = machineInstantIn(1000, sources);
+    expect(msUntil(instant, sources)).toBe(1000);
+    state.running += 300;
+    expect(msUntil(instant, sources)).toBe(700);
+    state.suspended += 600;
+    expect(msUntil(instant, sources)).toBeCloseTo(100 + 20, 5);
+    state.suspended += 3_600_000;
+    expect(msUntil(instant, sources)).toBeLessThan(-3_000_000);
   });
 });

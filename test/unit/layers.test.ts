@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const SOURCES = resolve(import.meta.dirname, '../../src');
 
 /** From the bottom up: what stands in a layer imports from its own and from those before it only. */
-const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'testing', 'cli'];
+const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'node-cron', 'testing', 'cli'];
 const PUBLIC = 'index.ts';
 
 interface Import {
@@ -45,7 +45,23 @@ describe('the layers', () => {
     ['node-zookeeper-client/lib/jute/index.js', ['session/protocol.ts']],
     ['eventemitter3', ['emitter.ts']],
     ['pino', ['logger.ts']],
-    ['commander', ['cli/arguments.ts', 'cli/command-line.ts', 'cli/dev-server.ts']],
+    [
+      'commander',
+      [
+        'cli/arguments.ts',
+        'cli/candidacy.ts',
+        'cli/command-line.ts',
+        'cli/connection.ts',
+        'cli/dev-server.ts',
+        'cli/elect.ts',
+        'cli/observe.ts',
+        'cli/resign.ts',
+        'cli/run.ts',
+        'cli/seat.ts',
+        'cli/status.ts',
+      ],
+    ],
+    ['node:child_process', ['cluster/command/keeper-process.ts', 'cluster/command/keeper.ts']],
     ['p-retry', ['cluster/cleanup.ts', 'cluster/supervisor.ts']],
     [
       'node:net',

@@ -68,6 +68,8 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['lead', 'lead'],
     ['cleanup', {}],
     ['cleanupTimeoutMs', 0],
+    ['cooldownMs', -1],
+    ['cooldownMs', null],
     ['retry', 3],
     ['session', 'none'],
     ['session', null],

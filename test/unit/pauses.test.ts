@@ -15,7 +15,22 @@ describe('the pause before the next try', () => {
   it('is made longer by chance, by less than its own length, and never longer than the longest', () => {
     const random = { ...policy, randomize: true };
     expect([0, 0.5].map((chance) => backoffMs(2, random, chance))).toEqual([300, 450]);
-    expect(backoffMs(4, random, 0.9)).toBe(5000);
+    expect([0, 0.5].map((chance) => backoffMs(4, random, chance))).toEqual([2500, 3750]);
+    expect(backoffMs(1, { ...random, maxTimeout: 120 }, 0.9)).toBe(120);
+  });
+
+  it('is none if it is none at first, however often it was made', () => {
+    for (const randomize of [false, true])
+      expect(backoffMs(2000, { ...policy, minTimeout: 0, randomize }, 0.5)).toBe(0);
+  });
+
+  it('is told under the name that it was given', () => {
+    const wrong = { retries: -1, factor: 0, minTimeout: -1, maxTimeout: -1, randomize: 'no' };
+    for (const [option, value] of Object.entries(wrong)) {
+      expect(() => resolveRetryOptions({ [option]: value }, 1, 'restart')).toThrow(`restart.${option} is `);
+      expect(() => resolveRetryOptions({ [option]: value }, 1)).toThrow(`retry.${option} is `);
+    }
+    expect(() => resolveRetryOptions(7, 1, 'restart')).toThrow('restart is 7');
   });
 
   it('has the defaults of p-retry, but for times that fit a failover', () => {

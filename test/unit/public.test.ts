@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as conclave from '../../src/index.js';
+import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
 import * as testing from '../../src/testing/index.js';
 
@@ -16,6 +17,7 @@ describe('what is public', () => {
   it('is what the README speaks of, and every error of it has its row there', () => {
     const classes = Object.keys(conclave).filter((name) => !errorClasses.includes(name));
     expect(classes.sort()).toEqual([
+      'ClusterSupervisor',
       'DistributedLock',
       'ElectionObserver',
       'ElectionSupervisor',
@@ -24,10 +26,18 @@ describe('what is public', () => {
       'ReadWriteLock',
       'Semaphore',
       'Session',
+      'SessionGuardian',
+      'entrust',
       'revokeLeader',
+      'superviseCluster',
     ]);
     expect(errorClasses.length).toBeGreaterThan(20);
     for (const name of [...classes, ...errorClasses]) expect(readme).toContain(`\`${name}`);
+  });
+
+  it('is, of conclave/node-cron, spoken of in the README', () => {
+    expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
+    expect(readme).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
   });
 
   it('has errors that show what was wrong, whatever that is, and never at length', () => {

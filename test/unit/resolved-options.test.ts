@@ -190,13 +190,15 @@ describe('what a supervisor goes by', () => {
       cleanup: undefined,
       cleanupTimeoutMs: 30_000,
       cleanupRetry: { ...retry, retries: 4 },
+      guardian: true,
+      cooldownMs: undefined,
       retry: { ...retry, retries: Number.POSITIVE_INFINITY },
       logger: resolved.logger,
     });
   });
 
   it('is what it was told, for its sessions too', () => {
-    const told = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5 };
+    const told = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false, cooldownMs: 0 };
     const resolved = resolveSupervisorOptions({
       ...least,
       ...told,

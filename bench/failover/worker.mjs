@@ -1,0 +1,14 @@
+/** A worker of the benchmark: stands for election, and tells its parent when it leads. Arguments: servers, path, session timeout. */
+import { ElectionSupervisor } from 'conclave';
+
+const [connect = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);
+const supervisor = new ElectionSupervisor({
+  connect,
+  path,
+  session: { sessionTimeoutMs: Number(sessionTimeoutMs) },
+});
+// Monotonic, and the same for all processes of a machine.
+supervisor.on('elected', () => process.send?.({ electedAt: String(process.hrtime.bigint()) }));
+supervisor.on('error', (error) => console.error(error));
+await supervisor.start();
+process.send?.('standing');

@@ -1,0 +1,32 @@
+/**
+ * One replica of a service with jobs on node-cron's schedule. Many run; each job runs in the one that leads.
+ *
+ *     node examples/cron-jobs/replica.mjs ZOOKEEPER ID
+ */
+import { ElectionSupervisor } from 'conclave';
+import { LeaderRunCoordinator } from 'conclave/node-cron';
+import cron from 'node-cron';
+
+const [connect = '127.0.0.1:2181', id = `replica-${process.pid}`] = process.argv.slice(2);
+
+const supervisor = new ElectionSupervisor({
+  connect,
+  path: process.env.ELECTION ?? '/examples/cron-jobs',
+  id,
+});
+supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+
+const coordinator = new LeaderRunCoordinator(supervisor);
+cron.setRunCoordinator(coordinator);
+
+cron.schedule(
+  '* * * * * *',
+  async (context) => {
+    const term = coordinator.termOf(context); // Its token is for what the job writes to; its signal ends the job.
+    console.log(`${id}: ${context.date.toISOString()}, term ${term.number}, token ${term.token}`);
+  },
+  { name: 'every-second', distributed: true },
+);
+
+supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
+await supervisor.start();

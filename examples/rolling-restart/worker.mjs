@@ -1,0 +1,67 @@
+/**
+ * One worker of a service that runs a job every 50 ms, in one worker at a time, and can be restarted at any moment.
+ *
+ *     node examples/rolling-restart/worker.mjs ZOOKEEPER ID
+ *
+ * `/ready` and `/live` say how it is doing, to whoever restarts it. Forked, it reports what happens to its parent.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ElectionSupervisor } from 'conclave';
+
+const [connect = '127.0.0.1:2181', id = `worker-${process.pid}`] = process.argv.slice(2);
+const PATH = process.env.ELECTION ?? '/examples/rolling-restart';
+const PERIOD_MS = 50;
+/** The number of the next job to run: what a leader leaves to the one after it. */
+const CURSOR = `${PATH}/next-job`;
+
+/** Resolves when the parent has it for sure, since this process may end soon after.
+ * @param {string} event
+ * @param {object} [details] */
+const report = (event, details = {}) =>
+  new Promise((resolve) => {
+    if (process.send === undefined) resolve(console.log(id, event, details));
+    else process.send({ event, id, at: performance.timeOrigin + performance.now(), ...details }, resolve);
+  });
+
+/** The leader's work: one job after the other, beginning with the one at which the leader before it has stopped.
+ * @param {import('conclave').Term} term */
+async function runJobs(term) {
+  const session = await supervisor.session(term.signal);
+  await session.ensurePath(CURSOR);
+  const { data, stat } = await session.getData(CURSOR);
+  let version = stat.version;
+  let job = data.length === 0 ? Math.floor(Date.now() / PERIOD_MS) : Number(data);
+  for (;;) {
+    const waitMs = job * PERIOD_MS - Date.now();
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: term.signal }); // Rejects when the term ends.
+    term.assertHeld();
+    await report('job', { job, lateMs: Date.now() - job * PERIOD_MS, term: term.number });
+    // Noted when it is done, and only while this term lasts. What is begun is brought to its end, also if the term has
+    // ended meanwhile: nobody else leads before this work has settled. After a crash between the two it would be done
+    // again: a job that writes to ZooKeeper puts that into the same transaction, others look at `term.token`.
+    await term.transaction().setData(CURSOR, String(++job), version++).commit();
+  }
+}
+
+const supervisor = new ElectionSupervisor({ connect, path: PATH, id, lead: runJobs });
+supervisor.on('elected', (term) => void report('elected', { term: term.number }));
+supervisor.on('demoted', (term, reason) => void report('demoted', { term: term.number, reason }));
+supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
+
+const server = createServer(({ url }, response) => {
+  const health = supervisor.health();
+  const isWell = url === '/live' ? health.live : health.ready;
+  response.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' }).end(JSON.stringify(health));
+});
+
+// The first signal: the job that runs is finished, the server closed, the term given back, the session closed.
+supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => void server.close() });
+process.on('disconnect', () => process.exit(1)); // The parent is gone.
+
+server.listen(Number(process.env.PORT ?? 0), '127.0.0.1');
+await once(server, 'listening');
+const address = /** @type {import('node:net').AddressInfo} */ (server.address());
+await report('listening', { port: address.port });
+await supervisor.start();

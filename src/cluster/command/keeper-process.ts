@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Clock, type MachineInstant, sleep } from '../../clock.js';
+import { SafeEmitter } from '../../emitter.js';
+import { describe, type ListenerError } from '../../errors.js';
+import { deferred } from '../../promises.js';
+import { ProcessSession } from './process-session.js';
+import { readProcesses } from './process-table.js';
+import type { CommandLine, News, Order, Terms } from './protocol.js';
+
+/** What became of a command. Nothing of it runs any more. */
+export type CommandOutcome =
+  | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  /** It never ran: leadership was over before it could be started. */
+  | { readonly kind: 'too-late' }
+  /** It never ran: the system refused to start it. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** The events of a {@link KeeperProcess}. */
+export interface KeeperProcessEvents {
+  /** The lease wasn't renewed in time: the command is being ended. */
+  'running-out'(): void;
+}
+
+// Between two looks whether it is gone, if the keeper can't tell.
+const LOOK_MS = 20;
+
+/**
+ * The keeper, as the process that leads sees it: a child process that waits until it is given one command to start, and
+ * ends with it. Started beforehand, it costs a new leader no time.
+ *
+ * Guaranteed: `outcome` resolves when nothing of the command runs any more, also if the keeper is killed; the
+ * command is, then.
+ */
+export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #ready = deferred();
+  readonly #outcome = deferred<CommandOutcome>();
+  #started = false;
+  #processes: ProcessSession | undefined;
+  #ended: Extract<News, { is: 'exited' }> | undefined;
+  #isOver = false;
+
+  constructor(clock: Clock) {
+    super();
+    this.#clock = clock;
+    // What Node is told to do in the command is not for the keeper.
+    const { NODE_OPTIONS: _, ...env } = process.env;
+    this.#child = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url))], {
+      env,
+      detached: true, // In a session of its own: what a terminal sends to its foreground isn't for the keeper.
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#child.on('message', (news: News) => this.#hear(news));
+    this.#child.once('error', (error) => this.#finish({ kind: 'refused', why: describe(error) }));
+    this.#child.once('exit', () => void this.#onExit());
+  }
+
+  /** Whether it has ended, or hasn't come to life at all. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Resolves when it can start a command, or won't ever. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** What became of the command. */
+  get outcome(): Promise<CommandOutcome> {
+    return this.#outcome.promise;
+  }
+
+  start(line: CommandLine, terms: Terms): void {
+    this.#started = true;
+    this.#order({ do: 'start', ...line, ...terms });
+  }
+
+  /** The lease has been renewed. */
+  extend(leaseEnd: MachineInstant): void {
+    this.#order({ do: 'extend', leaseEnd });
+  }
+
+  /** Sends the command, and all that comes from it, a signal. */
+  forward(signal: NodeJS.Signals): void {
+    this.#order({ do: 'forward', signal });
+  }
+
+  /**
+   * Ends the command: by this signal, and by SIGKILL after the grace that was agreed, or a shorter one. One that hasn't
+   * been started yet never will be.
+   */
+  end(signal: NodeJS.Signals, graceMs?: number): void {
+    if (!this.#started) return this.dismiss();
+    this.#order({ do: 'end', signal, ...(graceMs !== undefined && { graceMs }) });
+  }
+
+  /** It is not needed: lets it go, unless it was given a command. */
+  dismiss(): void {
+    if (this.#started || this.#isOver) return;
+    if (this.#child.connected) this.#child.disconnect();
+    this.#finish({ kind: 'too-late' });
+  }
+
+  /** Kills the command from here, as the keeper should do at the same time: it may be late, or stopped. */
+  killCommand(): void {
+    if (this.#isOver) return;
+    this.#processes ??= this.#findProcesses();
+    this.#processes?.signal('SIGKILL');
+  }
+
+  /** Kills the command, keeper and all: for a keeper that doesn't do what it should. */
+  kill(): void {
+    this.killCommand();
+    if (!this.#isOver) this.#child.kill('SIGKILL');
+  }
+
+  #order(order: Order): void {
+    // What it can't be told any more, its end tells; and it tells itself that this process is gone.
+    if (this.#child.connected) this.#child.send(order, () => undefined);
+  }
+
+  #hear(news: News): void {
+    switch (news.is) {
+      case 'ready':
+        return this.#ready.resolve();
+      case 'too-late':
+        return this.#finish({ kind: 'too-late' });
+      case 'started':
+        this.#processes = new ProcessSession(news.session, news.startedAt);
+        return;
+      case 'refused':
+        return this.#finish({ kind: 'refused', why: news.why });
+      case 'running-out':
+        return this.emit('running-out');
+      case 'exited':
+        this.#ended = news;
+        return;
+      case 'gone':
+        return this.#finish(this.#howItEnded());
+    }
+  }
+
+  /** The keeper has ended. If that isn't because the command was gone, nobody keeps it any more: it has to go. */
+  async #onExit(): Promise<void> {
+    if (this.#child.connected) await once(this.#child, 'disconnect'); // After its last word.
+    while (!this.#isOver && this.#processes !== undefined && !this.#processes.isGone()) {
+      this.#processes.signal('SIGKILL');
+      await sleep(this.#clock, LOOK_MS);
+    }
+    const died = { kind: 'refused', why: 'its keeper has died' } as const;
+    this.#finish(this.#processes === undefined ? died : this.#howItEnded());
+  }
+
+  /** The processes of a command of which the keeper hasn't come to tell. */
+  #findProcesses(): ProcessSession | undefined {
+    if (!this.#started) return undefined;
+    const leaders = readProcesses().filter(({ session, pid }) => session === pid);
+    const child = leaders.find(({ parent }) => parent === this.#child.pid);
+    return child === undefined ? undefined : new ProcessSession(child.pid, child.startedAt);
+  }
+
+  #howItEnded(): CommandOutcome {
+    const { code, signal } = this.#ended ?? { code: null, signal: 'SIGKILL' };
+    return { kind: 'ended', code, signal };
+  }
+
+  #finish(outcome: CommandOutcome): void {
+    this.#isOver = true;
+    this.#ready.resolve();
+    this.#outcome.resolve(outcome);
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    throw error; // Its listeners are ours.
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The keeper: a small process between the one that leads and the command that may run only meanwhile. It starts the
+ * command, and is told each new end of the lease. When no word comes in time it ends the command, and all that comes from it,
+ * before the lease's end, so also when the process that leads is stopped, blocked or cut off; when that is gone, at once.
+ *
+ * It ends when the command is gone, or with the process that leads if it has none.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { msUntil, SystemClock } from '../../clock.js';
+import { describe } from '../../errors.js';
+import { KeptCommand } from './kept-command.js';
+import { ProcessSession } from './process-session.js';
+import { readProcess } from './process-table.js';
+import type { CommandLine, News, Order, Terms } from './protocol.js';
+import { killMarginMs } from './schedule.js';
+
+// What a terminal, a service manager or a container's end sends to everybody is not for the keeper: it has to be there
+// until the command is gone.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
+  process.on(signal, () => undefined);
+process.title = 'conclave keeper';
+
+const clock = new SystemClock();
+let kept: KeptCommand | undefined;
+
+/** util-linux's program, if it is here: the kernel kills the command itself when the keeper is killed. */
+const guard = ['setpriv', '--pdeathsig', 'KILL'] as const;
+const isGuarded =
+  process.platform === 'linux' &&
+  spawnSync(guard[0], [...guard.slice(1), 'true'], { stdio: 'ignore' }).status === 0;
+
+process.on('message', (order: Order) => {
+  switch (order.do) {
+    case 'start':
+      return start(order, order);
+    case 'extend':
+      return kept?.extend(msUntil(order.leaseEnd));
+    case 'forward':
+      return kept?.forward(order.signal);
+    case 'end':
+      return kept?.end(order.signal, order.graceMs);
+  }
+});
+process.once('disconnect', () => {
+  // The process that leads is gone, and nobody waits for a command that is slow to end but the next leader.
+  if (kept === undefined) process.exit();
+  kept.end('SIGTERM');
+});
+tell({ is: 'ready' });
+
+function start(line: CommandLine, terms: Terms): void {
+  const remainingMs = msUntil(terms.leaseEnd);
+  if (remainingMs <= killMarginMs(terms.leaseMs)) return finish({ is: 'too-late' });
+  let child: ChildProcess;
+  try {
+    child = spawnSession(line);
+  } catch (error) {
+    return refuse(describe(error)); // Some of the system's refusals are thrown, others are events.
+  }
+  const { pid } = child;
+  if (pid === undefined) return void child.once('error', (error) => refuse(describe(error)));
+  const startedAt = readProcess(pid)?.startedAt;
+  tell({ is: 'started', session: pid, ...(startedAt !== undefined && { startedAt }) });
+  const command = new KeptCommand({
+    clock,
+    processes: new ProcessSession(pid, startedAt),
+    remainingMs,
+    leaseMs: terms.leaseMs,
+    graceMs: terms.graceMs,
+    onLeaseRunningOut: () => tell({ is: 'running-out' }),
+  });
+  kept = command;
+  child.once('exit', (code, signal) => {
+    tell({ is: 'exited', code, signal });
+    command.exited();
+  });
+  void command.gone.then(() => finish({ is: 'gone' }));
+}
+
+/** In a session of its own, whose number is its process id. */
+function spawnSession({ command, args, env }: CommandLine): ChildProcess {
+  const [program, ...words] = isGuarded ? [...guard, '--', command, ...args] : [command, ...args];
+  return spawn(program, words, { env, detached: true, stdio: 'inherit' });
+}
+
+function refuse(why: string): void {
+  finish({ is: 'refused', why });
+}
+
+function tell(news: News, then: () => void = () => undefined): void {
+  // Without the process that leads there is nobody to be told.
+  if (process.connected) process.send?.(news, then);
+  else then();
+}
+
+function finish(news: News): void {
+  tell(news, () => process.exit());
+}

@@ -1,0 +1,44 @@
+import type { MachineInstant } from '../../clock.js';
+
+/** What the process that leads tells the keeper of its command, over the channel between parent and child. */
+export type Order =
+  /** To start the command, unless the lease is over by then. Once. */
+  | ({ readonly do: 'start' } & CommandLine & Terms)
+  /** The lease has been renewed. */
+  | { readonly do: 'extend'; readonly leaseEnd: MachineInstant }
+  /** To send the command, and all that comes from it, a signal. */
+  | { readonly do: 'forward'; readonly signal: NodeJS.Signals }
+  /** To end it: with this signal, and SIGKILL after the grace. */
+  | { readonly do: 'end'; readonly signal: NodeJS.Signals; readonly graceMs?: number };
+
+/** A command, as it is started: without a shell. */
+export interface CommandLine {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** For how long it may run. */
+export interface Terms {
+  readonly leaseEnd: MachineInstant;
+  readonly leaseMs: number;
+  /** How long it may take to end when it is asked to, as long as the lease lasts. */
+  readonly graceMs: number;
+}
+
+/** What the keeper tells in return. */
+export type News =
+  /** It can start a command. */
+  | { readonly is: 'ready' }
+  /** The command runs, in a session of processes of its own with that number. */
+  | { readonly is: 'started'; readonly session: number; readonly startedAt?: number }
+  /** The lease was over, or as good as over, before the command could be started. */
+  | { readonly is: 'too-late' }
+  /** The system refuses to start it. */
+  | { readonly is: 'refused'; readonly why: string }
+  /** The lease wasn't renewed in time: the command is being ended. */
+  | { readonly is: 'running-out' }
+  /** The command itself has ended; others that come from it may be left. */
+  | { readonly is: 'exited'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  /** Nothing of it runs any more: the keeper's last word. */
+  | { readonly is: 'gone' };

@@ -1,0 +1,105 @@
+import type { Deed } from '../election/deed.js';
+import type { SessionCredentials } from '../session/session.js';
+
+/**
+ * What a guardian and the processes that it guards say to each other, over the channel between a parent and its child.
+ * There may be other messages on it, of the application's own: ours are in one property, and nobody else's are touched.
+ */
+
+/** From the guardian: from now on, or not any more, it is to be told what there is to guard. */
+export type GuardianWord = 'greeting' | 'farewell';
+
+/** From a process that is guarded. */
+export type ChildWord =
+  /** It has opened this session. */
+  | {
+      readonly kind: 'opened';
+      readonly session: string;
+      readonly credentials: SessionCredentials;
+      readonly timeoutMs: number;
+    }
+  /** With this session it has a place in the queue of this election, and doesn't lead. */
+  | { readonly kind: 'waits'; readonly session: string; readonly election: string }
+  /** With this session it leads. */
+  | { readonly kind: 'leads'; readonly session: string; readonly election: string; readonly deed: Deed }
+  /** With this session it stands in this election no more. */
+  | { readonly kind: 'left'; readonly session: string; readonly election: string }
+  /** This session is over. */
+  | { readonly kind: 'over'; readonly session: string };
+
+const PROPERTY = 'conclave';
+const FORMAT = 1;
+
+/** A session's name, in what is said of it and to people: the id as ZooKeeper's tools write it, which is no secret. */
+export function sessionName(id: bigint): string {
+  return `0x${BigInt.asUintN(64, id).toString(16)}`;
+}
+
+export function encodeGuardianWord(word: GuardianWord): object {
+  return { [PROPERTY]: { format: FORMAT, word } };
+}
+
+/** `undefined`: it isn't one. */
+export function decodeGuardianWord(message: unknown): GuardianWord | undefined {
+  const word = contentOf(message)?.word;
+  return word === 'greeting' || word === 'farewell' ? word : undefined;
+}
+
+export function encodeChildWord(word: ChildWord): object {
+  if (word.kind !== 'opened') return { [PROPERTY]: { format: FORMAT, ...word } };
+  const { credentials, ...rest } = word;
+  return {
+    [PROPERTY]: { format: FORMAT, ...rest, password: Buffer.from(credentials.password).toString('base64') },
+  };
+}
+
+/** `undefined`: it isn't one. What can't be read isn't one either: a guardian does nothing that it isn't sure of. */
+export function decodeChildWord(message: unknown): ChildWord | undefined {
+  const content = contentOf(message);
+  const { kind, session, election } = content ?? {};
+  if (content === undefined || typeof session !== 'string' || !SESSION_NAME.test(session)) return undefined;
+  switch (kind) {
+    case 'over':
+      return { kind, session };
+    case 'waits':
+    case 'left':
+      return isPath(election) ? { kind, session, election } : undefined;
+    case 'leads': {
+      const deed = decodeDeed(content.deed);
+      return isPath(election) && deed !== undefined ? { kind, session, election, deed } : undefined;
+    }
+    case 'opened': {
+      const { password, timeoutMs } = content;
+      if (typeof password !== 'string' || !isWhole(timeoutMs) || timeoutMs === 0) return undefined;
+      const id = BigInt.asIntN(64, BigInt(session));
+      return { kind, session, credentials: { id, password: Buffer.from(password, 'base64') }, timeoutMs };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const SESSION_NAME = /^0x[0-9a-f]{1,16}$/;
+
+function contentOf(message: unknown): Record<string, unknown> | undefined {
+  const content = recordOf(recordOf(message)?.[PROPERTY]);
+  return content?.format === FORMAT ? content : undefined;
+}
+
+function decodeDeed(value: unknown): Deed | undefined {
+  const { record, version, term, node } = recordOf(value) ?? {};
+  if (!isPath(record) || !isPath(node) || !isWhole(version) || !isWhole(term)) return undefined;
+  return { record, version, term, node };
+}
+
+function recordOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && /^(\/[^/]+)+$/s.test(value);
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

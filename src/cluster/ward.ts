@@ -1,0 +1,60 @@
+import type { Deed } from '../election/deed.js';
+import type { SessionCredentials } from '../session/session.js';
+import type { ChildWord } from './guardian-messages.js';
+
+/** What there is to wind up of one session when its process has ended. */
+export interface Estate {
+  readonly session: string;
+  readonly credentials: SessionCredentials;
+  readonly timeoutMs: number;
+  /** What was led with it, as far as its process told. */
+  readonly deeds: readonly Deed[];
+}
+
+/** Where a process that is guarded stands, as far as it told. */
+export type Standing =
+  /** It hasn't answered the guardian yet, or has no place in any queue. */
+  | 'none'
+  /** It has a place in the queue of an election, and leads none. */
+  | 'waiting'
+  /** It leads one. */
+  | 'leading';
+
+interface Known {
+  readonly opened: ChildWord & { readonly kind: 'opened' };
+  /** By election. */
+  readonly deeds: Map<string, Deed | undefined>;
+}
+
+/** What a guardian knows of one process. */
+export class Ward {
+  readonly #sessions = new Map<string, Known>();
+
+  hear(word: ChildWord): void {
+    if (word.kind === 'opened') {
+      this.#sessions.set(word.session, { opened: word, deeds: new Map() });
+      return;
+    }
+    if (word.kind === 'over') {
+      this.#sessions.delete(word.session);
+      return;
+    }
+    const deeds = this.#sessions.get(word.session)?.deeds;
+    if (word.kind === 'left') deeds?.delete(word.election);
+    else deeds?.set(word.election, word.kind === 'leads' ? word.deed : undefined);
+  }
+
+  get standing(): Standing {
+    const all = [...this.#sessions.values()].flatMap(({ deeds }) => [...deeds.values()]);
+    if (all.some((deed) => deed !== undefined)) return 'leading';
+    return all.length > 0 ? 'waiting' : 'none';
+  }
+
+  estates(): Estate[] {
+    return [...this.#sessions.values()].map(({ opened, deeds }) => {
+      const { session, credentials, timeoutMs } = opened;
+      const led = [...deeds.values()].filter((deed) => deed !== undefined);
+      return { session, credentials, timeoutMs, deeds: led };
+    });
+  }
+}

@@ -1,0 +1,5 @@
+export {
+  type JobContext,
+  LeaderRunCoordinator,
+  type LeaderRunCoordinatorOptions,
+} from './coordinator.js';

@@ -1,0 +1,75 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { encodeChildWord, sessionName } from '../../src/cluster/guardian-messages.js';
+import { type Burial, SessionGuardian } from '../../src/cluster/session-guardian.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { SessionCredentials } from '../../src/session/session.js';
+import { nextEvent, openSession, recordEvents, until } from '../helpers/cluster.js';
+import { RawClient } from '../helpers/raw-client.js';
+
+const CYCLES = 1000;
+const AT_ONCE = 4;
+const SURVIVORS = 3;
+
+const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
+
+it('closes the sessions of 1,000 children that end one after the other, and never touches one of a child that lives', async () => {
+  const zookeeper = await startZooKeeper();
+  onTestFinished(zookeeper.stop);
+  const { port } = zookeeper.servers[0] as { port: number };
+  const guardian = new SessionGuardian({ connect: zookeeper.connectString });
+  const errors = recordEvents(guardian, 'error');
+  const survivors: ChildProcess[] = [];
+  const complaints: unknown[] = [];
+  for (let index = 0; index < SURVIVORS; index++) {
+    const child = fork(fixture('guarded.mjs'), [zookeeper.connectString, '/survivors']);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.on('message', (message: object) => {
+      if ('error' in message || 'demoted' in message) complaints.push(message);
+    });
+    guardian.watch(child);
+    survivors.push(child);
+    await until(() => guardian.standingOf(child) === (index === 0 ? 'leading' : 'waiting'));
+  }
+
+  const buried = new Map<number | undefined, Burial>();
+  guardian.on('buried', (burial) => void buried.set(burial.pid, burial));
+  const opened: SessionCredentials[] = [];
+  const cycle = async () => {
+    const { id, password, timeoutMs, socket } = await RawClient.open(port, { timeoutMs: 30_000 });
+    socket.destroy(); // The session lives on, and is the child's from here on.
+    const credentials = { id, password };
+    opened.push(credentials);
+    const word = encodeChildWord({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
+    const child = fork(fixture('brief.sh'), [JSON.stringify(word)], { execPath: '/bin/sh', execArgv: [] });
+    guardian.watch(child);
+    await nextEvent(child, 'exit');
+    await until(() => buried.has(child.pid));
+  };
+  let left = CYCLES;
+  const inTurn = async () => {
+    while (left-- > 0) await cycle();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, inTurn));
+
+  expect(opened).toHaveLength(CYCLES);
+  expect(new Set(opened.map(({ id }) => id)).size).toBe(CYCLES);
+  for (const { id, password } of opened) {
+    const attempt = await RawClient.open(port, { id, password, timeoutMs: 30_000 });
+    expect(attempt.timeoutMs).toBe(0); // There is no such session any more.
+    attempt.destroy();
+  }
+  expect(errors).toEqual([]);
+  expect(complaints).toEqual([]);
+  expect(survivors.map((child) => guardian.standingOf(child))).toEqual(['leading', 'waiting', 'waiting']);
+  const candidates = await new LeaderElector(
+    await openSession({}, zookeeper.connectString),
+    '/survivors',
+  ).candidates();
+  expect(candidates.map(({ id }) => Number(id.split('-').at(-2)))).toEqual(survivors.map(({ pid }) => pid));
+  for (const child of survivors) child.kill('SIGKILL');
+  await Promise.all(survivors.map(async (child) => await until(() => buried.has(child.pid))));
+  await guardian.close();
+}, 300_000);

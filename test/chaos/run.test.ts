@@ -1,0 +1,142 @@
+import { describe, expect, it, onTestFailed } from 'vitest';
+import { revokeLeader } from '../../src/election/revocation.js';
+import { openSession, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+import { type Act, ActLog, isAlive, machineNowMs, Runner, STUBBORN } from '../helpers/runner.js';
+
+// By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/run.test.ts
+const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
+const SESSION_TIMEOUT_MS = 2400;
+const LEASE_MS = SESSION_TIMEOUT_MS / 3;
+
+/** `conclave run --restart`, behind a proxy of its own. */
+class Replica {
+  readonly name: string;
+  readonly proxy: FaultProxy;
+  readonly #words: readonly string[];
+  #runner: Runner;
+
+  private constructor(name: string, proxy: FaultProxy, path: string, log: ActLog) {
+    this.name = name;
+    this.proxy = proxy;
+    this.#words = [
+      ...['run', path, '-v', '--restart', '--id', name, '--grace', '200ms'],
+      ...['--session-timeout', String(SESSION_TIMEOUT_MS), '--', process.execPath, STUBBORN, log.file],
+    ];
+    this.#runner = this.#start();
+  }
+
+  static async start(name: string, path: string, log: ActLog): Promise<Replica> {
+    return new Replica(name, await FaultProxy.start(), path, log);
+  }
+
+  get runner(): Runner {
+    return this.#runner;
+  }
+
+  /** In the place of one that was killed. */
+  async replace(): Promise<void> {
+    expect(await this.#runner.exit()).toBe('SIGKILL');
+    this.#runner = this.#start();
+  }
+
+  #start(): Runner {
+    return new Runner(this.#words, { connect: this.proxy.connectString });
+  }
+}
+
+/** What befalls a leader whose command and grandchild ignore SIGTERM, and what brings it back. */
+interface Fault {
+  begin(leader: Replica, command: Act): unknown;
+  end?(leader: Replica): unknown;
+  /** Whether the leader's lease isn't renewed from then on: then the command is gone within a lease. */
+  readonly endsLease?: true;
+}
+
+const FAULTS = (path: string): Record<string, Fault> => ({
+  'asked to step down': {
+    begin: async () => void (await revokeLeader(await openSession(), path)),
+  },
+  'command killed': { begin: (_, { pid }) => process.kill(pid, 'SIGKILL') },
+  'runner stopped': {
+    begin: ({ runner }) => runner.signal('SIGSTOP'),
+    end: ({ runner }) => runner.signal('SIGCONT'),
+    endsLease: true,
+  },
+  'link black-holed': {
+    begin: ({ proxy }) => proxy.blackHole(),
+    end: ({ proxy }) => proxy.restore(),
+    endsLease: true,
+  },
+});
+
+const KILLINGS: Record<string, Fault> = {
+  'runner killed': {
+    begin: ({ runner }) => runner.signal('SIGKILL'),
+    end: (leader) => leader.replace(),
+    endsLease: true,
+  },
+  'keeper killed': { begin: ({ runner }) => process.kill(runner.keeperPid as number, 'SIGKILL') },
+  'keeper stopped and link black-holed': {
+    begin: ({ runner, proxy }) => {
+      process.kill(runner.keeperPid as number, 'SIGSTOP');
+      proxy.blackHole();
+    },
+    end: ({ proxy }) => proxy.restore(),
+    endsLease: true,
+  },
+};
+
+describe('conclave run', () => {
+  it(`never runs two commands at once, whatever befalls the leader (${ROUNDS} rounds and more)`, {
+    timeout: 60_000 + ROUNDS * 8000,
+  }, async () => {
+    const path = uniquePath('run');
+    const log = new ActLog();
+    const replicas = [await Replica.start('one', path, log), await Replica.start('two', path, log)];
+    const faults = Object.entries(FAULTS(path));
+    const rounds = Array.from(
+      { length: ROUNDS },
+      (_, round) => faults[round % faults.length] as [string, Fault],
+    );
+    const reports: string[] = [];
+    onTestFailed(() =>
+      console.log(reports.join('\n'), ...replicas.map(({ runner }) => `\n${runner.stderr}`)),
+    );
+    for (const [name, fault] of [...rounds, ...Object.entries(KILLINGS)]) {
+      await until(() => log.newest().length > 0, 'a command that runs, and its child');
+      const acts = log.newest();
+      const { term, candidate } = acts[0] as Act;
+      const leader = replicas.find((replica) => replica.name === candidate) as Replica;
+      const command = acts.find(({ role }) => role === 'child') as Act;
+      const beganAt = machineNowMs();
+      await fault.begin(leader, command);
+      await until(() => (log.newest()[0]?.term ?? 0) > term, `another command after '${name}'`);
+      const former = log.terms().get(term) as readonly Act[];
+      const lastedMs = (former.at(-1) as Act).atMs - beganAt;
+      expect(new Set(former.map(({ pid }) => pid)).size, name).toBe(2);
+      for (const pid of new Set(former.map((act) => act.pid))) expect(isAlive(pid), name).toBe(false);
+      if (fault.endsLease) expect(lastedMs, name).toBeLessThan(LEASE_MS);
+      const gapMs = (log.newest()[0] as Act).atMs - beganAt - lastedMs;
+      reports.push(
+        `${name}: gone ${Math.round(lastedMs)} ms after, the next ${Math.round(gapMs)} ms after that`,
+      );
+      await fault.end?.(leader);
+    }
+    console.log(reports.join('\n'));
+    expect(overlaps(log.terms())).toEqual([]);
+  });
+});
+
+/** The pairs of terms in which somebody acted at the same time. */
+function overlaps(terms: ReadonlyMap<number, readonly Act[]>): string[] {
+  const spans = [...terms].map(([term, acts]) => {
+    const times = acts.map(({ atMs }) => atMs);
+    return { term, from: times.reduce((a, b) => Math.min(a, b)), to: times.reduce((a, b) => Math.max(a, b)) };
+  });
+  const inOrder = spans.sort((a, b) => a.term - b.term);
+  return inOrder.flatMap(({ term, to }, at) => {
+    const next = inOrder[at + 1];
+    return next !== undefined && next.from <= to ? [`${term} and ${next.term}`] : [];
+  });
+}

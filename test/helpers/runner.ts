@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { readProcesses } from '../../src/cluster/command/process-table.js';
+import { connectString } from './cluster.js';
+
+/** The `conclave` command, as it was built. */
+export const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+/** A command that ends for no signal but SIGKILL, with a child of that kind; its argument is the file it writes to. */
+export const STUBBORN = join(import.meta.dirname, '../fixtures/stubborn.mjs');
+
+/** How the `conclave` command is started. */
+export interface RunnerOptions {
+  readonly connect?: string;
+  readonly env?: Record<string, string>;
+  /** What its standard input is. @default nothing */
+  readonly stdin?: 'ignore' | 'pipe';
+}
+
+/** A `conclave` command that is running. It ends with the test, and so does what it runs. */
+export class Runner {
+  readonly process: ChildProcess;
+  /** What it has printed so far. */
+  stdout = '';
+  stderr = '';
+  readonly #exited: Promise<unknown[]>;
+
+  constructor(
+    words: readonly string[],
+    { connect = connectString(), env = {}, stdin = 'ignore' }: RunnerOptions = {},
+  ) {
+    this.process = spawn(process.execPath, [PROGRAM, ...words], {
+      env: { ...process.env, ZOOKEEPER: connect, ...env },
+      stdio: [stdin, 'pipe', 'pipe'],
+    });
+    this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.#exited = once(this.process, 'close');
+    onTestFinished(async () => {
+      this.process.kill('SIGKILL');
+      await this.#exited; // The keeper, which shares its output, is gone then too, and what it kept.
+    });
+  }
+
+  get pid(): number {
+    return this.process.pid as number;
+  }
+
+  /** The process that keeps its command, or waits for the next one. */
+  get keeperPid(): number | undefined {
+    return readProcesses().find(({ parent, isDead }) => parent === this.pid && !isDead)?.pid;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.process.kill(signal);
+  }
+
+  /** Resolves when it has ended, and everybody who shares its output, with its exit code or the signal that ended it. */
+  async exit(): Promise<number | string> {
+    const [code, signal] = await this.#exited;
+    return (code ?? signal) as number | string;
+  }
+}
+
+/** One line of {@link STUBBORN}. */
+export interface Act {
+  readonly term: number;
+  readonly candidate: string;
+  readonly role: string;
+  readonly pid: number;
+  /** By the machine's monotonic clock, in milliseconds. */
+  readonly atMs: number;
+}
+
+/** The machine's monotonic clock, as {@link Act} has it. */
+export function machineNowMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** The file to which commands write that they are there. */
+export class ActLog {
+  readonly file: string;
+  readonly #terms = new Map<number, Act[]>();
+  #readTo = 0;
+
+  constructor() {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-acts-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    this.file = join(folder, 'acts');
+    writeFileSync(this.file, '');
+  }
+
+  /** What was written in each term, as it was written. */
+  terms(): ReadonlyMap<number, readonly Act[]> {
+    const text = readFrom(this.file, this.#readTo);
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1); // The last line may not have been written to its end.
+    this.#readTo += whole.length;
+    for (const line of whole.split('\n').slice(0, -1)) {
+      const [term, candidate = '', role = '', pid, at] = line.split(' ');
+      const act = { term: Number(term), candidate, role, pid: Number(pid), atMs: Number(at) / 1000 };
+      const acts = this.#terms.get(act.term);
+      if (acts === undefined) this.#terms.set(act.term, [act]);
+      else acts.push(act);
+    }
+    return this.#terms;
+  }
+
+  /** What was written in the newest term, once both the command and its child have written there. */
+  newest(): readonly Act[] {
+    const terms = this.terms();
+    const newest = terms.get(Math.max(...terms.keys())) ?? [];
+    return new Set(newest.map(({ role }) => role)).size === 2 ? newest : [];
+  }
+}
+
+function readFrom(file: string, position: number): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(fstatSync(descriptor).size - position);
+    const length = readSync(descriptor, bytes, 0, bytes.length, position);
+    return bytes.toString('latin1', 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whether a process is there, and not as a zombie only. */
+export function isAlive(pid: number): boolean {
+  return readProcesses().some((entry) => entry.pid === pid && !entry.isDead);
+}

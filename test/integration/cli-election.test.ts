@@ -1,0 +1,269 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.js';
+import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead, stand } from '../helpers/electors.js';
+import { Runner } from '../helpers/runner.js';
+
+/** Does what a command line says in this process, and gives what it printed. */
+async function conclave(...words: string[]) {
+  const lines: string[] = [];
+  const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+  const complain = vi.spyOn(console, 'error').mockReturnValue();
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const env = process.env.ZOOKEEPER;
+  process.env.ZOOKEEPER = connectString();
+  try {
+    const exitCode = await runCommandLine(words);
+    return { exitCode, stdout: lines, stderr: [...complain.mock.calls, ...write.mock.calls].join('') };
+  } finally {
+    if (env === undefined) delete process.env.ZOOKEEPER;
+    else process.env.ZOOKEEPER = env;
+    for (const spy of [print, complain, write]) spy.mockRestore();
+  }
+}
+
+const COMMANDS = ['run', 'elect', 'observe', 'status', 'resign'];
+
+describe('a command about an election', () => {
+  it.each(COMMANDS)('%s tells all about itself', async (name) => {
+    const page = await help(name);
+    const text = page.replace(/\s+/g, ' ');
+    for (const part of [
+      `Usage: conclave ${name}`,
+      'env: ZOOKEEPER',
+      'env: CONCLAVE_AUTH',
+      '--session-timeout <duration>',
+      '--connect-timeout <duration>',
+      '--tls',
+      'Durations: 500ms, 30s, 2m, 1h',
+      'xits with',
+      '64',
+      '69',
+      '77',
+      'Example',
+      `conclave ${name} /`,
+    ])
+      expect(text).toContain(part);
+    const options = page.slice(page.indexOf('Options:'), page.indexOf('Durations:'));
+    // Each has something to say of itself behind its name.
+    const named = [...options.matchAll(/^ {2}(-\S.*?)(?: {2,}(.*)|$)/gm)];
+    expect(named.length).toBeGreaterThan(7);
+    for (const [, option, description = ''] of named) expect(description, option).not.toBe('');
+  });
+
+  it.each<[words: string[], said: string]>([
+    [['status'], "missing required argument 'election'"],
+    [['status', 'jobs'], 'Expected an absolute path, beginning with /.'],
+    [['status', '/zookeeper/x'], 'Expected a path outside /zookeeper.'],
+    [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],
+    [
+      ['status', '/a', '--session-timeout', '0'],
+      'Expected a duration, as 500ms, 30s, 2m or 1h, 1 ms at least.',
+    ],
+    [['status', '/a', '--session-timeout', '5 s'], 'Expected a duration'],
+    [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
+    [['status', '/a', '--connect', 'host:port'], 'connect'],
+    [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],
+    [['status', '/a', '--ca', '/no/such/file'], '--ca: ENOENT'],
+    [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together.'],
+    [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'tls is "(not shown)"'],
+    [['resign', '/a', '--grace', '-1s'], 'Expected a duration'],
+    [['elect', '/a', 'data', 'more'], "too many arguments for 'elect'"],
+    [['elect', '/a', 'x'.repeat(20_000)], 'at most 16384 bytes'],
+    [['elect', '/a', '--priority', '256'], 'Expected a whole number from 0 to 255.'],
+    [['elect', '/a', '--id', ''], 'Expected'],
+    [['elect', '/a', '--no-wait', '--wait-timeout', '1s'], 'cannot be used with option'],
+    [['run', '/a'], "missing required argument 'command'"],
+    [['run', '/a', 'ls', '-l'], "unknown option '-l'"],
+    [['run', '/a', '--grace', 'long', '--', 'ls'], 'Expected a duration'],
+  ])('refuses %j', async (words, said) => {
+    const { exitCode, stdout, stderr } = await conclave(...words);
+    expect(stderr).toContain(said);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: [] });
+  });
+
+  it.each(['elect', 'observe', 'status', 'resign'])(
+    '%s ends with 69 when no server is there',
+    async (name) => {
+      const { exitCode, stderr } = await conclave(
+        name,
+        '/a',
+        '-c',
+        '127.0.0.1:1',
+        '--connect-timeout',
+        '200ms',
+      );
+      expect(exitCode).toBe(69);
+      expect(stderr).toContain('conclave: no server');
+    },
+  );
+});
+
+async function help(name: string): Promise<string> {
+  const lines: string[] = [];
+  const print = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    lines.push(String(text));
+    return true;
+  });
+  onTestFinished(() => print.mockRestore());
+  expect(await runCommandLine([name, '--help'])).toBe(0);
+  print.mockRestore();
+  return lines.join('');
+}
+
+describe('conclave status', () => {
+  it('tells that there is no such election, and that nobody leads, with exit code 1', async () => {
+    const path = uniquePath('cli');
+    expect(await conclave('status', path)).toMatchObject({
+      exitCode: 1,
+      stdout: ['there is no such election'],
+    });
+    await (await openSession()).create(path);
+    expect(await conclave('status', path)).toMatchObject({ exitCode: 1, stdout: ['nobody leads'] });
+    const { exitCode, stdout } = await conclave('status', path, '--json');
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout[0] as string)).toEqual({
+      election: path,
+      exists: true,
+      leader: null,
+      candidates: [],
+    });
+  });
+
+  it('tells who leads and who waits, in the order of the queue, and nothing that could deceive', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    const [{ id }] = await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
+    await stand(session, path, { id: 'two', data: new Uint8Array([1, 2, 255]) });
+    await stand(session, path, { id: 'three' });
+    expect(await conclave('status', path)).toMatchObject({
+      exitCode: 0,
+      stdout: [`term 1  ${id}  at\\u000a\\u001b[2Jhome\nwaits  two  (3 bytes)\nwaits  three`],
+    });
+    const { stdout } = await conclave('status', path, '--json');
+    expect(JSON.parse(stdout[0] as string)).toMatchObject({
+      exists: true,
+      term: 1,
+      leader: { id: 'one', position: 0, data: 'at\n\u001b[2Jhome' },
+      candidates: [
+        { id: 'one', position: 0 },
+        { id: 'two', position: 1, base64: 'AQL/' },
+        { id: 'three', position: 2 },
+      ],
+    });
+  });
+
+  it('tells of one seat of several', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    await lead(session, path, { id: 'one', seats: 2 });
+    await lead(session, path, { id: 'two', seats: 2 });
+    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual(['term 1  two\nwaits  one']);
+  });
+});
+
+describe('conclave resign', () => {
+  it('lets the leader step down', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    const [first] = await lead(session, path, { id: 'one' });
+    const second = await stand(session, path, { id: 'two' });
+    expect(await conclave('resign', path)).toMatchObject({ exitCode: 0, stdout: ['one'] });
+    await until(() => second.term !== undefined, 'the next term');
+    expect(first.term).toBeUndefined();
+  });
+
+  it('says that nobody leads with exit code 1, and that the leader refuses with 75', async () => {
+    const path = uniquePath('cli');
+    expect(await conclave('resign', path)).toMatchObject({ exitCode: 1, stdout: ['nobody leads'] });
+    await lead(await openSession(), path, { id: 'one', onRevoke: () => false });
+    const { exitCode, stdout, stderr } = await conclave('resign', path, '--grace', '1s');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 75, stdout: [] });
+    expect(stderr).toBe('conclave: "one" did not step down: it refused'.replaceAll('"', ''));
+  });
+});
+
+describe('conclave elect', () => {
+  it.each<[json: string[], line: RegExp]>([
+    [[], /^me term 1 token \d+\n$/],
+    [['--json'], /^\{"id":"me","term":1,"token":"\d+"\}\n$/],
+  ])('says with %j when it leads, shows what it was given, and gives leadership back', async (json, line) => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    const runner = new Runner(['elect', path, 'here', '--id', 'me', ...json]);
+    await until(() => runner.stdout.includes('\n'), 'its election');
+    expect(runner.stdout).toMatch(line);
+    const next = await stand(session, path);
+    expect(await next.leader()).toMatchObject({ id: 'me', data: 'here' });
+    runner.signal('SIGINT');
+    expect(await runner.exit()).toBe(0);
+    await until(() => next.term !== undefined, 'the next term');
+    expect(runner.stderr).toBe('');
+  });
+
+  it('says by exit code 76 that it was made to step down', async () => {
+    const path = uniquePath('cli');
+    const runner = new Runner(['elect', path]);
+    await until(() => runner.stdout.includes('\n'), 'its election');
+    expect((await conclave('resign', path)).exitCode).toBe(0);
+    expect(await runner.exit()).toBe(76);
+  });
+
+  it('says by exit code 76 that leadership was lost', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    const runner = new Runner(['elect', path]);
+    await until(() => runner.stdout.includes('\n'), 'its election');
+    const [node] = await session.getChildren(path);
+    await session.remove(`${path}/${node}`);
+    expect(await runner.exit()).toBe(76);
+    expect(runner.stderr).toBe('conclave: leadership lost\n');
+  });
+
+  it('leaves the queue at a signal', async () => {
+    const path = uniquePath('cli');
+    await stand(await openSession(), path);
+    const runner = new Runner(['elect', path, '-v']);
+    await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+    expect(runner.stdout).toBe('');
+  });
+});
+
+describe('conclave observe', () => {
+  it.each<[json: string[], lines: string[]]>([
+    [[], ['nobody leads', 'one  here', 'nobody leads']],
+    [
+      ['--json'],
+      [
+        '{"leader":null}',
+        expect.stringMatching(/^\{"leader":\{"id":"one","node":"_c_[^"]+","position":0,"data":"here"\}\}$/),
+        '{"leader":null}',
+      ],
+    ],
+  ])('prints with %j who leads, at each change, until it is told to stop', async (json, lines) => {
+    const path = uniquePath('cli');
+    const observer = new Runner(['observe', path, ...json]);
+    const count = (number: number) =>
+      until(() => observer.stdout.split('\n').length > number, `line ${number}`);
+    await count(1);
+    const [elector] = await lead(await openSession(), path, { id: 'one', data: 'here' });
+    await count(2);
+    await elector.stop();
+    await count(3);
+    observer.signal('SIGTERM');
+    expect(await observer.exit()).toBe(0);
+    expect(observer.stdout.trimEnd().split('\n')).toEqual(lines);
+  });
+
+  it('ends when nobody reads on', async () => {
+    const path = uniquePath('cli');
+    const observer = new Runner(['observe', path]);
+    await until(() => observer.stdout !== '', 'the first line');
+    observer.process.stdout?.destroy();
+    await lead(await openSession(), path);
+    expect(await observer.exit()).toBe(0);
+    expect(observer.stderr).toBe('');
+  });
+});

@@ -1,0 +1,199 @@
+import { fork } from 'node:child_process';
+import cluster from 'node:cluster';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ClusterOptions } from '../../src/cluster/cluster-options.js';
+import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/cluster-supervisor.js';
+import type { Burial } from '../../src/cluster/session-guardian.js';
+import type { WorkerExit } from '../../src/cluster/worker-slot.js';
+import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
+import {
+  connectString,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+
+const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
+
+/** Workers that stand for election at `path`; what is wrong with each, by its number, is in `wrong`. */
+function startWorkers(
+  path: string,
+  options: Partial<ClusterOptions> & { wrong?: readonly string[] } = {},
+): ClusterSupervisor {
+  const { wrong = [], ...rest } = options;
+  const workers = superviseCluster({
+    connect: connectString(),
+    workers: 3,
+    fork: (slot) => fork(FIXTURE, [connectString(), path, wrong[slot] ?? '']),
+    ...rest,
+  });
+  onTestFinished(() => workers.stop());
+  return workers;
+}
+
+const standings = (workers: ClusterSupervisor) => workers.workers.map(({ standing }) => standing).sort();
+const allStand = (workers: ClusterSupervisor) =>
+  until(() => String(standings(workers)) === 'leading,waiting,waiting', 'a leader and two who wait');
+const leaderOf = (workers: ClusterSupervisor) =>
+  workers.workers.find(({ standing }) => standing === 'leading');
+
+function exitsOf(workers: ClusterSupervisor): WorkerExit[] {
+  const exits: WorkerExit[] = [];
+  workers.on('exited', (exit) => void exits.push(exit));
+  return exits;
+}
+
+describe('a cluster', () => {
+  it('has one leader, and another one at once when that is killed, which is started again', async () => {
+    const workers = startWorkers(uniquePath('cluster'));
+    await allStand(workers);
+    const killed = leaderOf(workers);
+    const buried = nextEvent<[Burial]>(workers.guardian, 'buried');
+    const restarting = nextEvent(workers, 'restarting');
+    process.kill(killed?.pid as number, 'SIGKILL');
+    expect((await buried)[0]).toMatchObject({ pid: killed?.pid, sessions: [{ terms: 1, clean: true }] });
+    expect((await restarting)[0]).toMatchObject({ slot: killed?.slot, attempt: 1 });
+    await allStand(workers);
+    expect(leaderOf(workers)?.slot).not.toBe(killed?.slot);
+  }, 20_000);
+
+  it('ends its leader last, when all others have ended, and leaves nobody in the queue', async () => {
+    const path = uniquePath('cluster');
+    const workers = startWorkers(path);
+    await allStand(workers);
+    const leader = leaderOf(workers);
+    const exits = exitsOf(workers);
+    const stopped = nextEvent(workers, 'stopped');
+    await workers.stop();
+    await stopped;
+    expect(exits).toHaveLength(3);
+    expect(exits.at(-1)).toEqual({
+      slot: leader?.slot,
+      pid: leader?.pid,
+      code: 0,
+      signal: null,
+      expected: true,
+    });
+    expect(workers.workers).toEqual([]);
+    expect(await (await openSession()).getChildren(path)).toEqual([]);
+    await workers.stop();
+    await expect(workers.replaceWorkers()).rejects.toBeInstanceOf(InvalidStateError);
+  }, 20_000);
+
+  it('replaces its workers one after the other, the leader last, so that there is one handover', async () => {
+    const workers = startWorkers(uniquePath('cluster'));
+    await allStand(workers);
+    const leader = leaderOf(workers);
+    const before = workers.workers.map(({ pid }) => pid);
+    const exits = exitsOf(workers);
+    const seen = recordEvents(workers, 'exited', 'spawned');
+    const leaders = new Set<number | undefined>();
+    workers.on('standing', ({ pid, standing }) => void (standing === 'leading' && leaders.add(pid)));
+    const replaced = workers.replaceWorkers();
+    expect(workers.replaceWorkers()).toBe(replaced);
+    await replaced;
+    expect(seen).toEqual(['exited', 'spawned', 'exited', 'spawned', 'exited', 'spawned']);
+    expect(exits.at(-1)?.slot).toBe(leader?.slot);
+    expect(exits.every(({ code, expected }) => code === 0 && expected)).toBe(true);
+    expect(workers.workers.filter(({ pid }) => before.includes(pid))).toEqual([]);
+    await allStand(workers);
+    expect(leaders.size).toBe(1);
+  }, 30_000);
+
+  it('kills a worker that does not end in time, and says so', async () => {
+    const workers = startWorkers(uniquePath('cluster'), {
+      workers: 1,
+      wrong: ['deaf'],
+      stopTimeoutMs: 200,
+    });
+    await until(() => leaderOf(workers) !== undefined);
+    const failed = nextEvent<[WorkerFailedError]>(workers, 'error');
+    const exits = exitsOf(workers);
+    await workers.stop();
+    expect((await failed)[0]).toMatchObject({ code: 'WORKER_FAILED', slot: 0 });
+    expect((await failed)[0].message).toContain('200 ms after SIGTERM');
+    expect(exits).toMatchObject([{ signal: 'SIGKILL', expected: true }]);
+  }, 20_000);
+
+  it('gives up on a worker that has failed too often, and goes on with the others', async () => {
+    const workers = startWorkers(uniquePath('cluster'), {
+      workers: 2,
+      wrong: ['broken'],
+      restart: { retries: 2, minTimeout: 1, maxTimeout: 10_000 },
+    });
+    const exits = exitsOf(workers);
+    const [error] = await nextEvent<[WorkerFailedError]>(workers, 'error');
+    expect(error).toMatchObject({ code: 'WORKER_FAILED', slot: 0 });
+    expect(error.message).toContain('ended with code 1');
+    expect(exits).toHaveLength(3);
+    await until(() => String(standings(workers)) === 'leading');
+    expect(leaderOf(workers)?.slot).toBe(1);
+  }, 20_000);
+
+  it('replaces no further worker when a new one finds no place', async () => {
+    const path = uniquePath('cluster');
+    const wrong: string[] = [];
+    const workers = startWorkers(path, { wrong, readyTimeoutMs: 1000 });
+    await allStand(workers);
+    wrong.push('broken', 'broken', 'broken');
+    const before = workers.workers.map(({ pid }) => pid);
+    await expect(workers.replaceWorkers()).rejects.toThrow('no place in an election after 1000 ms');
+    expect(workers.workers.filter(({ pid }) => before.includes(pid))).toHaveLength(2);
+  }, 20_000);
+
+  it('starts none again that ended while it was being stopped', async () => {
+    const workers = startWorkers(uniquePath('cluster'), {
+      workers: 1,
+      wrong: ['broken'],
+      restart: { minTimeout: 60_000, maxTimeout: 60_000 },
+    });
+    await nextEvent(workers, 'restarting');
+    await workers.stop();
+    expect(workers.workers).toEqual([]);
+  });
+
+  it('goes on trying when a worker can not even be started', async () => {
+    let tries = 0;
+    const workers = startWorkers(uniquePath('cluster'), {
+      workers: 1,
+      restart: { minTimeout: 1 },
+      fork: () => {
+        if (++tries < 3) throw new Error('no more processes');
+        return fork(FIXTURE, { execPath: '/nowhere/node' });
+      },
+    });
+    // An executable that isn't there is told by `error`, and there is no exit.
+    expect((await nextEvent<[Error]>(workers, 'error'))[0].message).toContain('/nowhere/node');
+    await until(() => tries > 4);
+  });
+
+  it('of node:cluster forks its workers by itself', async () => {
+    cluster.setupPrimary({ exec: FIXTURE, args: [connectString(), uniquePath('cluster')] });
+    const workers = superviseCluster({ connect: connectString(), workers: 2 });
+    onTestFinished(() => workers.stop());
+    await until(() => String(standings(workers)) === 'leading,waiting');
+    expect(Object.values(cluster.workers ?? {})).toHaveLength(2);
+    const exits = exitsOf(workers);
+    await workers.stop();
+    expect(exits.map(({ code }) => code)).toEqual([0, 0]);
+  }, 20_000);
+
+  it.each([
+    [undefined, 'cluster'],
+    [{ workers: 2 }, 'connect'],
+    [{ connect: 'zk', workers: 0 }, 'workers'],
+    [{ connect: 'zk', workers: 1.5 }, 'workers'],
+    [{ connect: 'zk' }, 'workers'],
+    [{ connect: 'zk', workers: 2, fork: 'worker.js' }, 'fork'],
+    [{ connect: 'zk', workers: 2, restart: { retries: -1 } }, 'restart.retries'],
+    [{ connect: 'zk', workers: 2, stopSignal: 15 }, 'stopSignal'],
+    [{ connect: 'zk', workers: 2, stopSignal: 'SIGSTOP' }, 'stopSignal'],
+    [{ connect: 'zk', workers: 2, stopTimeoutMs: 0 }, 'stopTimeoutMs'],
+    [{ connect: 'zk', workers: 2, size: 2 }, 'cluster.size'],
+  ])('refuses %j for options', (options, option) => {
+    expect(() => superviseCluster(options as never)).toThrow(expect.objectContaining({ option }));
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor, type Restart } from '../../src/cluster/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
+import type { Term } from '../../src/election/term.js';
+import { deferred } from '../../src/promises.js';
+import type { Session } from '../../src/session/session.js';
+import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
+  const supervisor = new ElectionSupervisor({ connect: connectString(), takeoverDelayMs: 0, ...options });
+  onTestFinished(() => supervisor.stop());
+  return supervisor;
+}
+
+const electedOf = (supervisor: ElectionSupervisor) => nextEvent<[Term]>(supervisor, 'elected');
+
+/** Deletes all candidates' nodes, as an operator may. */
+async function deleteCandidates(session: Session, path: string): Promise<void> {
+  for (const node of await session.getChildren(path)) await session.remove(`${path}/${node}`);
+}
+
+describe('a leader that has lost its term', () => {
+  it('stays out of the election for cooldownMs, so that one that comes later leads first', async () => {
+    const path = uniquePath('cooldown');
+    const session = await openSession();
+    const sick = supervise({ path, id: 'sick', cooldownMs: 60_000 });
+    const first = electedOf(sick);
+    await sick.start();
+    await first;
+    const demoted = nextEvent(sick, 'demoted');
+    await deleteCandidates(session, path);
+    await demoted;
+    await until(() => /^cools down .* another \d{5} ms$/.test(sick.health().reasons[0] ?? ''));
+    expect(sick.health()).toMatchObject({ live: true, ready: false, leading: false });
+    const well = supervise({ path, id: 'well' });
+    const second = electedOf(well);
+    await well.start();
+    expect((await second)[0].number).toBe(2);
+    const began = performance.now();
+    await sick.stop();
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  it('stands again after the pause, which is longer after the next loss', async () => {
+    const path = uniquePath('cooldown');
+    const session = await openSession();
+    const supervisor = supervise({ path, cooldownMs: 200 });
+    const pauses: number[] = [];
+    let elected = electedOf(supervisor);
+    await supervisor.start();
+    for (let loss = 1; loss <= 3; loss++) {
+      await elected;
+      elected = electedOf(supervisor);
+      const demoted = nextEvent(supervisor, 'demoted');
+      await deleteCandidates(session, path);
+      await demoted;
+      const lostAt = performance.now();
+      await elected;
+      pauses.push(performance.now() - lostAt);
+    }
+    expect(pauses[0]).toBeGreaterThanOrEqual(199);
+    expect(pauses[1]).toBeGreaterThanOrEqual(399);
+    expect(pauses[2]).toBeGreaterThanOrEqual(799);
+  });
+
+  it('stands again at once after a first loss, unless told otherwise, and pauses after a second one', async () => {
+    const path = uniquePath('cooldown');
+    const session = await openSession();
+    const supervisor = supervise({ path });
+    const cools = () => supervisor.health().reasons.some((reason) => reason.startsWith('cools down'));
+    const first = electedOf(supervisor);
+    await supervisor.start();
+    await first;
+    const second = electedOf(supervisor);
+    await deleteCandidates(session, path);
+    await second;
+    const demoted = nextEvent(supervisor, 'demoted');
+    await deleteCandidates(session, path);
+    await demoted;
+    await until(cools);
+    const third = electedOf(supervisor);
+    expect((await third)[0].number).toBe(3);
+    // One that gave a term back is well again.
+    const fourth = electedOf(supervisor);
+    await supervisor.resign();
+    await fourth;
+    const fifth = electedOf(supervisor);
+    await deleteCandidates(session, path);
+    await fifth;
+    expect(cools()).toBe(false);
+  });
+
+  it('with its session, says how long the pause is in restarting, and counts the clean-up as a part of it', async () => {
+    const path = uniquePath('cooldown');
+    const proxy = await FaultProxy.start();
+    const observer = await openSession();
+    const supervisor = supervise({
+      connect: proxy.connectString,
+      path,
+      session: { sessionTimeoutMs: 700 },
+      cooldownMs: 3000,
+      cleanup: () => new Promise((resolve) => setTimeout(resolve, 100)),
+    });
+    const restarts: Restart[] = [];
+    supervisor.on('restarting', (restart) => void restarts.push(restart));
+    const first = electedOf(supervisor);
+    await supervisor.start();
+    await first;
+    const demoted = nextEvent(supervisor, 'demoted').then(() => performance.now());
+    const restarting = nextEvent<[Restart]>(supervisor, 'restarting').then(([{ delayMs }]) => ({
+      at: performance.now(),
+      delayMs,
+    }));
+    const second = electedOf(supervisor).then(() => performance.now());
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    const lostAt = await demoted;
+    const restart = await restarting;
+    expect(supervisor.health().reasons[0]).toMatch(/^cools down/);
+    expect(restart.at - lostAt + restart.delayMs).toBeGreaterThanOrEqual(2990);
+    expect(restart.delayMs).toBeLessThan(4500 - 100);
+    expect((await second) - restart.at).toBeGreaterThanOrEqual(restart.delayMs - 10);
+    expect(restarts.map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  it('is stopped at once while it pauses before it opens another session', async () => {
+    const path = uniquePath('cooldown');
+    const proxy = await FaultProxy.start();
+    const session = { sessionTimeoutMs: 700 };
+    const supervisor = supervise({ connect: proxy.connectString, path, session, cooldownMs: 60_000 });
+    const elected = electedOf(supervisor);
+    await supervisor.start();
+    await elected;
+    const observer = await openSession();
+    const restarting = nextEvent(supervisor, 'restarting');
+    proxy.cut();
+    await until(async () => (await observer.getChildren(path)).length === 0, 'the expiry');
+    proxy.restore();
+    await restarting;
+    const began = performance.now();
+    await supervisor.stop();
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+});
+
+describe('a leader whose work goes on after its lease', () => {
+  it('is wedged and not live until the work has settled, and then stands again', async () => {
+    const path = uniquePath('wedged');
+    const session = await openSession();
+    const mayEnd = [deferred(), deferred()];
+    const supervisor = supervise({
+      path,
+      lead: async ({ signal, number }) => {
+        await aborted(signal);
+        await mayEnd[number - 1]?.promise;
+      },
+    });
+    const elected = electedOf(supervisor);
+    await supervisor.start();
+    await elected;
+    const demoted = nextEvent(supervisor, 'demoted');
+    await deleteCandidates(session, path);
+    await demoted;
+    expect(supervisor.health()).toEqual({
+      live: false,
+      ready: false,
+      leading: false,
+      wedged: true,
+      reasons: ['the term has ended (node-deleted), its work still runs, though the lease is over'],
+    });
+    const again = electedOf(supervisor);
+    mayEnd[0]?.resolve();
+    await again;
+    expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
+    const stopping = supervisor.stop();
+    // Its lease goes on: nobody else leads.
+    expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
+    mayEnd[1]?.resolve();
+    await stopping;
+  });
+});

@@ -1,0 +1,329 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { entrust, GuardianLink, type ParentChannel } from '../../src/cluster/guardian-link.js';
+import type { SessionGuardianOptions } from '../../src/cluster/session-guardian.js';
+import { type Burial, SessionGuardian } from '../../src/cluster/session-guardian.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { parseRecord } from '../../src/election/record.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { FaultProxy } from '../helpers/proxy.js';
+
+const FIXTURE = join(import.meta.dirname, '../fixtures/guarded.mjs');
+
+function forkOne(path: string, options: object = {}, connect = connectString()): ChildProcess {
+  const child = fork(FIXTURE, [connect, path, JSON.stringify(options)]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+function makeGuardian(options: Partial<SessionGuardianOptions> = {}): SessionGuardian {
+  const guardian = new SessionGuardian({ connect: connectString(), ...options });
+  onTestFinished(() => guardian.close());
+  return guardian;
+}
+
+/** Resolves with the message of the child's that has this property. */
+function told(child: ChildProcess, what: string): Promise<Record<string, unknown>> {
+  return new Promise((resolve) => {
+    const onMessage = (message: object) => {
+      if (!(what in message)) return;
+      child.off('message', onMessage);
+      resolve(message as Record<string, unknown>);
+    };
+    child.on('message', onMessage);
+  });
+}
+
+/** A candidate in this process that comes next. */
+async function nextInLine(path: string): Promise<{ elector: LeaderElector; elected: Promise<[Term]> }> {
+  const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
+  onTestFinished(() => elector.stop());
+  const elected = nextEvent<[Term]>(elector, 'elected');
+  const waiting = nextEvent(elector, 'waiting');
+  await elector.start();
+  await waiting;
+  return { elector, elected };
+}
+
+const ENDS: [string, (child: ChildProcess) => void][] = [
+  ['killed', (child) => child.kill('SIGKILL')],
+  ['terminated', (child) => child.kill('SIGTERM')],
+  ['that ended itself', (child) => child.send('exit')],
+];
+
+describe('a guardian', () => {
+  it.each(ENDS)(
+    'gives back at once what a leader led that was %s',
+    async (_, end) => {
+      const path = uniquePath('guarded');
+      const guardian = makeGuardian();
+      const child = forkOne(path);
+      const leads = told(child, 'elected');
+      guardian.watch(child);
+      await leads;
+      await until(() => guardian.standingOf(child) === 'leading');
+      const { elected } = await nextInLine(path);
+      const buried = nextEvent<[Burial]>(guardian, 'buried');
+      end(child);
+      const [term] = await elected;
+      // 10 s are a session timeout, and 3.5 s the takeover delay: neither was waited for.
+      expect(term.number).toBe(2);
+      const [burial] = await buried;
+      expect(burial).toMatchObject({ pid: child.pid, sessions: [{ terms: 1, clean: true }] });
+      expect(burial.tookMs).toBeLessThan(3000);
+    },
+    9000,
+  );
+
+  it('frees the locks of a process that has ended', async () => {
+    const [path, locked] = [uniquePath('guarded'), uniquePath('lock')];
+    const guardian = makeGuardian();
+    const child = forkOne(path);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    const holds = told(child, 'locked');
+    child.send(`lock ${locked}`);
+    await holds;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const waiting = new DistributedLock(await openSession(), locked).acquire();
+    child.kill('SIGKILL');
+    await (await waiting).release();
+  }, 9000);
+
+  it('does nothing to a process that has closed its channel, until that has ended', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const session = await openSession();
+    const disconnected = nextEvent(child, 'disconnect');
+    child.send('disconnect');
+    await disconnected;
+    const { elector, elected } = await nextInLine(path);
+    expect(elector.state.name).toBe('waiting');
+    const leader = await elector.leader();
+    expect(leader?.id).toContain(`-${child.pid}-`);
+    expect(await session.getChildren(path)).toHaveLength(2);
+    child.kill('SIGKILL');
+    expect((await elected)[0].number).toBe(2);
+  }, 9000);
+
+  it('does nothing to a process that stands still', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const buried: Burial[] = [];
+    guardian.on('buried', (burial) => void buried.push(burial));
+    child.kill('SIGSTOP');
+    const { elector } = await nextInLine(path);
+    expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
+    child.kill('SIGCONT');
+    const resigned = told(child, 'demoted');
+    child.send('resign');
+    await resigned;
+    expect(buried).toEqual([]);
+  }, 9000);
+
+  it('takes a term that was given back for nobody’s, whatever it heard last', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const { elected } = await nextInLine(path);
+    // It hears nothing of what the child does from here on.
+    const disconnected = nextEvent(child, 'disconnect');
+    child.send('resign');
+    child.send('disconnect');
+    await disconnected;
+    const [term] = await elected;
+    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    child.kill('SIGKILL');
+    await buried;
+    expect(term.isHeld()).toBe(true);
+    const { data, stat } = await (await openSession()).getData(path);
+    expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 2 });
+  }, 9000);
+
+  it('hears of a supervisor that was started long after the process', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const proxy = await FaultProxy.start();
+    proxy.cut();
+    const child = forkOne(path, {}, proxy.connectString);
+    guardian.watch(child);
+    const leads = told(child, 'elected');
+    // It listens for messages of its own before it has a session to entrust: so this greeting is lost.
+    await told(child, 'greeted');
+    proxy.restore();
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+  }, 15_000);
+
+  it('is told nothing by a process that does not want to be guarded', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path, { guardian: false });
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    const { elector } = await nextInLine(path);
+    expect(guardian.standingOf(child)).toBe('none');
+    const exited = nextEvent(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
+  }, 9000);
+
+  it('that was closed guards nothing, and lets the children be', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const before = child.listenerCount('message');
+    await guardian.close();
+    expect(child.listenerCount('message')).toBe(before - 1);
+    expect(child.listenerCount('exit')).toBe(0);
+    expect(() => guardian.watch(child)).toThrow(InvalidStateError);
+    const { elector } = await nextInLine(path);
+    const exited = nextEvent(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
+  }, 9000);
+
+  it('closes the session without the credentials for what was led, and says why the rest was left', async () => {
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian();
+    const child = forkOne(path, {
+      session: { sessionTimeoutMs: 10_000, auth: { scheme: 'digest', credentials: 'alice:secret' } },
+      takeoverDelayMs: 0,
+    });
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    const failed = nextEvent<[Error]>(guardian, 'error');
+    child.kill('SIGKILL');
+    const [{ sessions }] = await buried;
+    expect(sessions).toMatchObject([{ terms: 1, clean: false }]);
+    expect((await failed)[0].message).not.toContain('secret');
+    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:secret' } });
+    expect(await alice.getChildren(path)).toEqual([]);
+  }, 9000);
+
+  it('gives back what was led with credentials if it has them, below a chroot too', async () => {
+    const auth = { scheme: 'digest', credentials: 'alice:secret' };
+    const path = uniquePath('guarded');
+    const guardian = makeGuardian({ session: { auth } });
+    const child = forkOne(path, { session: { sessionTimeoutMs: 10_000, auth } }, `${connectString()}/alices`);
+    const leads = told(child, 'elected');
+    guardian.watch(child);
+    await leads;
+    await until(() => guardian.standingOf(child) === 'leading');
+    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    child.kill('SIGKILL');
+    expect((await buried)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
+    const alice = await openSession({ auth });
+    const { data, stat } = await alice.getData(`/alices${path}`);
+    expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
+  }, 9000);
+
+  it.each([undefined, null, 5, {}, new EventEmitter()])('refuses %j for a child', (child) => {
+    const guardian = makeGuardian();
+    expect(() => guardian.watch(child as never)).toThrow(InvalidOptionError);
+  });
+
+  it.each([
+    [undefined, 'guardian'],
+    [{}, 'connect'],
+    [{ connect: '' }, 'connect'],
+    [{ connect: 'zk', port: 5 }, 'guardian.port'],
+    [{ connect: 'zk', session: { leaseMs: 5 } }, 'session.leaseMs'],
+    [{ connect: 'zk', logger: {} }, 'logger'],
+  ])('refuses %j for options', (options, option) => {
+    expect(() => new SessionGuardian(options as never)).toThrow(expect.objectContaining({ option }));
+  });
+});
+
+describe('a process', () => {
+  /** The child's end of a channel, without a child. */
+  class FakeChannel extends EventEmitter implements ParentChannel {
+    connected = true;
+    readonly sent: { conclave: Record<string, unknown> }[] = [];
+    send(message: object): boolean {
+      this.sent.push(message as FakeChannel['sent'][number]);
+      return true;
+    }
+  }
+  const greeting = { conclave: { format: 1, word: 'greeting' } };
+  const farewell = { conclave: { format: 1, word: 'farewell' } };
+
+  it('tells its parent nothing that has not greeted, or has said farewell', async () => {
+    const channel = new FakeChannel();
+    const session = await openSession();
+    new GuardianLink(channel).entrust(session);
+    expect(channel.sent).toEqual([]);
+    channel.emit('message', { something: 'else' });
+    expect(channel.sent).toEqual([]);
+    channel.emit('message', greeting);
+    expect(channel.sent.map(({ conclave }) => conclave.kind)).toEqual(['opened']);
+    channel.emit('message', farewell);
+    await session.close();
+    expect(channel.sent).toHaveLength(1);
+  });
+
+  it('tells of every session and every election that is entrusted, and listens no longer than there is one', async () => {
+    const channel = new FakeChannel();
+    const link = new GuardianLink(channel);
+    const [first, second] = [await openSession(), await openSession()];
+    const path = uniquePath('entrusted');
+    const elector = new LeaderElector(first, path);
+    link.entrust(first, elector);
+    link.entrust(second);
+    link.entrust(second);
+    channel.emit('message', greeting);
+    const elected = nextEvent(elector, 'elected');
+    await elector.start();
+    await elected;
+    await elector.stop();
+    expect(channel.sent.map(({ conclave }) => conclave.kind)).toEqual(['opened', 'opened', 'leads', 'left']);
+    expect(channel.sent[2]).toMatchObject({ conclave: { election: path, deed: { record: path, term: 1 } } });
+    await first.close();
+    expect(channel.listenerCount('message')).toBe(1);
+    await second.close();
+    expect(channel.listenerCount('message')).toBe(0);
+    expect(channel.sent.slice(4).map(({ conclave }) => conclave.kind)).toEqual(['over', 'over']);
+    link.entrust(second);
+    expect(channel.listenerCount('message')).toBe(0);
+  });
+
+  it('that has no parent to tell is not disturbed by that', async () => {
+    const session = await openSession();
+    const channel = new FakeChannel();
+    new GuardianLink({ ...channel, connected: false, on: channel.on, off: channel.off } as never).entrust(
+      session,
+    );
+    entrust(session);
+    await session.close();
+  });
+});

@@ -1,0 +1,398 @@
+import { constants, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readProcess } from '../../src/cluster/command/process-table.js';
+import { serializeRecord } from '../../src/election/record.js';
+import { revokeLeader } from '../../src/election/revocation.js';
+import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { DEAD, stand } from '../helpers/electors.js';
+import { FaultProxy } from '../helpers/proxy.js';
+import { ActLog, isAlive, machineNowMs, Runner, type RunnerOptions, STUBBORN } from '../helpers/runner.js';
+
+const SESSION_TIMEOUT_MS = 3000;
+
+interface Run extends RunnerOptions {
+  readonly path?: string;
+  readonly options?: readonly string[];
+}
+
+/** `conclave run`, of an election of its own unless one is given. */
+function run(
+  command: readonly string[],
+  { path = uniquePath('run'), options = [], ...rest }: Run = {},
+): Runner {
+  const words = ['run', path, '--session-timeout', String(SESSION_TIMEOUT_MS), ...options, '--', ...command];
+  return new Runner(words, rest);
+}
+
+/** A shell's script as a command: `run` itself starts none. */
+const script = (text: string) => ['sh', '-c', text];
+const printed = (runner: Runner, text: string) => until(() => runner.stdout.includes(text), `'${text}'`);
+
+async function queue(path: string): Promise<string[]> {
+  return await (await openSession()).getChildren(path).catch(() => []);
+}
+
+describe('conclave run', () => {
+  it('runs a command as it was given, without a shell, and ends with its exit code', async () => {
+    const words = ['a b', '$HOME', '*', '', '--restart', '--', 'ü', "'"];
+    const program = 'console.log(JSON.stringify(process.argv.slice(1))); process.exitCode = 3';
+    const runner = run([process.execPath, '--eval', program, '--', ...words]);
+    expect(await runner.exit()).toBe(3);
+    expect(JSON.parse(runner.stdout)).toEqual(words);
+    expect(runner.stderr).toBe('');
+  });
+
+  it('gives it its own standard input, output and error', async () => {
+    const runner = run(script('cat; echo oops >&2'), { stdin: 'pipe' });
+    runner.process.stdin?.end('from outside');
+    expect(await runner.exit()).toBe(0);
+    expect(runner).toMatchObject({ stdout: 'from outside', stderr: 'oops\n' });
+  });
+
+  it('tells it by its environment what it is elected for', async () => {
+    const path = uniquePath('run');
+    const show = script('echo $CONCLAVE_ELECTION $CONCLAVE_ID $CONCLAVE_TERM $CONCLAVE_TOKEN $OWN');
+    const tokens: bigint[] = [];
+    for (const term of [1, 2]) {
+      const runner = run(show, { path, options: ['--id', 'me'], env: { OWN: 'mine' } });
+      expect(await runner.exit()).toBe(0);
+      const [election, id, number, token = '', own] = runner.stdout.trim().split(' ');
+      expect({ election, id, number, own }).toEqual({
+        election: path,
+        id: 'me',
+        number: String(term),
+        own: 'mine',
+      });
+      tokens.push(BigInt(token));
+    }
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as bigint);
+  });
+
+  it('waits until it is its turn, and shows itself to the others meanwhile', async () => {
+    const path = uniquePath('run');
+    const session = await openSession();
+    const leader = await stand(session, path);
+    const runner = run(script('echo runs'), { path, options: ['--id', 'next', '--data', 'here', '-v'] });
+    await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
+    expect((await leader.candidates())[1]).toMatchObject({ id: 'next', data: 'here' });
+    expect(runner.stdout).toBe('');
+    await leader.stop();
+    expect(await runner.exit()).toBe(0);
+    expect(runner.stdout).toBe('runs\n');
+    expect(await queue(path)).toEqual([]);
+  });
+
+  it('ends what the command leaves behind in its group before it gives leadership back', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('trap "" TERM; sleep 60 & echo $!; exit 3'), {
+      path,
+      options: ['--grace', '300ms'],
+    });
+    await printed(runner, '\n');
+    const left = Number(runner.stdout);
+    expect(isAlive(left)).toBe(true);
+    await until(async () => (await queue(path)).length === 0, 'the end of its term');
+    expect(isAlive(left)).toBe(false);
+    expect(await runner.exit()).toBe(3);
+  });
+
+  it('ends what has made process groups of its own, as timeout does and a shell with job control', async () => {
+    const runner = run(script('timeout 60 sh -c "echo \\$\\$; sleep 50; :"; echo after'));
+    await printed(runner, '\n');
+    const inner = Number(runner.stdout);
+    expect(readProcess(inner)?.group).not.toBe(readProcess(inner)?.session);
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+    expect(isAlive(inner)).toBe(false);
+    expect(runner.stdout).toBe(`${inner}\n`);
+  });
+
+  it('leaves the pipes that it shares with the command as programs expect them: blocking', async () => {
+    const path = uniquePath('run');
+    const show = 'grep flags /proc/self/fdinfo/1 /proc/self/fdinfo/2';
+    const runner = run(script(`trap '${show}; exit' TERM; echo ready; while :; do sleep 0.05; done`), {
+      path,
+    });
+    await printed(runner, 'ready');
+    await revokeLeader(await openSession(), path); // Of which it tells on standard error.
+    expect(await runner.exit()).toBe(76);
+    const flags = [...runner.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal = '']) =>
+      Number.parseInt(octal, 8),
+    );
+    expect(flags.map((bits) => bits & constants.O_NONBLOCK)).toEqual([0, 0]);
+  });
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
+    'sends %s on to the whole group, and ends with it',
+    async (name) => {
+      const runner = run(script('sh -c "echo ready; exec sleep 60"; echo after'));
+      await printed(runner, 'ready');
+      runner.signal(name);
+      expect(await runner.exit()).toBe({ SIGTERM: 143, SIGINT: 130, SIGQUIT: 131 }[name]);
+      expect(runner.stdout).toBe('ready\n');
+    },
+  );
+
+  it('ends with the code that the command chooses when it is told to end', async () => {
+    const runner = run(script('trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'));
+    await printed(runner, 'ready');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(9);
+  });
+
+  it('kills the whole group when the grace is over', async () => {
+    const log = new ActLog();
+    const runner = run([process.execPath, STUBBORN, log.file], { options: ['--grace', '400ms'] });
+    await until(() => log.newest().length > 0, 'a command that runs, and its child');
+    const toldAt = machineNowMs();
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(137);
+    for (const pid of new Set(log.newest().map((act) => act.pid))) expect(isAlive(pid)).toBe(false);
+    expect((log.newest().at(-1)?.atMs as number) - toldAt).toBeGreaterThan(350);
+  });
+
+  it('sends on what is for the command alone, and goes on', async () => {
+    const traps = 'for s in HUP USR1 USR2 WINCH; do trap "echo got $s" $s; done';
+    const runner = run(script(`${traps}; echo ready; while :; do sleep 0.05; done`));
+    await printed(runner, 'ready');
+    for (const name of ['HUP', 'USR1', 'USR2', 'WINCH'] as const) {
+      runner.signal(`SIG${name}`);
+      await printed(runner, `got ${name}`);
+    }
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+  });
+
+  it('can end a command that is stopped', async () => {
+    const runner = run(script('echo $$; kill -STOP $$'));
+    await printed(runner, '\n');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+  });
+
+  it.each<[NodeJS.Signals, number]>([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+    ['SIGQUIT', 131],
+  ])('leaves the queue at %s, and never starts the command', async (name, code) => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    const runner = run(script('echo runs'), { path, options: ['-v'] });
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    runner.signal('SIGUSR1'); // That one is for the command.
+    runner.signal(name);
+    expect(await runner.exit()).toBe(code);
+    expect(await queue(path)).toHaveLength(1);
+    await leader.stop();
+    expect(runner.stdout).toBe('');
+  });
+
+  it('starts no command when it is told to end between its election and the start', async () => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    // Its keeper isn't ready, and won't be before the signal.
+    const runner = run(script('echo runs'), { path, options: ['-v'] });
+    await until(() => runner.keeperPid !== undefined, 'a keeper');
+    process.kill(runner.keeperPid as number, 'SIGSTOP');
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const keeper = runner.keeperPid as number;
+    await leader.stop();
+    await until(() => runner.stderr.includes('elected'), 'its election');
+    runner.signal('SIGTERM');
+    process.kill(keeper, 'SIGCONT');
+    expect(await runner.exit()).toBe(143);
+    expect(runner.stdout).toBe('');
+  });
+
+  it('starts no command that its keeper comes to when the lease is over', async () => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    const runner = run(script('echo runs; sleep 60'), { path, options: ['-v'] });
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const keeper = runner.keeperPid as number;
+    // It may have come to be ready, so that it is given the order.
+    process.kill(keeper, 'SIGSTOP');
+    await leader.stop();
+    await until(() => runner.stderr.includes('elected'), 'its election');
+    runner.signal('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, SESSION_TIMEOUT_MS / 3));
+    process.kill(keeper, 'SIGCONT');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    runner.signal('SIGCONT');
+    expect(await runner.exit()).toBe(76);
+    expect(runner.stdout).toBe('');
+  });
+
+  it('says that leadership was lost, by exit code 76, whatever the command says', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'), { path });
+    await printed(runner, 'ready');
+    await revokeLeader(await openSession(), path);
+    expect(await runner.exit()).toBe(76);
+    expect(runner.stderr).toContain(
+      'conclave: leadership lost: it was asked to step down; ending the command\n',
+    );
+  });
+
+  it('loses leadership with its node, and ends the command within the lease', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('echo $$; exec sleep 60'), { path });
+    await printed(runner, '\n');
+    const session = await openSession();
+    const [node] = await session.getChildren(path);
+    await session.remove(`${path}/${node}`);
+    expect(await runner.exit()).toBe(76);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
+  it('stands again with --restart, when the command has ended as well as when leadership was lost', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('echo term $CONCLAVE_TERM; [ $CONCLAVE_TERM = 1 ] || exec sleep 60'), {
+      path,
+      options: ['--restart'],
+    });
+    await printed(runner, 'term 2');
+    await revokeLeader(await openSession(), path);
+    await printed(runner, 'term 3');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(143);
+  });
+
+  it('gives up when it is not elected in time, and at once with --no-wait, with exit code 75', async () => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    const patient = run(script('echo runs'), { path, options: ['--wait-timeout', '300ms'] });
+    const hasty = run(script('echo runs'), { path, options: ['--no-wait'] });
+    expect([await patient.exit(), await hasty.exit()]).toEqual([75, 75]);
+    expect([patient.stderr, hasty.stderr]).toEqual([
+      'conclave: not elected in time\n',
+      'conclave: not elected at once\n',
+    ]);
+    expect(await queue(path)).toHaveLength(1);
+    await leader.stop();
+    const first = run(script('echo runs'), { path, options: ['--no-wait', '--wait-timeout', '1m'] });
+    expect(await first.exit()).toBe(64); // They exclude each other.
+    expect(await run(script('echo runs'), { path, options: ['--no-wait'] }).exit()).toBe(0);
+  });
+
+  it('says by exit code 69 that no server can be reached', async () => {
+    const runner = run(['true'], { connect: '127.0.0.1:1', options: ['--connect-timeout', '300ms'] });
+    expect(await runner.exit()).toBe(69);
+    expect(runner.stderr).toBe('conclave: no server of 127.0.0.1:1 in 300 ms\n');
+  });
+
+  it('waits for servers that go away while it is in the queue', async () => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    const proxy = await FaultProxy.start();
+    const runner = run(script('echo runs'), {
+      path,
+      connect: proxy.connectString,
+      options: ['-v', '--session-timeout', '800', '--connect-timeout', '300ms'],
+    });
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    proxy.cut();
+    await until(async () => (await queue(path)).length === 1, 'the end of its session');
+    proxy.restore();
+    await until(async () => (await queue(path)).length === 2, 'another place in the queue');
+    await leader.stop();
+    expect(await runner.exit()).toBe(0);
+    expect(runner.stdout).toBe('runs\n');
+  });
+
+  it('tells what can not be run before it stands for it, with the exit codes of a shell', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, 'program');
+    writeFileSync(file, '#!/nowhere\n');
+    const path = uniquePath('run');
+    expect(await run(['no-such-command'], { path }).exit()).toBe(127);
+    expect(await run(['./no-such-command'], { path }).exit()).toBe(127);
+    expect(await run([file], { path }).exit()).toBe(126);
+    expect(await queue(path)).toEqual([]);
+    expect(await run(['program'], { env: { PATH: folder } }).exit()).toBe(126);
+  });
+
+  it('goes on when its keeper is killed while it waits, and ends its command when it is killed then', async () => {
+    const path = uniquePath('run');
+    const leader = await stand(await openSession(), path);
+    const runner = run(script('echo $$; exec sleep 60'), { path, options: ['-v'] });
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    process.kill(runner.keeperPid as number, 'SIGKILL');
+    await until(() => runner.keeperPid === undefined, 'its end');
+    await leader.stop();
+    await printed(runner, '\n');
+    process.kill(runner.keeperPid as number, 'SIGKILL');
+    expect(await runner.exit()).toBe(137);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
+  it('leaves nothing behind when it is killed, running or waiting', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('echo $$; exec sleep 60'), { path });
+    await printed(runner, '\n');
+    const waiting = run(script('echo runs'), { path, options: ['-v'] });
+    await until(() => waiting.stderr.includes('waiting'), 'a place in the queue');
+    const [first, second] = [runner.keeperPid as number, waiting.keeperPid as number];
+    waiting.signal('SIGKILL');
+    expect(await waiting.exit()).toBe('SIGKILL');
+    runner.signal('SIGKILL');
+    expect(await runner.exit()).toBe('SIGKILL');
+    expect([Number(runner.stdout), first, second].map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('keeps its keeper out of what a service manager sends to everybody', async () => {
+    const runner = run(
+      script('trap "sleep 0.3; echo cleaned; exit 4" TERM; echo ready; while :; do sleep 0.05; done'),
+    );
+    await printed(runner, 'ready');
+    const keeper = runner.keeperPid as number;
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(keeper, name);
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(4);
+    expect(runner.stdout).toContain('cleaned');
+  });
+
+  it('does not wait for the lease of a leader that is gone, if it is told not to', async () => {
+    const path = uniquePath('run');
+    const session = await openSession();
+    await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 3_600_000 }) });
+    const options = ['--takeover-delay', '0', '--no-wait'];
+    expect(await run(script('exit $CONCLAVE_TERM'), { path, options }).exit()).toBe(DEAD.term + 1);
+  });
+
+  it('needs no setpriv: without it, what its keeper has left is killed from here alone', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    symlinkSync('/bin/sh', join(folder, 'sh'));
+    symlinkSync('/bin/sleep', join(folder, 'sleep'));
+    const runner = run(script('sleep 60 & echo $!; wait'), { env: { PATH: folder } });
+    await printed(runner, '\n');
+    process.kill(runner.keeperPid as number, 'SIGKILL');
+    expect(await runner.exit()).toBe(137);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
+  it('authenticates, with credentials from the environment, and is told when it may not', async () => {
+    const path = uniquePath('run');
+    const env = { CONCLAVE_AUTH: 'digest:ada:secret' };
+    expect(await run(['true'], { path, env }).exit()).toBe(0);
+    const [stranger, anonymous] = [
+      run(['true'], { path, options: ['--auth', 'digest:eve:secret', '--auth', 'digest:mallory:secret'] }),
+      run(['true'], { path }),
+    ];
+    expect([await stranger.exit(), await anonymous.exit()]).toEqual([77, 77]);
+    const malformed = run(['true'], { options: ['--auth', 'secret'] });
+    expect(await malformed.exit()).toBe(64);
+    expect(malformed.stderr).toContain('--auth: expected scheme:credentials');
+    expect(malformed.stderr).not.toContain('secret');
+  });
+
+  it('is told from where its servers are in the environment unless an option says', async () => {
+    const options = ['--connect', connectString()];
+    expect(await run(['true'], { connect: '127.0.0.1:1', options }).exit()).toBe(0);
+  });
+});

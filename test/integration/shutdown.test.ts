@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../../scripts/zookeeper.mjs';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { InvalidStateError } from '../../src/errors.js';
+import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+
+const FIXTURE = join(import.meta.dirname, '../fixtures/shutting-down.mjs');
+// What a shared machine may add to any wait.
+const SLACK_MS = 1500;
+
+interface Situation {
+  readonly work?: 'hangs';
+  readonly hook?: 'none' | 'hangs' | 'fails' | 'calls';
+  readonly network?: 'fails' | 'is cut';
+  readonly cleanup?: 'hangs';
+  readonly handlers?: 'none' | 'taken back' | 'stops';
+  readonly deadlineMs?: number;
+  readonly exitCode?: number;
+  readonly session?: { readonly sessionTimeoutMs: number };
+  readonly connect?: string;
+  readonly path?: string;
+}
+
+/** A process in that situation, sent a signal as soon as it has said `when`. */
+async function begin(situation: Situation, when = 'leads') {
+  const path = situation.path ?? uniquePath('shutdown');
+  const child = execaNode(FIXTURE, [JSON.stringify({ connect: connectString(), path, ...situation })], {
+    ipc: false,
+    reject: false,
+    timeout: 30_000,
+  });
+  const lines: string[] = [];
+  const heard = new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      lines.push(...chunk.toString().trim().split('\n'));
+      if (lines.includes(when)) resolve();
+    });
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const told = async (...signals: NodeJS.Signals[]) => {
+    await heard;
+    const toldAt = performance.now();
+    for (const [index, signal] of signals.entries()) {
+      if (index > 0) {
+        await until(() => lines.some((line) => line.startsWith('cleans up')));
+        await new Promise((resolve) => setTimeout(resolve, 150)); // Sooner the same one would count as one.
+      }
+      child.kill(signal);
+    }
+    const { exitCode, signal, stdout, stderr } = await child;
+    return { exitCode, signal, stdout: stdout.split('\n'), stderr, tookMs: performance.now() - toldAt };
+  };
+  return { path, heard, told };
+}
+
+describe('a process that shuts down on a signal', () => {
+  it('stops its work, cleans up, gives the term back, closes, and exits with 0, all in under a second', async () => {
+    const { path, heard, told } = await begin({});
+    await heard;
+    const session = await openSession();
+    const successor = new LeaderElector(session, path);
+    onTestFinished(() => successor.stop());
+    const elected = nextEvent<[Term]>(successor, 'elected');
+    await successor.start();
+    const { exitCode, stdout, stderr, tookMs } = await told('SIGTERM');
+    expect(stdout.filter((line) => line !== 'stands')).toEqual([
+      'ready',
+      'leads',
+      'demoted stopped',
+      'told to stop',
+      'work settled',
+      'cleans up SIGTERM term 1 with time left',
+      'cleaned up',
+    ]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(tookMs).toBeLessThan(1000 + SLACK_MS);
+    const [term] = await elected;
+    expect(term.number).toBe(2);
+    // Written in the clean-up, by the term's own transaction: before the successor's claim.
+    expect((await session.exists(`${path}/last-word`))?.czxid).toBeLessThan(term.token);
+  });
+
+  it('exits in under a second with nothing to clean up', async () => {
+    const { told } = await begin({ hook: 'none' });
+    const { exitCode, tookMs } = await told('SIGINT');
+    expect(exitCode).toBe(0);
+    expect(tookMs).toBeLessThan(1000 + SLACK_MS);
+  });
+
+  it('cleans up also if it only waits, and leaves the queue', async () => {
+    const session = await openSession();
+    const path = uniquePath('shutdown');
+    const leader = new LeaderElector(session, path);
+    onTestFinished(() => leader.stop());
+    await leader.start();
+    await until(() => leader.term !== undefined);
+    const { told } = await begin({ path }, 'stands');
+    const { exitCode, stdout } = await told('SIGTERM');
+    expect(stdout.slice(2)).toEqual(['cleans up SIGTERM term none with time left', 'cleaned up']);
+    expect(exitCode).toBe(0);
+    expect(await leader.candidates()).toHaveLength(1);
+  });
+
+  it('does so while it still looks for a server, and start() that rejects then does no harm', async () => {
+    const { told } = await begin({ connect: `127.0.0.1:${await freePort()}` }, 'ready');
+    const { exitCode, stdout, stderr } = await told('SIGTERM');
+    expect(stdout.at(-1)).toBe('cleaned up');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  });
+
+  it('exits with the code that was asked for', async () => {
+    const { told } = await begin({ exitCode: 143 });
+    expect(await told('SIGTERM')).toMatchObject({ exitCode: 143, stderr: '' });
+  });
+
+  it('goes on after a clean-up that fails, and exits with 1', async () => {
+    const { path, told } = await begin({ hook: 'fails' });
+    const { exitCode, stderr } = await told('SIGTERM');
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe('conclave: the clean-up of the shutdown failed: the disk is full');
+    const session = await openSession();
+    expect(await session.getChildren(path)).toEqual([]);
+  });
+
+  it('may stop and resign the supervisor in its clean-up, which does not wait for its own end', async () => {
+    const { told } = await begin({ hook: 'calls' });
+    expect(await told('SIGTERM')).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it.each<[string, Situation, string, string]>([
+    ['the clean-up', { hook: 'hangs' }, 'leads', 'the clean-up of the shutdown still runs'],
+    ["the leader's work", { work: 'hangs' }, 'leads', 'the work of term 1 still runs'],
+    ['the release', { network: 'fails' }, 'leads', 'the place in the election has still to be given back'],
+    [
+      "the supervisor's clean-up after a loss",
+      { network: 'is cut', session: { sessionTimeoutMs: 700 }, cleanup: 'hangs' },
+      'supervisor cleans up',
+      "the supervisor's clean-up hook still runs",
+    ],
+  ])('says so and exits with 124 at the deadline when %s hangs', async (_, situation, when, left) => {
+    const { told } = await begin({ deadlineMs: 1000, ...situation }, when);
+    const { exitCode, stderr, tookMs } = await told('SIGTERM');
+    expect(stderr).toBe(
+      `conclave: no end of the shutdown within 1000 ms of SIGTERM: ${left}; exiting with code 124`,
+    );
+    expect(exitCode).toBe(124);
+    expect(tookMs).toBeGreaterThanOrEqual(990);
+    expect(tookMs).toBeLessThan(1000 + SLACK_MS);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('exits at once when a second signal, %s, comes', async (second, code) => {
+    const { told } = await begin({ hook: 'hangs' });
+    const { exitCode, stderr, tookMs } = await told('SIGTERM', second);
+    expect(exitCode).toBe(code);
+    expect(stderr).toBe(`conclave: ${second} during the shutdown: exiting at once`);
+    expect(tookMs).toBeLessThan(SLACK_MS);
+  });
+
+  it.each([
+    ['when nobody asked for anything else', 'none'],
+    ['when what was asked for was taken back', 'taken back'],
+  ] as const)('is ended by the signal itself %s', async (_, handlers) => {
+    const { told } = await begin({ handlers });
+    expect(await told('SIGTERM')).toMatchObject({ exitCode: undefined, signal: 'SIGTERM' });
+  });
+
+  it('listens no more when the supervisor has stopped by itself', async () => {
+    const { told } = await begin({ handlers: 'stops' }, 'ready');
+    const { signal, stdout } = await told('SIGTERM');
+    expect(stdout[0]).toBe('handlers 0');
+    expect(signal).toBe('SIGTERM');
+  });
+});
+
+describe('shutdownOn', () => {
+  const supervisor = () => new ElectionSupervisor({ connect: '127.0.0.1:1', path: '/election' });
+
+  it('is asked for once at a time, and not of a supervisor that has stopped', async () => {
+    const before = process.listenerCount('SIGUSR2');
+    const one = supervisor();
+    const takeBack = one.shutdownOn(['SIGUSR2', 'SIGUSR2']);
+    expect(process.listenerCount('SIGUSR2')).toBe(before + 1);
+    expect(() => one.shutdownOn(['SIGHUP'])).toThrow(InvalidStateError);
+    takeBack();
+    takeBack();
+    expect(process.listenerCount('SIGUSR2')).toBe(before);
+    one.shutdownOn(['SIGUSR2'], { cleanup: () => undefined, deadlineMs: 1, exitCode: 3 });
+    await one.stop();
+    expect(process.listenerCount('SIGUSR2')).toBe(before);
+    expect(() => one.shutdownOn(['SIGUSR2'])).toThrow(InvalidStateError);
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['signals', undefined, undefined],
+    ['signals', 'SIGTERM', undefined],
+    ['signals', [], undefined],
+    ['signals', ['SIGTERM', 'SIGNONE'], undefined],
+    ['signals', ['toString'], undefined],
+    ['signals', ['SIGKILL'], undefined],
+    ['shutdown', ['SIGTERM'], null],
+    ['shutdown.timeoutMs', ['SIGTERM'], { timeoutMs: 1 }],
+    ['shutdown.deadlineMs', ['SIGTERM'], { deadlineMs: 0 }],
+    ['shutdown.deadlineMs', ['SIGTERM'], { deadlineMs: Infinity }],
+    ['shutdown.cleanup', ['SIGTERM'], { cleanup: true }],
+    ['shutdown.exitCode', ['SIGTERM'], { exitCode: 256 }],
+    ['shutdown.exitCode', ['SIGTERM'], { exitCode: '0' }],
+  ])('refuses a wrong value of %s', (option, signals, options) => {
+    const before = process.listenerCount('SIGTERM');
+    const call = () => supervisor().shutdownOn(signals as ['SIGTERM'], options as object);
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option }));
+    expect(process.listenerCount('SIGTERM')).toBe(before);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { ChildWord } from '../../src/cluster/guardian-messages.js';
+import { Ward } from '../../src/cluster/ward.js';
+
+const credentials = { id: 7n, password: Buffer.alloc(16, 1) };
+const opened: ChildWord = { kind: 'opened', session: '0x7', credentials, timeoutMs: 6000 };
+const deed = { record: '/e', version: 3, term: 2, node: '/e/n' };
+const leads: ChildWord = { kind: 'leads', session: '0x7', election: '/e', deed };
+const waits: ChildWord = { kind: 'waits', session: '0x7', election: '/e' };
+
+function wardThatHeard(...words: ChildWord[]): Ward {
+  const ward = new Ward();
+  for (const word of words) ward.hear(word);
+  return ward;
+}
+
+describe('what a guardian knows of a process', () => {
+  it('is nothing at first', () => {
+    const ward = new Ward();
+    expect(ward.standing).toBe('none');
+    expect(ward.estates()).toEqual([]);
+  });
+
+  it('is each session, and what is led with it', () => {
+    const ward = wardThatHeard(opened, waits, leads);
+    expect(ward.standing).toBe('leading');
+    expect(ward.estates()).toEqual([{ session: '0x7', credentials, timeoutMs: 6000, deeds: [deed] }]);
+  });
+
+  it('is one deed for each election, the last one', () => {
+    const other = { ...deed, record: '/f', node: '/f/n' };
+    const later = { ...deed, version: 5, term: 3 };
+    const ward = wardThatHeard(
+      opened,
+      leads,
+      { ...leads, election: '/f', deed: other } as ChildWord,
+      { ...leads, deed: later } as ChildWord,
+    );
+    expect(ward.estates()[0]?.deeds).toEqual([later, other]);
+  });
+
+  it('is no deed of a term that was given back', () => {
+    const ward = wardThatHeard(opened, leads, waits);
+    expect(ward.standing).toBe('waiting');
+    expect(ward.estates()[0]?.deeds).toEqual([]);
+  });
+
+  it('is no place in an election that was left', () => {
+    const ward = wardThatHeard(opened, leads, { kind: 'left', session: '0x7', election: '/e' });
+    expect(ward.standing).toBe('none');
+    expect(ward.estates()).toHaveLength(1);
+  });
+
+  it('is nothing of a session that is over, or was never opened', () => {
+    expect(wardThatHeard(opened, leads, { kind: 'over', session: '0x7' }).estates()).toEqual([]);
+    expect(wardThatHeard(leads, waits).estates()).toEqual([]);
+  });
+
+  it('begins anew when it is all told again', () => {
+    const ward = wardThatHeard(opened, leads, opened);
+    expect(ward.estates()[0]?.deeds).toEqual([]);
+  });
+});
