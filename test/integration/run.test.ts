@@ -330,6 +330,15 @@ describe('conclave run', () => {
     expect(isAlive(Number(runner.stdout))).toBe(false);
   });
 
+  it('ends a command whose keeper is stopped', { timeout: 60_000 }, async () => {
+    const runner = run(script('echo $$; exec sleep 60'), { options: ['--grace', '100ms'] });
+    await printed(runner, '\n');
+    process.kill(runner.keeperPid as number, 'SIGSTOP');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(137);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
   it('leaves nothing behind when it is killed, running or waiting', async () => {
     const path = uniquePath('run');
     const runner = run(script('echo $$; exec sleep 60'), { path });
@@ -369,11 +378,16 @@ describe('conclave run', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     symlinkSync('/bin/sh', join(folder, 'sh'));
     symlinkSync('/bin/sleep', join(folder, 'sleep'));
-    const runner = run(script('sleep 60 & echo $!; wait'), { env: { PATH: folder } });
+    const env = { PATH: folder };
+    const runner = run(script('sleep 60 & echo $!; wait'), { env });
     await printed(runner, '\n');
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
+    // Before its keeper has told of it, most of the time.
+    const ungrateful = run(script('kill -9 $PPID; echo $$; exec sleep 60'), { env });
+    expect(await ungrateful.exit()).toBe(137);
+    expect(isAlive(Number(ungrateful.stdout))).toBe(false);
   });
 
   it('authenticates, with credentials from the environment, and is told when it may not', async () => {
