@@ -220,7 +220,7 @@ describe('conclave run', () => {
     runner.signal('SIGSTOP');
     await new Promise((resolve) => setTimeout(resolve, SESSION_TIMEOUT_MS / 3));
     process.kill(keeper, 'SIGCONT');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until(() => !isAlive(keeper), 'its end');
     runner.signal('SIGCONT');
     expect(await runner.exit()).toBe(76);
     expect(runner.stdout).toBe('');
@@ -351,6 +351,16 @@ describe('conclave run', () => {
     runner.signal('SIGKILL');
     expect(await runner.exit()).toBe('SIGKILL');
     expect([Number(runner.stdout), first, second].map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('leaves the command to the kernel when it is killed together with its keeper', async () => {
+    const runner = run(script('echo $$; exec sleep 60'));
+    await printed(runner, '\n');
+    const keeper = runner.keeperPid as number;
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
+      for (const pid of [keeper, runner.pid]) process.kill(pid, signal);
+    expect(await runner.exit()).toBe('SIGKILL');
+    await until(() => !isAlive(Number(runner.stdout)), 'the end of the command');
   });
 
   it('keeps its keeper out of what a service manager sends to everybody', async () => {
