@@ -61,7 +61,7 @@ export class CommandOffice implements Office {
   readonly signals = [...ENDING, ...PASSED_ON];
   readonly #what: LeaderCommand;
   /** Waits for the next command, so that a new leader needn't start it first. */
-  #keeper = new KeeperProcess(clock);
+  #keeper = new KeeperProcess(systemEnvironment);
   #course: Course | undefined;
 
   constructor(what: LeaderCommand) {
@@ -70,7 +70,7 @@ export class CommandOffice implements Office {
 
   async lead({ term, leaseMs, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#what;
-    if (this.#keeper.isOver) this.#keeper = new KeeperProcess(clock); // Somebody has killed it while it waited.
+    if (this.#keeper.isOver) this.#keeper = new KeeperProcess(systemEnvironment); // Somebody has killed it while it waited.
     const keeper = this.#keeper;
     this.#course = { forwarded: new Set() };
     keeper.once('running-out', () => this.#lose('the lease was not renewed in time'));
@@ -80,7 +80,7 @@ export class CommandOffice implements Office {
     const code = verdict(outcome, this.#course, restart);
     if (outcome.kind === 'refused') complain(`the command was not started: ${outcome.why}`);
     this.#course = undefined;
-    if (code === undefined) this.#keeper = new KeeperProcess(clock);
+    if (code === undefined) this.#keeper = new KeeperProcess(systemEnvironment);
     return code;
   }
 

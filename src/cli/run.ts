@@ -33,6 +33,7 @@ The command finds in its environment:
   CONCLAVE_ID        what this candidate calls itself
   CONCLAVE_TERM      the number of its term, which counts up
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
+  CONCLAVE_KEEPER    by what it is recognized; not to be changed
 
 Exits with the command's exit code, or 128 + n if signal n ended it, or this
 process while it waited in the queue; else with

@@ -113,7 +113,8 @@ class Candidate {
   }
 
   async #lead(term: Term): Promise<void> {
-    const { leaseMs } = await this.#supervisor.session();
+    // Not the next session, if this one ends at this moment.
+    const { leaseMs } = await this.#supervisor.session(term.signal);
     // A signal, or the end of the wait, may have come between the claim and now.
     if (this.#state.name !== 'waiting' || !term.isHeld()) return;
     this.#waitTimer?.clear();
@@ -142,7 +143,8 @@ class Candidate {
       .on('expired', () => this.#tell('the session has expired'))
       .on('error', (error) => {
         if (error instanceof LeadError) this.#fail(error.cause);
-        else if (codeOfError(error) !== undefined) this.#fail(error);
+        // While it leads, the end of its term is what ends it.
+        else if (this.#state.name === 'waiting' && codeOfError(error) !== undefined) this.#fail(error);
         // Who was stopped doesn't know yet, when it goes on, that its keeper has ended the command.
         else if (!(error instanceof WorkOverrunError)) complain(describe(error));
       });

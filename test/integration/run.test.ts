@@ -220,7 +220,7 @@ describe('conclave run', () => {
     runner.signal('SIGSTOP');
     await new Promise((resolve) => setTimeout(resolve, SESSION_TIMEOUT_MS / 3));
     process.kill(keeper, 'SIGCONT');
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until(() => !isAlive(keeper), 'its end');
     runner.signal('SIGCONT');
     expect(await runner.exit()).toBe(76);
     expect(runner.stdout).toBe('');
@@ -330,6 +330,15 @@ describe('conclave run', () => {
     expect(isAlive(Number(runner.stdout))).toBe(false);
   });
 
+  it('ends a command whose keeper is stopped', { timeout: 60_000 }, async () => {
+    const runner = run(script('echo $$; exec sleep 60'), { options: ['--grace', '100ms'] });
+    await printed(runner, '\n');
+    process.kill(runner.keeperPid as number, 'SIGSTOP');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(137);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
   it('leaves nothing behind when it is killed, running or waiting', async () => {
     const path = uniquePath('run');
     const runner = run(script('echo $$; exec sleep 60'), { path });
@@ -342,6 +351,16 @@ describe('conclave run', () => {
     runner.signal('SIGKILL');
     expect(await runner.exit()).toBe('SIGKILL');
     expect([Number(runner.stdout), first, second].map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('leaves the command to the kernel when it is killed together with its keeper', async () => {
+    const runner = run(script('echo $$; exec sleep 60'));
+    await printed(runner, '\n');
+    const keeper = runner.keeperPid as number;
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
+      for (const pid of [keeper, runner.pid]) process.kill(pid, signal);
+    expect(await runner.exit()).toBe('SIGKILL');
+    await until(() => !isAlive(Number(runner.stdout)), 'the end of the command');
   });
 
   it('keeps its keeper out of what a service manager sends to everybody', async () => {
@@ -369,11 +388,16 @@ describe('conclave run', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     symlinkSync('/bin/sh', join(folder, 'sh'));
     symlinkSync('/bin/sleep', join(folder, 'sleep'));
-    const runner = run(script('sleep 60 & echo $!; wait'), { env: { PATH: folder } });
+    const env = { PATH: folder };
+    const runner = run(script('sleep 60 & echo $!; wait'), { env });
     await printed(runner, '\n');
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
+    // Before its keeper has told of it, most of the time.
+    const ungrateful = run(script('kill -9 $PPID; echo $$; exec sleep 60'), { env });
+    expect(await ungrateful.exit()).toBe(137);
+    expect(isAlive(Number(ungrateful.stdout))).toBe(false);
   });
 
   it('authenticates, with credentials from the environment, and is told when it may not', async () => {
