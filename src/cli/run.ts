@@ -86,7 +86,7 @@ async function run(election: string, name: string, args: string[], options: RunO
   const target = targetOf(options);
   checkCommand(name);
   const { grace: graceMs, restart = false } = options;
-  const office = new CommandOffice({ command: name, args, election, graceMs, restart });
+  const office = new CommandOffice({ command: name, args, election, graceMs, restart, target });
   try {
     return await stand(election, target, options, office);
   } finally {

@@ -363,6 +363,26 @@ describe('conclave run', () => {
     await until(() => !isAlive(Number(runner.stdout)), 'the end of the command');
   });
 
+  it('is followed at once when it was killed: its keeper closes what it has left behind', async () => {
+    const path = uniquePath('run');
+    const [lasting, auth] = [['--session-timeout', '60s'], { CONCLAVE_AUTH: 'digest:ada:secret' }];
+    const first = run(script('echo $$; exec sleep 60'), { path, options: lasting, env: auth });
+    await printed(first, '\n');
+    const second = run(script('echo second'), { path, options: [...lasting, '-v'], env: auth });
+    await until(() => second.stderr.includes('waiting'), 'a place in the queue');
+    const third = run(script('echo third; exit $CONCLAVE_TERM'), {
+      path,
+      options: [...lasting, '-v'],
+      env: auth,
+    });
+    await until(() => third.stderr.includes('waiting, with 2'), 'a place in the queue');
+    second.signal('SIGKILL'); // Only a waiting one, whose node would be in the way.
+    await second.exit();
+    first.signal('SIGKILL');
+    await first.exit();
+    expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
+  });
+
   it('keeps its keeper out of what a service manager sends to everybody', async () => {
     const runner = run(
       script('trap "sleep 0.3; echo cleaned; exit 4" TERM; echo ready; while :; do sleep 0.05; done'),

@@ -8,7 +8,7 @@ import { deferred } from '../../promises.js';
 import type { Environment } from '../../session/environment.js';
 import { ProcessSession } from './process-session.js';
 import { hasVariable, readProcesses } from './process-table.js';
-import type { CommandLine, News, Order, Terms } from './protocol.js';
+import type { CommandLine, Legacy, News, Order, Terms } from './protocol.js';
 
 /** What became of a command. Nothing of it runs any more. */
 export type CommandOutcome =
@@ -62,6 +62,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
       env: { ...env, [MARK]: this.#mark },
       detached: true, // In a session of its own: what a terminal sends to its foreground isn't for the keeper.
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced', // What it inherits has numbers of 64 bits, and keys.
     });
     this.#child.on('message', (news: News) => this.#hear(news));
     this.#child.once('error', (error) => this.#finish({ kind: 'refused', why: describe(error) }));
@@ -83,6 +84,11 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** What became of the command. */
   get outcome(): Promise<CommandOutcome> {
     return this.#outcome.promise;
+  }
+
+  /** What is to be closed when this process has been killed. */
+  inherit(legacy: Legacy): void {
+    this.#order({ do: 'inherit', legacy });
   }
 
   start(line: CommandLine, terms: Terms): void {
