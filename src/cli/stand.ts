@@ -8,6 +8,7 @@ import type { Session } from '../session/session.js';
 import type { CandidacyOptions } from './candidacy.js';
 import { asProblem, type Target } from './connection.js';
 import { codeOfError, codeOfSignal, EXIT } from './exit-codes.js';
+import { printable } from './show.js';
 
 /** What there is to know for whoever leads. */
 export interface Leadership {
@@ -92,7 +93,7 @@ class Candidate {
       ...(options.takeoverDelay !== undefined && { takeoverDelayMs: options.takeoverDelay }),
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {
-        this.#tell(`asked to step down by ${by}`);
+        this.#tell(`asked to step down by ${printable(by)}`);
         await office.stepDown(graceMs);
         return true;
       },

@@ -46,8 +46,10 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   readonly #ready = deferred();
   readonly #outcome = deferred<CommandOutcome>();
   #graceMs: number | undefined;
-  /** Until the keeper has answered. */
-  #overdue: Timer | undefined;
+  /** Until the keeper has come to life, or started the command. */
+  #startOverdue: Timer | undefined;
+  /** Until the command is gone that it was told to end. */
+  #endOverdue: Timer | undefined;
   #processes: ProcessSession | undefined;
   #ended: Extract<News, { is: 'exited' }> | undefined;
   #isOver = false;
@@ -76,9 +78,9 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
 
   /** Resolves when it can start a command, or won't ever, as one that takes too long. */
   async whenReady(): Promise<void> {
-    this.#expectAnswer(0);
+    this.#startOverdue = this.#killUnlessWithin(ANSWER_WITHIN_MS);
     await this.#ready.promise;
-    this.#overdue?.clear();
+    this.#startOverdue.clear();
   }
 
   /** What became of the command. */
@@ -93,7 +95,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
 
   start(line: CommandLine, terms: Terms): void {
     this.#graceMs = terms.graceMs;
-    this.#expectAnswer(0);
+    this.#startOverdue = this.#killUnlessWithin(ANSWER_WITHIN_MS);
     this.#order({ do: 'start', ...line, env: { ...line.env, [MARK]: this.#mark }, ...terms });
   }
 
@@ -114,7 +116,8 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   end(signal: NodeJS.Signals, graceMs?: number): void {
     if (this.#graceMs === undefined) return this.dismiss();
     this.#graceMs = Math.min(graceMs ?? this.#graceMs, this.#graceMs);
-    this.#expectAnswer(this.#graceMs);
+    this.#endOverdue?.clear();
+    this.#endOverdue = this.#killUnlessWithin(this.#graceMs + ANSWER_WITHIN_MS);
     this.#order({ do: 'end', signal, ...(graceMs !== undefined && { graceMs }) });
   }
 
@@ -138,10 +141,9 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     if (!this.#isOver) this.#child.kill('SIGKILL');
   }
 
-  /** Unless it answers in time, that is the end of it. */
-  #expectAnswer(afterMs: number): void {
-    this.#overdue?.clear();
-    this.#overdue = this.#clock.after(afterMs + ANSWER_WITHIN_MS, () => this.kill());
+  /** Its end, unless the timer is cleared before. */
+  #killUnlessWithin(ms: number): Timer {
+    return this.#clock.after(ms, () => this.kill());
   }
 
   #order(order: Order): void {
@@ -156,7 +158,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
       case 'too-late':
         return this.#finish({ kind: 'too-late' });
       case 'started':
-        this.#overdue?.clear();
+        this.#startOverdue?.clear();
         this.#processes = new ProcessSession(news.session, news.startedAt);
         return;
       case 'refused':
@@ -206,7 +208,8 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
 
   #finish(outcome: CommandOutcome): void {
     this.#isOver = true;
-    this.#overdue?.clear();
+    this.#startOverdue?.clear();
+    this.#endOverdue?.clear();
     this.#ready.resolve();
     this.#outcome.resolve(outcome);
   }
