@@ -15,8 +15,12 @@ const entry = parseEntry(NODE) as QueueEntry;
 function setUp(data = serializeCandidate('me', 'first')) {
   const node = { data, version: 0, writes: 0 };
   const between = { read: () => Promise.resolve(), write: () => Promise.resolve() };
+  const signals: (AbortSignal | undefined)[] = [];
   const session = {
-    untilAnswered: <T>(operation: () => Promise<T>) => operation(),
+    untilAnswered: <T>(operation: () => Promise<T>, signal?: AbortSignal) => {
+      signals.push(signal);
+      return operation();
+    },
     getData: async () => {
       const read = { data: node.data, stat: { version: node.version } };
       await between.read();
@@ -33,7 +37,7 @@ function setUp(data = serializeCandidate('me', 'first')) {
   const advertisement = new Advertisement('me', 'first');
   const publish = (signal?: AbortSignal) => advertisement.publish(session as unknown as Session, own, signal);
   const told = () => parseCandidate(entry, 0, node.data).data;
-  return { node, between, lost, advertisement, publish, told };
+  return { node, between, lost, signals, advertisement, publish, told };
 }
 
 describe('what a candidate tells about itself', () => {
@@ -45,6 +49,28 @@ describe('what a candidate tells about itself', () => {
     await publish();
     expect(node.writes).toBe(0);
     expect(parseCandidate(entry, 0, advertisement.bytes).data).toBe('second');
+  });
+
+  it('is written when it changes after its node was created', async () => {
+    const { advertisement, publish, told } = setUp();
+    advertisement.change('second');
+    advertisement.created(advertisement.revision);
+    advertisement.change('third');
+    await publish();
+    expect(told()).toBe('third');
+  });
+
+  it('is not tried any more when the node is lost, or whoever asked for it gives up', async () => {
+    for (const end of ['lost', 'given up'] as const) {
+      const { lost, signals, advertisement, publish } = setUp();
+      const stop = new AbortController();
+      advertisement.change('second');
+      await publish(stop.signal);
+      expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
+      if (end === 'lost') lost.abort();
+      else stop.abort();
+      expect(signals[0]?.aborted).toBe(true);
+    }
   });
 
   it('is written once, as it is then, however often it has changed', async () => {

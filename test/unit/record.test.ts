@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCandidate, serializeCandidate } from '../../src/election/candidate.js';
+import { parseJsonObject } from '../../src/election/json.js';
 import { type ElectionRecord, parseRecord, recordPath, serializeRecord } from '../../src/election/record.js';
 import { parseEntry } from '../../src/lock/order.js';
 
@@ -27,6 +28,11 @@ describe("the election's record", () => {
         (written) => void expect(parseRecord(serializeRecord(written), 1)).toEqual(written),
       ),
     );
+  });
+
+  it('may be vacant again before the first term', () => {
+    const first = { state: 'vacant', term: 0 } as const;
+    expect(parseRecord(serializeRecord(first), 2)).toEqual(first);
   });
 
   it('may hold a lease of a day', () => {
@@ -78,6 +84,12 @@ describe("the election's record", () => {
     null,
   ])('is unreadable when it is %j', (value) => {
     expect(parseRecord(Buffer.from(JSON.stringify(value)), 1)).toEqual({ state: 'unreadable' });
+  });
+});
+
+describe('what a node says', () => {
+  it.each(['', '{', '7', '"text"', 'true', 'null'])('is nothing that can be asked when it is %j', (said) => {
+    expect(parseJsonObject(Buffer.from(said))).toBeUndefined();
   });
 });
 

@@ -156,6 +156,32 @@ describe('what a candidate goes by', () => {
     expect(resolved.logger).not.toBe(logger);
   });
 
+  it("has the session's logger unless told otherwise", () => {
+    expect(resolveElectorOptions({}, standing).logger).toBe(logger);
+  });
+
+  it.each([
+    ['id', ''],
+    ['data', 7],
+    ['lead', 'lead'],
+    ['takeoverDelayMs', -1],
+    ['onOverrun', 'ignore'],
+    ['watchdog', 'yes'],
+    ['priority', 256],
+    ['seats', 0],
+    ['onRevoke', 7],
+    ['logger', {}],
+  ])('is refused by its name: %s %j', (option, value) => {
+    expect(() => resolveElectorOptions({ [option]: value }, standing)).toThrow(
+      expect.objectContaining({ option, value }),
+    );
+  });
+
+  it('is an object, with what is known in it only', () => {
+    expect(() => resolveElectorOptions(7, standing)).toThrow('elector is 7');
+    expect(() => resolveElectorOptions({ prio: 7 }, standing)).toThrow('elector.prio is 7');
+  });
+
   it.each([
     [{ priority: 1 }, 1],
     [{ priority: 0, seats: 3 }, 0],
@@ -171,7 +197,8 @@ describe('what a candidate goes by', () => {
     [{ priority: '1' }, 'a whole number from 0 to 255'],
     [{ priority: 1, seats: 2 }, 'none with several seats'],
   ])('has no such priority: %j', (options, expected) => {
-    expect(() => checkCandidacyOptions(options as never)).toThrow(expected);
+    const wrong = { option: 'priority', value: options.priority, expected };
+    expect(() => checkCandidacyOptions(options as never)).toThrow(expect.objectContaining(wrong));
   });
 });
 
