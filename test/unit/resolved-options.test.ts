@@ -165,8 +165,10 @@ describe('what a candidate goes by', () => {
     expect(resolved.logger).not.toBe(logger);
   });
 
-  it("has the session's logger unless told otherwise", () => {
-    expect(resolveElectorOptions({}, standing).logger).toBe(logger);
+  it("has the session's logger, and may be told what it does anyway", () => {
+    const own = { ...console };
+    expect(resolveElectorOptions({}, { ...standing, logger: own } as Session).logger).toBe(own);
+    expect(resolveElectorOptions({ onOverrun: 'report' }, standing).onOverrun).toBe('report');
   });
 
   it.each([
