@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.js';
 import { ConnectionLossError, NoNodeError } from '../errors.js';
 import type { Connection } from './connection.js';
-import { multiRequest, TransactionError } from './protocol.js';
+import { checksRequest, type Request, TransactionError } from './protocol.js';
 
 /** A node that heartbeats are sent for. */
 export interface HeartbeatNode {
@@ -17,6 +17,16 @@ export interface HeartbeatNode {
 export interface HeartbeatTimes {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;
+}
+
+/** Nodes that are proved by one request, which is made once and sent again and again. */
+interface Part {
+  readonly nodes: readonly HeartbeatNode[];
+  readonly request: Request<unknown>;
+}
+
+function partOf(nodes: readonly HeartbeatNode[]): Part {
+  return { nodes, request: checksRequest(nodes.map(({ path }) => path)) };
 }
 
 // A request must stay under a server's 1 MB, and a path may have 4 KB.
@@ -47,6 +57,8 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #nodes = new Set<HeartbeatNode>();
+  /** Of all nodes, until there is another one or one less. */
+  #parts: readonly Part[] | undefined;
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
@@ -75,11 +87,13 @@ export class Heartbeat {
   /** Proves `node` too, from the next heartbeat on. */
   add(node: HeartbeatNode): void {
     this.#nodes.add(node);
+    this.#parts = undefined;
     this.#schedule();
   }
 
   remove(node: HeartbeatNode): void {
     this.#nodes.delete(node);
+    this.#parts = undefined;
   }
 
   #schedule(): void {
@@ -101,12 +115,11 @@ export class Heartbeat {
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
-    const nodes = [...this.#nodes];
-    const parts = Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
-      nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI),
-    );
+    this.#parts ??= this.#inParts();
     const beats =
-      parts.length === 0 ? [connection.ping()] : parts.map((part) => this.#prove(part, connection));
+      this.#parts.length === 0
+        ? [connection.ping()]
+        : this.#parts.map((part) => this.#prove(part, connection));
     const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
     tooLate.clear();
     if (this.#connection !== connection) return;
@@ -116,23 +129,28 @@ export class Heartbeat {
     this.#schedule();
   }
 
-  /** Proves all of `nodes` in one committed write, less the ones that turn out to be gone. */
-  async #prove(nodes: HeartbeatNode[], connection: Connection): Promise<void> {
-    let remaining = nodes;
-    while (remaining.length > 0) {
-      const gone = await this.#check(remaining, connection);
+  #inParts(): Part[] {
+    const nodes = [...this.#nodes];
+    return Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
+      partOf(nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI)),
+    );
+  }
+
+  /** Proves all nodes of `part` in one committed write, less the ones that turn out to be gone. */
+  async #prove(part: Part, connection: Connection): Promise<void> {
+    for (let proving = part; proving.nodes.length > 0; ) {
+      const gone = await this.#check(proving, connection);
       if (gone === undefined) return;
-      this.#nodes.delete(gone);
+      this.remove(gone);
       gone.lose();
       // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
-      remaining = remaining.filter((node) => this.#nodes.has(node));
+      proving = partOf(proving.nodes.filter((node) => this.#nodes.has(node)));
     }
   }
 
-  async #check(nodes: HeartbeatNode[], connection: Connection): Promise<HeartbeatNode | undefined> {
-    const parts = nodes.map(({ path }) => ({ kind: 'check' as const, path }));
+  async #check({ nodes, request }: Part, connection: Connection): Promise<HeartbeatNode | undefined> {
     try {
-      const { sentAt } = await connection.send(multiRequest(parts, 'world'));
+      const { sentAt } = await connection.send(request);
       for (const node of nodes) if (this.#nodes.has(node)) node.confirm(sentAt);
       return undefined;
     } catch (error) {

@@ -67,6 +67,10 @@ const NOT_CHECKED = undefined;
 const FLAGS: Record<CreateMode, number> = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 };
 // In the answer to the handshake: after the protocol's version, the timeout and the session's id.
 const PASSWORD_OFFSET = 16;
+// In a request: after its length.
+const XID_OFFSET = 4;
+// Its xid, zxid and error code.
+const REPLY_HEADER_BYTES = 16;
 // Both since ZooKeeper 3.5: the operation, and its kind of watch.
 const REMOVE_WATCHES = 18;
 const DATA_WATCHES = 2;
@@ -142,6 +146,28 @@ export function multiRequest(parts: readonly TransactionPart[], access: Access):
   });
 }
 
+/** A transaction that checks that nodes are there: it may be sent any number of times, and is encoded once. */
+export function checksRequest(paths: readonly string[]): Request<void> {
+  const checks = multiRequest(
+    paths.map((path) => ({ kind: 'check', path })),
+    'world',
+  );
+  let encoded: Buffer | undefined;
+  return {
+    ...checks,
+    encode: (xid) => {
+      encoded ??= checks.encode(0);
+      const bytes = Buffer.from(encoded); // The one before it may still be on its way to the system.
+      bytes.writeInt32BE(xid, XID_OFFSET);
+      return bytes;
+    },
+    decode: (body) => {
+      // Of a refused transaction every part is an error: if the first one isn't, there is nothing else to learn.
+      if (body.length < 4 || body.readInt32BE(0) !== codes.CHECK) checks.decode(body);
+    },
+  };
+}
+
 /** A transaction was refused: `failedPart` is the index of the part at fault, `error` what was wrong with it. */
 export class TransactionError extends Error {
   constructor(
@@ -173,8 +199,10 @@ export const PING_XID = jute.XID_PING;
 export const AUTH_XID = jute.XID_AUTHENTICATION;
 export const EVENT_XID = jute.XID_NOTIFICATION;
 
+const PING = new jute.Request(new protocol.RequestHeader(PING_XID, codes.PING), null).toBuffer();
+
 export function encodePing(): Buffer {
-  return new jute.Request(new protocol.RequestHeader(PING_XID, codes.PING), null).toBuffer();
+  return PING;
 }
 
 export function encodeAuth(scheme: string, credentials: string): Buffer {
@@ -223,15 +251,14 @@ export interface ReplyHeader {
   readonly body: Buffer;
 }
 
+/** Read by hand, because each reply has one: the codec would copy it field by field. @throws RangeError */
 export function decodeReply(frame: Buffer): ReplyHeader {
-  const header = new protocol.ReplyHeader();
-  const length = header.deserialize(frame, 0);
-  if (length > frame.length) throw new RangeError(`a reply of ${frame.length} bytes`);
+  if (frame.length < REPLY_HEADER_BYTES) throw new RangeError(`a reply of ${frame.length} bytes`);
   return {
-    xid: header.xid,
-    zxid: toBigInt(header.zxid),
-    errorCode: header.err,
-    body: frame.subarray(length),
+    xid: frame.readInt32BE(0),
+    zxid: frame.readBigInt64BE(4),
+    errorCode: frame.readInt32BE(12),
+    body: frame.subarray(REPLY_HEADER_BYTES),
   };
 }
 

@@ -60,7 +60,8 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
  * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: the server stumbles over it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
-  const author: Author = { ...by, counts: new Map() };
+  const { sessionId, identities, stamp } = by;
+  const author: Author = { sessionId, identities, stamp, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {

@@ -1,3 +1,4 @@
+import type { Term } from '../../src/election/term.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 
@@ -22,36 +23,49 @@ export class FencedResource {
   }
 }
 
-/** Looks at all candidates whenever one of them may have begun to act. */
+/** Looks at all candidates whenever one of them may have begun to act. Each seat of an election is a leadership of its own. */
 export class LeadershipChecker {
   readonly #ledger: Ledger;
   readonly #candidates: () => readonly Candidate[];
   readonly #overlaps = new Set<string>();
-  #newestToken = 0n;
-  #newestTerm = 0;
+  /** Of each seat. */
+  readonly #newest = new Map<number, Pick<Term, 'token' | 'number'>>();
 
   constructor(ledger: Ledger, candidates: () => readonly Candidate[]) {
     this.#ledger = ledger;
     this.#candidates = candidates;
   }
 
-  /** No two act at once: to be called when one has begun to, or its lease has got longer. */
+  /** No two act at once in the same seat: to be called when one has begun to, or its lease has got longer. */
   checkActing(): void {
-    const acting = this.#candidates().filter((each) => each.isActing);
-    if (acting.length < 2) return;
-    const names = acting.map((each) => each.leadershipName).join(' and ');
+    const candidates = this.#candidates();
+    if (countActing(candidates) < 2) return;
+    const acting = candidates.filter((each) => each.isActing);
+    for (const { seat } of acting) {
+      const inOne = acting.filter((each) => each.seat === seat);
+      if (inOne.length > 1) this.#overlap(inOne.map((each) => each.leadershipName).join(' and '));
+    }
+  }
+
+  #overlap(names: string): void {
     if (this.#overlaps.has(names)) return;
     this.#overlaps.add(names);
     this.#ledger.violate('two leaders', names);
   }
 
-  elected(token: bigint, term: number): void {
-    this.#ledger.count('terms');
-    if (token <= this.#newestToken)
-      this.#ledger.violate('token', `${token} was given after ${this.#newestToken}`);
-    if (term <= this.#newestTerm) this.#ledger.violate('term', `${term} was given after ${this.#newestTerm}`);
-    this.#newestToken = token;
-    this.#newestTerm = term;
+  elected({ token, number, seat }: Pick<Term, 'token' | 'number' | 'seat'>): void {
+    this.#ledger.count(seat === 0 ? 'terms' : 'terms of further seats');
+    const newest = this.#newest.get(seat) ?? { token: 0n, number: 0 };
+    if (token <= newest.token) this.#ledger.violate('token', `${token} was given after ${newest.token}`);
+    if (number <= newest.number) this.#ledger.violate('term', `${number} was given after ${newest.number}`);
+    this.#newest.set(seat, { token, number });
     this.checkActing();
   }
+}
+
+/** Asked at each heartbeat: so without a list. */
+function countActing(candidates: readonly Candidate[]): number {
+  let count = 0;
+  for (const { isActing } of candidates) if (isActing) count++;
+  return count;
 }

@@ -1,10 +1,10 @@
 import { sleep } from '../../src/clock.js';
+import type { Random } from '../helpers/random.js';
 import type { Candidate } from './candidates/candidate.js';
-import { useLock } from './candidates/lock-user.js';
+import { LOCK_PATHS, useLock, WANTED } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import type { Server } from './model/server.js';
 import type { Link, Route } from './network.js';
-import type { Random } from './random.js';
 import type { Host, World } from './world.js';
 
 /** Something that goes wrong, or that somebody asks for; it gives what mends it, if anything has to. */
@@ -74,6 +74,9 @@ function ask(world: World, candidate: Candidate, what: () => void): undefined {
   clock.receive(what);
   world.scheduler.followUp();
 }
+
+/** As often as this, so that they are used while other things go wrong. */
+const LOCK_USES = 4;
 
 export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
   [
@@ -184,6 +187,19 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
     },
   ],
   [
+    "an operator deletes a lock's node",
+    1,
+    ({ ensemble, surroundings: { lockChecker } }, random) => {
+      const queue = random.pick(LOCK_PATHS);
+      const nodes = [...(ensemble.furthest.tree.get(queue)?.children ?? [])];
+      if (nodes.length === 0) return undefined;
+      const path = `${queue}/${random.pick(nodes)}`;
+      lockChecker.tamperedWith(path);
+      ensemble.leader?.deleteAsOperator(path);
+      return undefined;
+    },
+  ],
+  [
     'a candidate stops, and another begins',
     1,
     (world, random) => {
@@ -198,14 +214,28 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
   ],
   [
     'locks are used',
-    2,
+    LOCK_USES,
     (world, random) => {
+      const most = random.pick(WANTED);
       for (const { candidate } of world.hosts)
-        ask(world, candidate, () => void useLock(candidate, random, world.surroundings));
+        for (let count = 1 + random.below(3); count > 0; count--) {
+          const wanted = random.chance(0.8) ? most : random.pick(WANTED);
+          world.later(random.between(0, 3000), () =>
+            ask(world, candidate, () => void useLock(candidate, wanted, random, world.surroundings)),
+          );
+        }
       return undefined;
     },
   ],
 ];
+
+/** Faults after which a lease may outlive its node: what the servers know of sessions comes late, or all at once. */
+const STANDSTILLS: ReadonlySet<string> = new Set([
+  'a server is frozen',
+  'a server is cut off from the others',
+  'two servers are cut off from each other',
+  'the network between servers is slow',
+]);
 
 /** Each as often as it weighs. */
 const BY_WEIGHT = FAULTS.flatMap((each) => Array<(typeof FAULTS)[number]>(each[1]).fill(each));
@@ -219,7 +249,12 @@ export function begin(world: World): void {
   ledger.count('faults');
   ledger.count(`fault: ${name}`);
   const mend = fault(world, random);
-  if (mend !== undefined) world.later(random.spread(SHORTEST_MS, LONGEST_MS), mend);
+  if (mend === undefined) return;
+  const endStandstill = STANDSTILLS.has(name) ? world.beginStandstill() : undefined;
+  world.later(random.spread(SHORTEST_MS, LONGEST_MS), () => {
+    mend();
+    endStandstill?.();
+  });
 }
 
 /** A supervisor whose hook never succeeded has stopped for good: its process ends, and another begins. */

@@ -5,6 +5,8 @@ const HOUR_MS = 3_600_000;
 /** What was seen in several runs together. */
 export class Tally {
   readonly #beganAt = performance.now();
+  /** Of the processors that the worlds took, in milliseconds. */
+  #cpuMs = 0;
   readonly #counts = new Map<string, number>();
   readonly #longest = new Map<string, number>();
   readonly #violations = new Map<string, number>();
@@ -17,10 +19,12 @@ export class Tally {
     longest,
     violations,
     simulatedMs,
-  }: Pick<Report, 'counts' | 'longest' | 'violations' | 'simulatedMs'>) {
+    cpuMs,
+  }: Pick<Report, 'counts' | 'longest' | 'violations' | 'simulatedMs' | 'cpuMs'>) {
     this.#worlds++;
     if (violations.length > 0) this.#failing++;
     this.#simulatedMs += simulatedMs;
+    this.#cpuMs += cpuMs;
     for (const [what, count] of counts) this.#counts.set(what, (this.#counts.get(what) ?? 0) + count);
     for (const [what, ms] of longest) this.#longest.set(what, Math.max(ms, this.#longest.get(what) ?? 0));
     for (const { kind } of violations) this.#violations.set(kind, (this.#violations.get(kind) ?? 0) + 1);
@@ -33,6 +37,11 @@ export class Tally {
   /** How many times as fast as the clock on the wall. */
   get speed(): number {
     return this.#simulatedMs / (performance.now() - this.#beganAt);
+  }
+
+  /** How much is simulated in each second of a processor's time: what else the machine does matters less. */
+  get speedOfAProcessor(): number {
+    return this.#simulatedMs / this.#cpuMs;
   }
 
   get violations(): number {
@@ -49,6 +58,7 @@ export class Tally {
     const found = violations.length === 0 ? '0 violations' : violations.join(', ');
     return (
       `${this.hours.toFixed(1)} hours in ${this.#worlds} worlds at ${Math.round(this.speed)} times real time, ` +
+      `${Math.round(this.speedOfAProcessor)} for each processor, ` +
       `${this.count('faults')} faults, ${this.count('terms')} terms; ${found} (${this.#failing} worlds)`
     );
   }

@@ -1,20 +1,28 @@
+import { parseLockEntry } from '../../src/lock/order.js';
+import { Random } from '../helpers/random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';
 import { SimulatedEnvironment } from './candidates/environment.js';
-import { LOCK } from './candidates/lock-user.js';
+import { LOCK_PATHS } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
 import { Ledger } from './ledger.js';
+import { LockChecker } from './lock-checker.js';
 import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
-import { Random } from './random.js';
+import { recoveryBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';
 
 const CANDIDATES = 3;
 const SERVERS = 3;
+/** Of the elections that have several: one of three waits. */
+const SEATS = 2;
+
+/** How long a packet may be on its way, at most, after the network has been mended. */
+const LONGEST_ON_ITS_WAY_MS = 5000;
 
 /** Where a process runs: its ways to the servers stay when it is replaced. */
 export interface Host {
@@ -56,6 +64,10 @@ export class World {
   readonly #model: Random;
   readonly #priorities: boolean;
   #processes = 0;
+  /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
+  #standstills = 0;
+  #lastStandstillAt = Number.NEGATIVE_INFINITY;
+  readonly #settleMs: number;
   #later: Happening[] = [];
 
   constructor(seed: number, rules: Rules, faultRate: FaultRate) {
@@ -74,13 +86,24 @@ export class World {
     this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, (what) =>
       this.ledger.count(what),
     );
-    this.recoveryBoundMs = 2 * syncLimit * tickMs + 2 * sessionTimeoutMs + 20_000;
+    const seats = rules !== 'curator' && setup.chance(0.15) ? SEATS : 1;
+    const times = { tickMs, syncLimit, sessionTimeoutMs };
+    this.recoveryBoundMs = recoveryBoundMs({ ...times, hasPriorities: this.#priorities && seats === 1 });
+    this.#settleMs = sessionTimeoutMs + 2 * tickMs + LONGEST_ON_ITS_WAY_MS;
+    const { ensemble } = this;
+    const truth = {
+      childrenOf: (path: string) => ensemble.furthest.tree.get(path)?.children ?? [],
+      dataOf: (path: string) => ensemble.furthest.tree.get(path)?.data ?? undefined,
+    };
     this.surroundings = {
       scheduler: this.scheduler,
       ledger: this.ledger,
       checker: this.checker,
       resource: new FencedResource('leaders', this.ledger),
       lockResource: new FencedResource('locks', this.ledger),
+      lockChecker: new LockChecker(this.ledger, truth, () => this.areLeasesUnsure),
+      lockUses: new Set(),
+      seats,
       rules,
       sessionTimeoutMs,
     };
@@ -100,6 +123,20 @@ export class World {
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
     host.candidate.environment.clock.kill();
     this.replace(host);
+  }
+
+  /** A fault begins after which a lease may outlive its node. Returns what ends it. */
+  beginStandstill(): () => void {
+    this.#standstills++;
+    return () => {
+      this.#standstills--;
+      this.#lastStandstillAt = this.scheduler.now;
+    };
+  }
+
+  /** Whether a lease may outlive its node: also for a while after such a fault, when what it has held back comes. */
+  get areLeasesUnsure(): boolean {
+    return this.#standstills > 0 || this.scheduler.now - this.#lastStandstillAt < this.#settleMs;
   }
 
   /** Something that is part of a fault: it doesn't happen any more when all is healed. */
@@ -142,6 +179,18 @@ export class World {
     }
   }
 
+  /** Whether there are leaders for all seats. */
+  get isLed(): boolean {
+    return this.hosts.filter(({ candidate }) => candidate.isActing).length >= this.surroundings.seats;
+  }
+
+  /** Whether it is applications, by what they do, that keep seats from being led. */
+  get isHeldUp(): boolean {
+    const candidates = this.hosts.map(({ candidate }) => candidate);
+    const ready = candidates.filter(({ isCleaning }) => !isCleaning).length;
+    return ready < this.surroundings.seats || candidates.some(({ isOverrunning }) => isOverrunning);
+  }
+
   get leader(): Candidate | undefined {
     return this.hosts.find(({ candidate }) => candidate.isActing)?.candidate;
   }
@@ -150,6 +199,8 @@ export class World {
   heal(): void {
     for (const each of this.#later) each.cancelled = true;
     this.#later = [];
+    if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
+    this.#standstills = 0;
     const { servers, routes } = this.ensemble;
     for (const route of [...routes, ...this.hosts.flatMap((host) => host.routes)]) route.heal();
     for (const server of servers) {
@@ -166,9 +217,10 @@ export class World {
   checkLeftovers(when: string): void {
     const { leader, servers } = this.ensemble;
     const found: string[] = [];
-    for (const queue of [ELECTION, LOCK]) {
+    for (const queue of [ELECTION, ...LOCK_PATHS]) {
       const children = leader?.replica.tree.get(queue)?.children ?? [];
-      for (const node of children) found.push(`the node ${node}`);
+      for (const node of children)
+        if (parseLockEntry(node) !== undefined) found.push(`the node ${queue}/${node}`);
     }
     const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
     if (new Set(known).size > 1) found.push('servers that do not agree');

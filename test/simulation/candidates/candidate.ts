@@ -4,9 +4,10 @@ import type { DemotionReason } from '../../../src/errors.js';
 import { ignore } from '../../../src/promises.js';
 import type { OwnNode } from '../../../src/session/own-node.js';
 import type { Session } from '../../../src/session/session.js';
+import type { Random } from '../../helpers/random.js';
 import type { FencedResource, LeadershipChecker } from '../checker.js';
 import type { Ledger } from '../ledger.js';
-import type { Random } from '../random.js';
+import type { LockChecker } from '../lock-checker.js';
 import type { Rules } from '../rules.js';
 import type { Scheduler } from '../scheduler.js';
 import type { SimulatedEnvironment } from './environment.js';
@@ -20,6 +21,11 @@ export interface Surroundings {
   readonly checker: LeadershipChecker;
   readonly resource: FencedResource;
   readonly lockResource: FencedResource;
+  readonly lockChecker: LockChecker;
+  /** The uses of locks that haven't ended. */
+  readonly lockUses: Set<{ readonly candidate: Candidate }>;
+  /** How many lead at once. */
+  readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
 }
@@ -31,6 +37,11 @@ export interface CandidateSetup {
   readonly environment: SimulatedEnvironment;
   readonly random: Random;
   readonly surroundings: Surroundings;
+}
+
+/** The options by which it stands: an election with several seats has no priorities. */
+export function standing({ priority, surroundings: { seats } }: CandidateSetup) {
+  return seats > 1 ? { seats } : { priority };
 }
 
 interface Leadership {
@@ -46,6 +57,7 @@ export abstract class Candidate {
   protected readonly surroundings: Surroundings;
   protected readonly random: Random;
   #leadership: Leadership | undefined;
+  #overrunning = false;
 
   constructor(setup: CandidateSetup) {
     this.setup = setup;
@@ -53,7 +65,13 @@ export abstract class Candidate {
     this.environment = setup.environment;
     this.random = setup.random;
     this.surroundings = setup.surroundings;
-    this.environment.onConfirmed = () => this.surroundings.checker.checkActing();
+    const { checker, lockChecker, ledger } = this.surroundings;
+    this.environment.onConfirmed = () => {
+      checker.checkActing();
+      lockChecker.check();
+    };
+    this.environment.onUnwanted = () =>
+      ledger.violate('lock not wanted', `${this.id} took a place after its acquire had been given up`);
   }
 
   abstract start(): void;
@@ -77,8 +95,21 @@ export abstract class Candidate {
     return !term.signal.aborted && node.isCurrent();
   }
 
+  /** The seat that it leads, or led last. */
+  get seat(): number {
+    return this.#leadership?.term.seat ?? 0;
+  }
+
+  /** Whether what its application does keeps others from leading: work that goes on after its term. */
+  get isOverrunning(): boolean {
+    return this.#overrunning && !this.isDead;
+  }
+
+  /** Whether what its application does keeps it from leading. */
+  abstract get isCleaning(): boolean;
+
   get leadershipName(): string {
-    return `${this.id} in term ${this.#leadership?.term.number}`;
+    return `${this.id} in term ${this.#leadership?.term.number} of seat ${this.seat}`;
   }
 
   /** The path of the node that it leads by. */
@@ -102,7 +133,7 @@ export abstract class Candidate {
       ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
     const node = this.environment.nodes.get(ELECTION) as OwnNode;
     this.#leadership = { term, node };
-    checker.elected(term.token, term.number);
+    checker.elected(term);
   }
 
   protected demoted(term: Term, reason: DemotionReason): void {
@@ -136,7 +167,10 @@ export abstract class Candidate {
       this.#act(term);
       await this.#pause(sessionTimeoutMs * random.between(0.2, 0.8), term.signal);
     }
-    if (random.chance(0.2)) await this.#pause(random.spread(1, 2 * sessionTimeoutMs));
+    if (!random.chance(0.2)) return;
+    this.#overrunning = true;
+    await this.#pause(random.spread(1, 2 * sessionTimeoutMs));
+    this.#overrunning = false;
   }
 
   /** What it writes may take its time on the way. */

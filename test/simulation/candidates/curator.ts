@@ -30,6 +30,10 @@ export class CuratorCandidate extends Candidate {
     return [];
   }
 
+  override get isCleaning(): boolean {
+    return false;
+  }
+
   override get leadershipName(): string {
     return `${this.id} for the ${this.#term}th time`;
   }

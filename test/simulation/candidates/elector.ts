@@ -3,7 +3,7 @@ import { sleep } from '../../../src/clock.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { ignore, onAbort } from '../../../src/promises.js';
 import { Session } from '../../../src/session/session.js';
-import { Candidate, ELECTION } from './candidate.js';
+import { Candidate, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process that has a `Session` and a `LeaderElector`, and makes new ones by itself when the session is over. */
@@ -14,6 +14,7 @@ export class ElectorCandidate extends Candidate {
   #running: Promise<void> = Promise.resolve();
   #listenersBefore = 0;
   #standing = true;
+  #cleaning = false;
   #stopped = false;
 
   start(): void {
@@ -24,11 +25,18 @@ export class ElectorCandidate extends Candidate {
     while (!this.#stopped) {
       try {
         await this.#stand();
+        this.#cleaning = true;
         if (!this.#stopped) await this.cleanUp();
       } catch {
         if (!this.#stopped) await sleep(this.clock, this.random.between(100, 1000));
+      } finally {
+        this.#cleaning = false;
       }
     }
+  }
+
+  get isCleaning(): boolean {
+    return this.#cleaning;
   }
 
   /** One session, to its end. */
@@ -55,7 +63,7 @@ export class ElectorCandidate extends Candidate {
     const { rules, ledger } = this.surroundings;
     const elector = new LeaderElector(session, ELECTION, {
       id: this.id,
-      priority: this.setup.priority,
+      ...standing(this.setup),
       ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
       lead: (term) => this.lead(term),
     });

@@ -4,10 +4,10 @@ import type { Server as Address } from '../../../src/session/connect-string.js';
 import type { Environment } from '../../../src/session/environment.js';
 import { OwnNode } from '../../../src/session/own-node.js';
 import { Session } from '../../../src/session/session.js';
+import type { Random } from '../../helpers/random.js';
 import type { Machine } from '../machine.js';
 import { type Listening, Wire } from '../model/socket.js';
 import type { Route } from '../network.js';
-import type { Random } from '../random.js';
 import type { Scheduler } from '../scheduler.js';
 
 export const CONNECT = '10.0.0.0:2181,10.0.0.1:2181,10.0.0.2:2181';
@@ -29,6 +29,10 @@ export class SimulatedEnvironment implements Environment {
   readonly wires = new Set<Wire>();
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, OwnNode>();
+  /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
+  readonly acquiring = new Map<string, { count: number; endedAt: number }>();
+  /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
+  onUnwanted: () => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -76,7 +80,11 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
   const { environment } = this;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
-    environment.nodes.set(path.slice(0, path.lastIndexOf('/')), node);
+    const queue = path.slice(0, path.lastIndexOf('/'));
+    environment.nodes.set(queue, node);
+    const acquiring = environment.acquiring.get(queue);
+    if (acquiring?.count === 0 && sentAt !== undefined && sentAt > acquiring.endedAt)
+      environment.onUnwanted();
   }
   return node;
 };

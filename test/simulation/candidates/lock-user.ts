@@ -1,36 +1,231 @@
 import { sleep } from '../../../src/clock.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
+import type { AcquireOptions } from '../../../src/lock/lock.js';
+import { type LockHold, PlaceHold } from '../../../src/lock/lock-hold.js';
+import type { MultiHold } from '../../../src/lock/multi-hold.js';
+import { MultiLock } from '../../../src/lock/multi-lock.js';
+import type { QueueLock } from '../../../src/lock/queue-lock.js';
+import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
+import { Semaphore } from '../../../src/lock/semaphore.js';
 import { ignore } from '../../../src/promises.js';
-import type { Random } from '../random.js';
+import type { Session } from '../../../src/session/session.js';
+import type { Random } from '../../helpers/random.js';
+import type { Capacity } from '../lock-checker.js';
 import type { Candidate, Surroundings } from './candidate.js';
 
-export const LOCK = '/locks/report';
+const REPORT = '/locks/report';
+const TABLE = '/locks/table';
+const UPLOADS = '/locks/uploads';
+/** Of the semaphore, which all three processes want. */
+const UPLOADS_SEATS = 2;
 
-/** Uses a lock over the session of a candidate once, as an application would. */
+/** The queues of all locks, and how many may hold each. */
+const LOCKS: ReadonlyMap<string, Capacity> = new Map([
+  [REPORT, { seats: 1, readers: false }],
+  [TABLE, { seats: 1, readers: true }],
+  [UPLOADS, { seats: UPLOADS_SEATS, readers: false }],
+]);
+export const LOCK_PATHS: readonly string[] = [...LOCKS.keys()];
+
+const LONGEST_WAIT_MS = 30_000;
+const LONGEST_HOLD_MS = 10_000;
+
+/** What is wanted: of several that are wanted at the same time, most have to do with the same. */
+export const WANTED = ['report', 'table', 'uploads', 'several'] as const;
+export type Wanted = (typeof WANTED)[number];
+
+/** Uses a lock of some kind over the session of a candidate once, as an application would, or gives up. */
 export async function useLock(
   candidate: Candidate,
+  wanted: Wanted,
   random: Random,
   surroundings: Surroundings,
 ): Promise<void> {
-  const { scheduler, ledger, lockResource } = surroundings;
-  const { clock } = candidate.environment;
+  const { ledger } = surroundings;
+  const use = { candidate };
+  surroundings.lockUses.add(use);
   try {
-    const lock = new DistributedLock(await candidate.session(), LOCK);
-    const timeoutMs = random.chance(0.3) ? 0 : random.spread(10, 30_000);
-    await ledger.expect(
-      `${candidate.id}: using a lock`,
-      lock.using(
-        async (hold) => {
-          ledger.count('locks held');
-          const { token } = hold;
-          scheduler.after(random.between(0, 20), () => lockResource.write(token));
-          await sleep(clock, random.spread(1, 10_000), hold.signal).catch(ignore); // It ends early when it is lost.
-        },
-        { timeoutMs },
-      ),
-      () => candidate.isDead,
-    );
+    const user = new LockUser(candidate, await candidate.session(), wanted, random, surroundings);
+    await ledger.expect(`${candidate.id}: ${user.describe}`, user.run(), () => candidate.isDead);
+    ledger.count(`locks: ${user.describe}`);
   } catch {
-    ledger.count('locks not had');
+    ledger.count('locks: not had, or lost');
+  } finally {
+    surroundings.lockUses.delete(use);
+  }
+}
+
+type Way = 'using' | 'acquire' | 'tryAcquire' | 'downgrade' | 'using to downgrade';
+
+/** One use of one lock. */
+class LockUser {
+  readonly describe: string;
+  readonly #candidate: Candidate;
+  readonly #session: Session;
+  readonly #random: Random;
+  readonly #surroundings: Surroundings;
+  readonly #table: ReadWriteLock;
+  readonly #lock: QueueLock | MultiLock;
+  readonly #way: Way;
+
+  constructor(
+    candidate: Candidate,
+    session: Session,
+    wanted: Wanted,
+    random: Random,
+    surroundings: Surroundings,
+  ) {
+    this.#candidate = candidate;
+    this.#session = session;
+    this.#random = random;
+    this.#surroundings = surroundings;
+    this.#table = new ReadWriteLock(session, TABLE);
+    const report = new DistributedLock(session, REPORT);
+    const uploads = new Semaphore(session, UPLOADS, UPLOADS_SEATS);
+    const { readLock, writeLock } = this.#table;
+    const choices: Record<Wanted, readonly (readonly [kind: string, QueueLock | MultiLock])[]> = {
+      report: [['lock', report]],
+      table: [
+        ['read', readLock],
+        ['write', writeLock],
+      ],
+      uploads: [['semaphore', uploads]],
+      several: [
+        ['several', new MultiLock([uploads, writeLock, report])],
+        ['several', new MultiLock([readLock, report])],
+      ],
+    };
+    const [kind, lock] = random.pick(choices[wanted]);
+    this.#lock = lock;
+    const ways: readonly Way[] = ['using', 'using', 'acquire', 'tryAcquire'];
+    this.#way = random.pick(lock === writeLock ? [...ways, 'downgrade', 'using to downgrade'] : ways);
+    this.describe = `${kind}: ${this.#way}`;
+  }
+
+  async run(): Promise<void> {
+    switch (this.#way) {
+      case 'using':
+        return await this.#givingUp((options) => this.#lock.using((hold) => this.#workUnder(hold), options));
+      case 'acquire':
+        return await this.#workUntilReleased(await this.#givingUp((options) => this.#lock.acquire(options)));
+      case 'tryAcquire': {
+        const hold = await this.#noted(this.#lock.tryAcquire());
+        return hold && (await this.#workUntilReleased(hold));
+      }
+      case 'downgrade':
+        return await this.#downgrade();
+      case 'using to downgrade':
+        return await this.#downgradeByUsing();
+    }
+  }
+
+  /** With a time-out, or a signal that aborts at some moment, or when the connection has just been lost. */
+  async #givingUp<T>(acquire: (options: AcquireOptions) => Promise<T>): Promise<T> {
+    const random = this.#random;
+    const afterMs = random.chance(0.3) ? random.between(0, 20) : random.spread(10, LONGEST_WAIT_MS);
+    if (random.chance(0.5))
+      return await this.#noted(acquire({ timeoutMs: random.chance(0.3) ? 0 : afterMs }));
+    const giveUp = new AbortController();
+    const { clock } = this.#candidate.environment;
+    const abort = () => giveUp.abort(new Error('not wanted any more'));
+    // Not by a timer of the process: whoever asks for an end may be anybody.
+    this.#surroundings.scheduler.after(afterMs, () => clock.receive(abort));
+    if (random.chance(0.5)) this.#session.once('suspended', abort);
+    try {
+      return await this.#noted(acquire({ signal: giveUp.signal }));
+    } finally {
+      this.#session.off('suspended', abort);
+    }
+  }
+
+  /** So that a place that is taken after its acquire was given up is seen. */
+  async #noted<T>(acquiring: Promise<T>): Promise<T> {
+    const { acquiring: wanted, clock } = this.#candidate.environment;
+    const paths =
+      this.#lock instanceof MultiLock ? this.#lock.locks.map(({ path }) => path) : [this.#lock.path];
+    const count = (by: 1 | -1) => {
+      for (const path of paths)
+        wanted.set(path, { count: (wanted.get(path)?.count ?? 0) + by, endedAt: clock.now() });
+    };
+    count(1);
+    try {
+      return await acquiring;
+    } finally {
+      count(-1);
+    }
+  }
+
+  async #workUntilReleased(hold: LockHold): Promise<void> {
+    try {
+      await this.#workUnder(hold);
+    } finally {
+      await hold.release();
+    }
+  }
+
+  async #workUnder(hold: LockHold): Promise<void> {
+    this.#begun(hold);
+    await this.#pause(hold);
+  }
+
+  /** Tells the checker, and gets back what to tell it when the hold goes on to read. */
+  #begun(hold: LockHold, readsOn = false): () => void {
+    const { lockChecker, scheduler, lockResource } = this.#surroundings;
+    const single = hold instanceof PlaceHold ? [hold] : ((hold as MultiHold).holds as readonly PlaceHold[]);
+    const told = single.map((each) => {
+      const queue = each.path.slice(0, each.path.lastIndexOf('/'));
+      const isReading = readsOn || each.mode === 'beside';
+      return lockChecker.begun(this.#candidate, queue, LOCKS.get(queue) as Capacity, each, isReading);
+    });
+    const { token } = hold;
+    if (this.#lock instanceof DistributedLock && hold.isHeld())
+      scheduler.after(this.#random.between(0, 20), () => lockResource.write(token));
+    return () => {
+      for (const tell of told) tell();
+    };
+  }
+
+  async #downgrade(): Promise<void> {
+    const writing = await this.#givingUp((options) => this.#table.writeLock.acquire(options));
+    try {
+      const goOnReading = this.#begun(writing);
+      await this.#pause(writing);
+      goOnReading();
+      await this.#readOn(await this.#table.downgrade(writing), writing);
+    } finally {
+      await writing.release();
+    }
+  }
+
+  /** What is acquired to read within the writing outlives it. */
+  async #downgradeByUsing(): Promise<void> {
+    const { readLock, writeLock } = this.#table;
+    const [reading, writing] = await this.#givingUp((options) =>
+      writeLock.using(async (hold) => {
+        const goOnReading = this.#begun(hold);
+        await this.#pause(hold);
+        const kept = await readLock.acquire();
+        goOnReading();
+        return [kept, hold] as const;
+      }, options),
+    );
+    await this.#readOn(reading, writing);
+  }
+
+  async #readOn(reading: LockHold, writing: LockHold): Promise<void> {
+    if (reading.token !== writing.token)
+      this.#surroundings.ledger.violate('downgrade', `${writing.path} became ${reading.path}`);
+    try {
+      this.#begun(reading, true);
+      await this.#pause(reading);
+    } finally {
+      await reading.release();
+    }
+  }
+
+  /** It ends early when the lock is lost. */
+  async #pause(hold: LockHold): Promise<void> {
+    const ms = this.#random.spread(1, LONGEST_HOLD_MS);
+    await sleep(this.#candidate.environment.clock, ms, hold.signal).catch(ignore);
   }
 }

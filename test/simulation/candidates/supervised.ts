@@ -3,7 +3,7 @@ import type { Term } from '../../../src/election/term.js';
 import { CleanupFailedError } from '../../../src/errors.js';
 import { ignore } from '../../../src/promises.js';
 import type { Session } from '../../../src/session/session.js';
-import { Candidate, type CandidateSetup, ELECTION } from './candidate.js';
+import { Candidate, type CandidateSetup, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process with an `ElectionSupervisor`, and what it holds that to. */
@@ -19,13 +19,13 @@ export class SupervisedCandidate extends Candidate {
 
   constructor(setup: CandidateSetup) {
     super(setup);
-    const { environment, priority, id } = setup;
+    const { environment, id } = setup;
     const { rules, sessionTimeoutMs } = this.surroundings;
     this.#supervisor = new ElectionSupervisor({
       connect: CONNECT,
       path: ELECTION,
       id,
-      priority,
+      ...standing(setup),
       logger: SILENT,
       session: { sessionTimeoutMs, environment },
       ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
@@ -80,6 +80,10 @@ export class SupervisedCandidate extends Candidate {
   /** Whether it has stopped because the hook never succeeded. */
   get hasGivenUp(): boolean {
     return this.#gaveUp;
+  }
+
+  override get isCleaning(): boolean {
+    return this.#cleaning;
   }
 
   start(): void {

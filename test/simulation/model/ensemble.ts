@@ -1,7 +1,8 @@
+import type { Random } from '../../helpers/random.js';
 import { Machine } from '../machine.js';
 import { Route } from '../network.js';
-import type { Random } from '../random.js';
 import type { Scheduler } from '../scheduler.js';
+import type { Replica } from './replica.js';
 import { Server } from './server.js';
 
 /** How the ensemble is configured. */
@@ -85,6 +86,13 @@ export class Ensemble {
     return this.servers
       .filter((server) => server.isUp && server.isLeadingWithQuorum)
       .sort((a, b) => b.epoch - a.epoch)[0];
+  }
+
+  /** What the server that has got furthest knows: nobody knows more. */
+  get furthest(): Replica {
+    return this.servers
+      .map(({ replica }) => replica)
+      .reduce((one, other) => (other.zxid > one.zxid ? other : one));
   }
 
   /** A leader that a server may follow right now. */

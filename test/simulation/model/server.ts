@@ -1,4 +1,5 @@
 import type { Timer } from '../../../src/clock.js';
+import { ignore } from '../../../src/promises.js';
 import { ERROR_CODES, XID } from '../../../src/testing/op-codes.js';
 import { read } from '../../../src/testing/reads.js';
 import { Refusal } from '../../../src/testing/refusal.js';
@@ -27,6 +28,9 @@ class Peering {
   acknowledged = 0;
   /** How many pings of the leader went unanswered: it counts, and doesn't look at its clock. */
   missed = 0;
+  /** What is sent all the time: a ping, and the answer of a follower that has heard of no session. */
+  ping: () => void = ignore;
+  pong: () => void = ignore;
 
   constructor(
     readonly leader: Server,
@@ -66,6 +70,7 @@ type Proposal =
 
 const PASSWORD = Buffer.alloc(16, 7);
 const NEW_SESSION = 0n;
+const NOBODY: readonly bigint[] = [];
 const LOOKING: Role = { name: 'looking' };
 
 /**
@@ -190,6 +195,8 @@ export class Server implements Listening {
     if (role.name !== 'leading') return;
     const { there, back } = this.#ensemble.routeBetween(this, follower);
     const peering = new Peering(this, follower, new Pipe(there), new Pipe(back));
+    peering.ping = this.#toFollower(peering, (each) => each.#pinged(peering));
+    peering.pong = this.#toLeader(peering, (leader) => leader.#touchAll(peering, NOBODY));
     role.followers.set(follower, peering);
     follower.#follow(peering, this.log, this.#committed, this.epoch);
   }
@@ -200,12 +207,13 @@ export class Server implements Listening {
     this.log = [...log];
     this.epoch = epoch;
     this.#timer?.clear();
-    this.#role = { name: 'following', peering, touched: new Set(), heardAt: this.machine.now() };
+    const role: Following = { name: 'following', peering, touched: new Set(), heardAt: this.machine.now() };
+    this.#role = role;
     this.#committed = committed;
     this.#applyCommitted();
     const { length } = this.log; // The leader's grows while this is on its way.
     peering.up.send(this.#toLeader(peering, (leader) => leader.#acknowledged(peering, length)));
-    this.#followOn();
+    this.#followOn(role);
   }
 
   // ---- leading ----
@@ -220,9 +228,7 @@ export class Server implements Listening {
         for (const peering of role.followers.values()) {
           const isLost = ++peering.missed > 2 * syncLimit;
           peering.down.send(
-            this.#toFollower(peering, (follower) =>
-              isLost ? follower.#giveUp() : follower.#pinged(peering),
-            ),
+            isLost ? this.#toFollower(peering, (follower) => follower.#giveUp()) : peering.ping,
           );
           if (isLost) role.followers.delete(peering.follower);
         }
@@ -244,13 +250,11 @@ export class Server implements Listening {
   }
 
   #propose(role: Leading, proposal: Proposal, origin: Transaction['origin']): void {
-    const zxid = ++role.zxid;
-    const transaction: Transaction = {
-      ...proposal,
-      zxid,
+    const transaction = Object.assign(proposal, {
+      zxid: ++role.zxid,
       timeMs: this.#ensemble.timeMs,
       origin,
-    };
+    });
     this.log.push(transaction);
     const length = this.log.length;
     for (const peering of role.followers.values())
@@ -333,18 +337,20 @@ export class Server implements Listening {
 
   // ---- following ----
 
-  #followOn(): void {
+  /** Gives up when it hasn't heard of its leader for too long: looked at when that may be. */
+  #followOn(role: Following): void {
     const { tickMs, syncLimit } = this.#ensemble.times;
-    this.#timer = this.machine.after(tickMs / 2, () => {
-      const role = this.#role;
-      if (role.name !== 'following') return;
-      if (this.machine.now() - role.heardAt > syncLimit * tickMs) this.#giveUp();
-      else this.#followOn();
+    const leftMs = () => role.heardAt + syncLimit * tickMs - this.machine.now();
+    this.#timer = this.machine.after(leftMs(), () => {
+      if (this.#role !== role) return;
+      if (leftMs() <= 0) this.#giveUp();
+      else this.#followOn(role);
     });
   }
 
   #pinged(peering: Peering): void {
     const role = this.#role as Following;
+    if (role.touched.size === 0) return peering.up.send(peering.pong);
     const touched = [...role.touched];
     role.touched.clear();
     peering.up.send(this.#toLeader(peering, (leader) => leader.#touchAll(peering, touched)));
@@ -520,11 +526,12 @@ export class Server implements Listening {
   #applyCommitted(): void {
     while (this.#applied < this.#committed) {
       const transaction = this.log[this.#applied++] as Transaction;
-      const outcome = this.replica.apply(transaction);
+      const { origin } = transaction;
+      const isHere = origin?.server === this.index;
+      const outcome = this.replica.apply(transaction, isHere);
       if (this.#role.name === 'leading' && transaction.kind === 'close-session')
         this.#role.owners.delete(transaction.sessionId);
-      const { origin } = transaction;
-      if (origin?.server === this.index && this.#connections.has(origin.connection))
+      if (isHere && this.#connections.has(origin.connection))
         this.#answer(origin.connection, transaction, outcome);
       if (transaction.kind === 'close-session') this.#dropSession(transaction.sessionId);
     }

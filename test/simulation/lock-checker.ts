@@ -1,0 +1,153 @@
+import type { PlaceHold } from '../../src/lock/lock-hold.js';
+import { compareSequences, parseLockEntry, type QueueEntry, queueOf } from '../../src/lock/order.js';
+import type { Candidate } from './candidates/candidate.js';
+import type { Ledger } from './ledger.js';
+
+/** How many may hold beside one another: `readers` any number that only read, else so many of any kind. */
+export interface Capacity {
+  readonly seats: number;
+  readonly readers: boolean;
+}
+
+/** What one process holds by one node, as far as it knows. */
+interface Holding {
+  readonly candidate: Candidate;
+  readonly queue: string;
+  readonly capacity: Capacity;
+  readonly hold: PlaceHold;
+  /** For a reader, or a writer that reads only any more, others that read are no matter. */
+  isReading: boolean;
+}
+
+/** What the ensemble knows, as far as any server has got. */
+export interface Truth {
+  childrenOf(path: string): Iterable<string>;
+  dataOf(path: string): Buffer | undefined;
+}
+
+const DOWNGRADED = '__READ__';
+
+/**
+ * Holds the locks to what they promise.
+ *
+ * At the servers, whatever goes wrong: whoever is told that it holds has nobody ahead who stands in its way, so the tokens
+ * of those that exclude each other rise.
+ *
+ * In time, as the clock on the wall has it: no more hold at once than may. A lock has no takeover delay, so this is
+ * promised only if the lease ends before the servers give the node away, which is so when processes, their links, and
+ * servers that die are all that fails. When a server stands still and goes on, or the servers are cut off from each
+ * other, or an operator deletes the node, two may hold for a moment, and tokens decide: that is counted.
+ */
+export class LockChecker {
+  readonly #ledger: Ledger;
+  readonly #truth: Truth;
+  /** Whether leases may outlive their nodes now. */
+  readonly #isExcused: () => boolean;
+  #holdings: Holding[] = [];
+  readonly #overlaps = new Set<string>();
+  readonly #tampered = new Set<string>();
+  /** The highest tokens of those that held alone, and of all. */
+  readonly #tokens = new Map<string, { alone: bigint; any: bigint }>();
+
+  constructor(ledger: Ledger, truth: Truth, isExcused: () => boolean) {
+    this.#ledger = ledger;
+    this.#truth = truth;
+    this.#isExcused = isExcused;
+  }
+
+  /** An operator has deleted a node: whoever held by it isn't told at once. */
+  tamperedWith(path: string): void {
+    this.#tampered.add(path);
+  }
+
+  /**
+   * A process has been told that it holds.
+   *
+   * @param isReading - beside others that read
+   * @returns what is to be called when it only reads any more
+   */
+  begun(
+    candidate: Candidate,
+    queue: string,
+    capacity: Capacity,
+    hold: PlaceHold,
+    isReading: boolean,
+  ): () => void {
+    const holding: Holding = { candidate, queue, capacity, hold, isReading };
+    this.#ledger.count('locks held');
+    this.#checkTurn(holding);
+    this.#holdings = this.#holdings.filter(isCurrent);
+    this.#holdings.push(holding);
+    this.check();
+    this.#checkToken(holding);
+    return () => {
+      holding.isReading = true;
+      this.check();
+    };
+  }
+
+  /** To be called whenever a lease may have got longer, too. */
+  check(): void {
+    if (this.#holdings.length < 2) return;
+    const acting = this.#holdings.filter(isCurrent);
+    for (const queue of new Set(acting.map((each) => each.queue)))
+      this.#checkTogether(acting.filter((each) => each.queue === queue));
+  }
+
+  #checkTogether(together: readonly Holding[]): void {
+    const byNode = new Map(together.map((each) => [each.hold.path, each]));
+    const { seats, readers } = (together[0] as Holding).capacity;
+    if (byNode.size <= seats) return;
+    if (readers && together.every(({ isReading }) => isReading)) return;
+    const nodes = [...byNode.keys()].sort();
+    const names = nodes.map((node) => `${byNode.get(node)?.candidate.id} by ${node}`).join(' and ');
+    if (this.#overlaps.has(names)) return;
+    this.#overlaps.add(names);
+    if (this.#isExcused()) this.#ledger.count('locks: held by too many while servers stood still');
+    else if (nodes.some((node) => this.#tampered.has(node)))
+      this.#ledger.count('locks: held by too many after an operator deleted a node');
+    else this.#ledger.violate('lock held by too many', names);
+  }
+
+  /** At the servers nobody may be ahead of it who stands in its way: whoever isn't there comes never again. */
+  #checkTurn({ candidate, queue, capacity, hold, isReading }: Holding): void {
+    const own = entryOf(hold) as QueueEntry;
+    const ahead = queueOf([...this.#truth.childrenOf(queue)], parseLockEntry).filter(
+      (entry) => compareSequences(entry.sequence, own.sequence) < 0,
+    );
+    const inTheWay = ahead.filter((entry) => !(isReading && this.#reads(queue, entry)));
+    if (inTheWay.length < capacity.seats) return;
+    const nodes = inTheWay.map(({ node }) => node).join(', ');
+    this.#ledger.violate('lock out of turn', `${candidate.id} by ${hold.path}, behind ${nodes}`);
+  }
+
+  #reads(queue: string, { node, purpose }: QueueEntry): boolean {
+    return purpose === 'read' || this.#truth.dataOf(`${queue}/${node}`)?.toString() === DOWNGRADED;
+  }
+
+  /** Who excludes others has a higher token than all before, who reads a higher one than all that wrote before. */
+  #checkToken({ candidate, queue, capacity, hold, isReading }: Holding): void {
+    if (capacity.seats > 1) return;
+    const { token } = hold;
+    const highest = this.#tokens.get(queue) ?? { alone: 0n, any: 0n };
+    const least = isReading ? highest.alone : highest.any;
+    if (token < least) {
+      if (this.#isExcused() || this.#tampered.has(hold.path))
+        this.#ledger.count('locks: told late of a hold that was over');
+      else this.#ledger.violate('lock token', `${candidate.id} got ${token} after ${least}`);
+    }
+    this.#tokens.set(queue, {
+      any: token > highest.any ? token : highest.any,
+      alone: !isReading && token > highest.alone ? token : highest.alone,
+    });
+  }
+}
+
+function entryOf({ path }: PlaceHold): QueueEntry | undefined {
+  return parseLockEntry(path.slice(path.lastIndexOf('/') + 1));
+}
+
+/** Whether its process may act, whether or not it runs: looked at from outside, without asking. */
+function isCurrent({ candidate, hold }: Holding): boolean {
+  return !candidate.isDead && !hold.signal.aborted && hold.own.isCurrent();
+}

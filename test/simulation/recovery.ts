@@ -1,0 +1,58 @@
+import { cooldownAfter } from '../../src/cluster/losses.js';
+import { takeoverDelayMs } from '../../src/election/claim.js';
+import type { EnsembleTimes } from './model/ensemble.js';
+
+/** What the bound depends on. */
+export interface RecoveryTimes extends EnsembleTimes {
+  readonly sessionTimeoutMs: number;
+  /** Whether one that isn't the next in line may be called to lead. */
+  readonly hasPriorities: boolean;
+}
+
+/** What a mended link has held back comes within this time. */
+const HELD_BACK_MS = 3000;
+/** A pause of the dialer, and then an answer in vain from each of the three servers, which are elected by then. */
+const DIALING_MS = 1000 + 3 * 1000;
+/** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
+const RESTARTING_MS = 1500 + 5000;
+/** A supervisor that has lost one term after the other keeps out for so long, from the last one's end. */
+const COOLING_MS = cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1);
+/** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
+const SMALL_THINGS_MS = 1500;
+/** Rates of clocks are within 1 %: of the servers', and of the candidates'. */
+const DRIFT = 1.02;
+
+/**
+ * How long it may take from the end of all faults until there is a leader again, not counting the time in which it is
+ * the application that holds it up, by its hook or by work that goes on after its term. One after the other:
+ *
+ * 1. What the network has held back arrives, and with it the last that is heard of a session that is over: `HELD_BACK_MS`.
+ * 2. At the same time, the longest of
+ *    - a session whose process is gone ends: its timeout, rounded up to a tick; its last word is told to the leader half
+ *      a tick late, and the leader looks once a tick;
+ *    - a server that isn't needed any more notices: it goes on for `syncLimit` ticks, and answers the pings of those that
+ *      wait with it, who notice nothing before it does; the leader counts half ticks, and one more;
+ *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
+ *      terms that it has lost.
+ * 3. Whoever has to finds another server: a pause of the dialer and some tries.
+ * 4. The next in line waits out the lease of the one before it, a third of the session timeout: the takeover delay.
+ * 5. If it finds that another one is called to lead before it: it lets that one go first for a lease, or for its session
+ *    timeout with a margin if it has called it itself.
+ */
+export function recoveryBoundMs({
+  tickMs,
+  syncLimit,
+  sessionTimeoutMs,
+  hasPriorities,
+}: RecoveryTimes): number {
+  const leaseMs = sessionTimeoutMs / 3;
+  const sessionEndsMs = sessionTimeoutMs + 2.5 * tickMs;
+  const serverNoticesMs = (syncLimit + 1) * tickMs;
+  const deferralMs = hasPriorities ? takeoverDelayMs(sessionTimeoutMs) : leaseMs;
+  return (
+    HELD_BACK_MS +
+    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS) + DIALING_MS) +
+    DRIFT * (takeoverDelayMs(leaseMs) + deferralMs) +
+    SMALL_THINGS_MS
+  );
+}
