@@ -98,12 +98,15 @@ export const MUTANTS = [
     what: "the session's pings are heartbeats",
     danger: 'a server without a quorum answers them: the lease goes on after the node was given away',
     edits: [
+      { file: 'session/heartbeat.ts', from: 'this.#parts.length === 0', to: 'true' },
       {
         file: 'session/heartbeat.ts',
-        from: 'parts.length === 0 ? [connection.ping()] : parts.map((part) => this.#prove(part, connection));',
-        to: `[connection.ping().then(({ sentAt }) => {
-          for (const node of nodes) node.confirm(sentAt);
-        })];`,
+        from: '? [connection.ping()]',
+        to: `? [
+            connection.ping().then(({ sentAt }) => {
+              for (const node of this.#nodes) node.confirm(sentAt);
+            }),
+          ]`,
       },
     ],
     file: 'unit/precautions.test.ts',

@@ -69,9 +69,17 @@ describe('what a session goes by', () => {
     { scheme: '', credentials: 'alice:secret' },
     { scheme: 'di gest', credentials: 'alice:secret' },
     { scheme: 7, credentials: 'alice:secret' },
+    { scheme: 'digest', credentials: ':secret:more' },
+    { scheme: 'my-sasl', credentials: 7 },
     [ALICE, null],
   ])('is not to be known by %j', (auth) => {
-    expect(() => session({ auth })).toThrow('auth is "(not shown)": expected { scheme: ');
+    const wrong = { option: 'auth', value: '(not shown)' };
+    expect(() => session({ auth })).toThrow(expect.objectContaining(wrong));
+  });
+
+  it('is told by yes or no whether it may stand on paths that are open to all', () => {
+    const wrong = { option: 'allowUnprotectedPaths', value: 'yes' };
+    expect(() => session({ allowUnprotectedPaths: 'yes' })).toThrow(expect.objectContaining(wrong));
   });
 
   it.each(['clock', 'random', 'uuid', 'resolve', 'openSocket'] as const)(
@@ -116,7 +124,8 @@ describe('what a session goes by', () => {
     [{ checkServerIdentity: 'no' }, 'a function as checkServerIdentity'],
     [{ key: 'secret' }, 'keys and certificates that can be read'],
   ])('is not TLS with %j', (tls, expected) => {
-    expect(() => session({ tls })).toThrow(expected);
+    const wrong = { option: 'tls', value: '(not shown)', expected: expect.stringContaining(expected) };
+    expect(() => session({ tls })).toThrow(expect.objectContaining(wrong));
     expect(() => session({ tls })).not.toThrow('secret');
   });
 });
@@ -156,8 +165,10 @@ describe('what a candidate goes by', () => {
     expect(resolved.logger).not.toBe(logger);
   });
 
-  it("has the session's logger unless told otherwise", () => {
-    expect(resolveElectorOptions({}, standing).logger).toBe(logger);
+  it("has the session's logger, and may be told what it does anyway", () => {
+    const own = { ...console };
+    expect(resolveElectorOptions({}, { ...standing, logger: own } as Session).logger).toBe(own);
+    expect(resolveElectorOptions({ onOverrun: 'report' }, standing).onOverrun).toBe('report');
   });
 
   it.each([
