@@ -10,8 +10,11 @@ import type { Host, World } from './world.js';
 /** Something that goes wrong, or that somebody asks for; it gives what mends it, if anything has to. */
 type Fault = (world: World, random: Random) => (() => void) | undefined;
 
-/** The one that leads half of the time, or any. */
-function someHost({ hosts }: World, random: Random): Host {
+/** One that holds a lock if there is one, or the one that leads, half of the time each; or any. */
+function someHost({ hosts, surroundings }: World, random: Random): Host {
+  const { lockChecker } = surroundings;
+  const holding = hosts.filter(({ candidate }) => lockChecker.isHeldBy(candidate));
+  if (holding.length > 0 && random.chance(0.5)) return random.pick(holding);
   const leading = hosts.find(({ candidate }) => candidate.isActing);
   return leading !== undefined && random.chance(0.5) ? leading : random.pick(hosts);
 }
@@ -38,6 +41,12 @@ function slow(routes: readonly Route[], random: Random): () => void {
   return () => {
     for (const link of links) link.slowBy = 0;
   };
+}
+
+function freeze({ candidate }: Host): () => void {
+  const { clock } = candidate.environment;
+  clock.freeze();
+  return () => clock.thaw();
 }
 
 function crash(server: Server): () => void {
@@ -75,19 +84,24 @@ function ask(world: World, candidate: Candidate, what: () => void): undefined {
   world.scheduler.followUp();
 }
 
+/**
+ * Whoever holds a lock stands still, or reaches no server, until its session is over and somebody else holds: by chance
+ * alone that would hardly ever be while a lock is held.
+ */
+function putHolderOutOfReach(world: World, random: Random): void {
+  const { lockChecker, sessionTimeoutMs } = world.surroundings;
+  const host = world.hosts.find(({ candidate }) => lockChecker.isHeldBy(candidate));
+  if (host === undefined) return;
+  world.ledger.count("fault: a lock's holder is out of reach");
+  const mend = random.chance(0.5) ? cut(host.routes, random) : freeze(host);
+  world.later(sessionTimeoutMs * random.between(1.2, 2), mend);
+}
+
 /** As often as this, so that they are used while other things go wrong. */
 const LOCK_USES = 4;
 
 export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
-  [
-    'a candidate is frozen',
-    4,
-    (world, random) => {
-      const { clock } = someHost(world, random).candidate.environment;
-      clock.freeze();
-      return () => clock.thaw();
-    },
-  ],
+  ['a candidate is frozen', 4, (world, random) => freeze(someHost(world, random))],
   [
     'a candidate is killed',
     2,
@@ -224,6 +238,7 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
             ask(world, candidate, () => void useLock(candidate, wanted, random, world.surroundings)),
           );
         }
+      world.later(random.between(500, 6000), () => putHolderOutOfReach(world, random));
       return undefined;
     },
   ],

@@ -55,6 +55,11 @@ export class LockChecker {
     this.#isExcused = isExcused;
   }
 
+  /** Whether that process holds any lock now, whether or not it runs. */
+  isHeldBy(candidate: Candidate): boolean {
+    return this.#holdings.some((each) => each.candidate === candidate && isCurrent(each));
+  }
+
   /** An operator has deleted a node: whoever held by it isn't told at once. */
   tamperedWith(path: string): void {
     this.#tampered.add(path);

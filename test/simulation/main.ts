@@ -110,6 +110,7 @@ function keep(failing: readonly Run[]): void {
 }
 
 function serveAsWorker(): void {
+  process.on('disconnect', () => process.exit()); // Nobody asks any more.
   process.on('message', (run: Run) => {
     void simulate(run).then(({ counts, longest, ...rest }) => {
       const answer: Answer = { ...rest, counts: [...counts], longest: [...longest] };

@@ -40,7 +40,7 @@ describe('the simulation', () => {
       first.simulatedMs,
     ]);
     expect(other.trace).not.toBe(first.trace);
-  });
+  }, 120_000);
 
   it('finds nothing wrong with the shipped rules, for as long as there is time', async () => {
     const tally = new Tally();

@@ -28,7 +28,9 @@ const LOCKS: ReadonlyMap<string, Capacity> = new Map([
 export const LOCK_PATHS: readonly string[] = [...LOCKS.keys()];
 
 const LONGEST_WAIT_MS = 30_000;
-const LONGEST_HOLD_MS = 10_000;
+const USUAL_HOLD_MS = 10_000;
+/** So long that the holder's session may end meanwhile, if that is a short one. */
+const LONG_HOLD_MS = [6000, 30_000] as const;
 
 /** What is wanted: of several that are wanted at the same time, most have to do with the same. */
 export const WANTED = ['report', 'table', 'uploads', 'several'] as const;
@@ -122,7 +124,7 @@ class LockUser {
   /** With a time-out, or a signal that aborts at some moment, or when the connection has just been lost. */
   async #givingUp<T>(acquire: (options: AcquireOptions) => Promise<T>): Promise<T> {
     const random = this.#random;
-    const afterMs = random.chance(0.3) ? random.between(0, 20) : random.spread(10, LONGEST_WAIT_MS);
+    const afterMs = this.#patienceMs();
     if (random.chance(0.5))
       return await this.#noted(acquire({ timeoutMs: random.chance(0.3) ? 0 : afterMs }));
     const giveUp = new AbortController();
@@ -136,6 +138,12 @@ class LockUser {
     } finally {
       this.#session.off('suspended', abort);
     }
+  }
+
+  #patienceMs(): number {
+    const random = this.#random;
+    if (random.chance(0.3)) return random.between(0, 20);
+    return random.chance(0.5) ? LONGEST_WAIT_MS : random.spread(10, LONGEST_WAIT_MS);
   }
 
   /** So that a place that is taken after its acquire was given up is seen. */
@@ -225,7 +233,8 @@ class LockUser {
 
   /** It ends early when the lock is lost. */
   async #pause(hold: LockHold): Promise<void> {
-    const ms = this.#random.spread(1, LONGEST_HOLD_MS);
+    const random = this.#random;
+    const ms = random.chance(0.3) ? random.between(...LONG_HOLD_MS) : random.spread(1, USUAL_HOLD_MS);
     await sleep(this.#candidate.environment.clock, ms, hold.signal).catch(ignore);
   }
 }
