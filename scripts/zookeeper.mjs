@@ -231,6 +231,11 @@ export class ZooKeeperServer {
     await this.kill('SIGTERM');
   }
 
+  /** Removes the data of a server that doesn't run: it gets those of the others when it starts. */
+  async forget() {
+    await rm(join(this.#folder, 'version-2'), { recursive: true, force: true });
+  }
+
   /** @param {NodeJS.Signals} signal */
   async kill(signal = 'SIGKILL') {
     const child = this.#process;

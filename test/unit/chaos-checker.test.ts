@@ -227,6 +227,16 @@ describe('the checker of histories', () => {
       expect(calm(0, 15_000).wrong).toEqual([]);
     });
 
+    it('excuses a calm in which the servers disagreed, and not the one that begins when that is mended', () => {
+      const excused = () => calm(0, 30_000).add(27_000, { kind: 'servers disagree', what: 'a node' });
+      expect(excused().wrong).toEqual([]);
+      expect(excused().verdict.weather.disagreements).toHaveLength(1);
+      const again = excused()
+        .add(31_000, { kind: 'calm', storm: 1 })
+        .leads('l', 2, 31_000, 60_000, 'counter');
+      expect(again.wrong).toEqual(['nobody led again']);
+    });
+
     it('tells how long it took; nothing, when somebody led all the time', () => {
       expect(calm(5000, 9000).leads('a', 10, 0, 9000).verdict.recoveriesMs).toEqual([0, 0]);
       expect(calm(0, 9000).leads('a', 10, 2500, 9000).verdict.recoveriesMs).toEqual([2500, 0]);

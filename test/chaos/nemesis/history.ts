@@ -41,6 +41,11 @@ export type Entry = { readonly at: Micros } & (
   /** All faults of the storm have ended, and all servers serve. */
   | { readonly kind: 'calm'; readonly storm: number }
   | { readonly kind: 'calm is over'; readonly storm: number }
+  /**
+   * ZooKeeper has not kept its word: what one server has, the others haven't, though all of them serve and are up to date.
+   * That one is given the others' data, and the calm begins again.
+   */
+  | { readonly kind: 'servers disagree'; readonly what: string }
   | { readonly kind: 'fault'; readonly fault: number; readonly name: string; readonly on: string }
   | { readonly kind: 'mended'; readonly fault: number }
   /** What a fault was seen to have done, where it might have done nothing. */

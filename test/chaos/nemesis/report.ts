@@ -14,6 +14,7 @@ export function report(verdict: Verdict): string {
     `seed ${seed}: ${minutes} minutes, ${weather.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
     ...faults(verdict),
     ...notAllowed.map((why) => `not allowed by this machine: ${why}`),
+    ...disagreements(verdict),
     ...terms(verdict),
     ...gaps(verdict),
     ...writes(verdict),
@@ -34,6 +35,14 @@ function faults({ weather }: Verdict): string[] {
     ...lines,
     ...sorted(wishes).map(([what, count]) => `asked for: ${what}: ${count}`),
     ...sorted(passedOver).map(([what, count]) => `passed over: ${what}: ${count}`),
+  ];
+}
+
+function disagreements({ weather: { disagreements } }: Verdict): string[] {
+  if (disagreements.length === 0) return [];
+  return [
+    "ZooKeeper's servers disagreed, and the one that differed was given the others' data:",
+    ...disagreements.map(({ what }) => `  ${what}`),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../../../src/index.js';
+import { compareCopies } from './copies.js';
 import { type Blow, NotYet, PassedOver, strike } from './faults.js';
 import { History, type Journal, type Micros, now } from './history.js';
 import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
@@ -101,9 +102,8 @@ class Nemesis {
 
   /** Waits until everybody acts again, for as long as that may take; and then has leaders resign, undisturbed. */
   async calm(number: number): Promise<void> {
-    const began = now();
-    this.#history.write({ kind: 'calm', storm: number }, began);
-    await this.#untilAllAct(began);
+    await this.#recover(number);
+    if (await this.#reconcile()) await this.#recover(number);
     await pause(REST_MS);
     for (const journal of ELECTIONS) {
       const leader = this.#world.actorOf(journal);
@@ -117,6 +117,32 @@ class Nemesis {
     }
     await pause(RESIGNATION_MS);
     this.#history.write({ kind: 'calm is over', storm: number });
+  }
+
+  async #recover(storm: number): Promise<void> {
+    const began = now();
+    this.#history.write({ kind: 'calm', storm }, began);
+    await this.#untilAllAct(began);
+  }
+
+  /** Gives servers that differ from all others the others' data. Gives whether there were any. */
+  async #reconcile(): Promise<boolean> {
+    const disagreements = await compareCopies(this.#world);
+    for (const { what, odd } of disagreements) {
+      const server = this.#world.servers[odd];
+      this.#history.write({
+        kind: 'servers disagree',
+        what: `server ${server?.id} alone differs in ${what}`,
+      });
+    }
+    const odd = this.#world.servers.filter((_, index) => disagreements.some((each) => each.odd === index));
+    for (const server of odd) {
+      await server.kill('SIGKILL');
+      await server.forget();
+      await server.start();
+    }
+    await this.#world.allServe();
+    return odd.length > 0;
   }
 
   async #untilAllAct(since: Micros): Promise<void> {

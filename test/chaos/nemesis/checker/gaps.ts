@@ -43,19 +43,22 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
 }
 
 /**
- * How long after the beginning of each calm somebody acted, at each election and lock: the longest first. Of a calm of
- * which the history doesn't have enough, nothing is said.
+ * How long after the beginning of each calm somebody acted, at each election and lock: the longest first. Nothing is said
+ * of a calm of which the history doesn't have enough, or in which the servers were found to disagree: whoever waits for a
+ * node that one server alone has waits for ever. After that is mended another calm begins.
  */
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
-  { calms, to: end }: WeatherFigures,
+  { calms, disagreements, to: end }: WeatherFigures,
   tenures: readonly Tenure[],
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];
   const violations: Violation[] = [];
   for (const { name } of journals) {
     const own = tenures.filter(({ journal }) => journal === name);
-    for (const { storm, from } of calms) {
+    for (const [place, { storm, from }] of calms.entries()) {
+      const until = calms[place + 1]?.from ?? end;
+      if (disagreements.some(({ at }) => at >= from && at < until)) continue;
       // Whoever is in the middle of its term acts at once, but for the pauses between acts.
       const next = own.find(({ to }) => to >= from);
       const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;

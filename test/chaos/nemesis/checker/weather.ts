@@ -23,9 +23,17 @@ export interface WeatherFigures {
   /** When there was any fault. */
   readonly troubles: readonly Trouble[];
   readonly calms: readonly Calm[];
+  /** When the servers were found to disagree, and in what. */
+  readonly disagreements: readonly Disagreement[];
   /** When it began, and when it ended. */
   readonly from: Micros;
   readonly to: Micros;
+}
+
+/** A fault of ZooKeeper's own. */
+export interface Disagreement {
+  readonly at: Micros;
+  readonly what: string;
 }
 
 /** Faults and calms, and what the run says of itself. */
@@ -36,6 +44,7 @@ export class WeatherCheck implements Check<WeatherFigures> {
   readonly #wishes = new Map<string, number>();
   readonly #troubles = new Map<number, Trouble>();
   readonly #calms: Calm[] = [];
+  readonly #disagreements: Disagreement[] = [];
   readonly #violations: Violation[] = [];
   #storms = 0;
   #began: Micros | undefined;
@@ -56,6 +65,7 @@ export class WeatherCheck implements Check<WeatherFigures> {
   #seeWeather(entry: Entry): void {
     if (entry.kind === 'storm') this.#storms++;
     if (entry.kind === 'calm') this.#calms.push({ storm: entry.storm, from: entry.at });
+    if (entry.kind === 'servers disagree') this.#disagreements.push({ at: entry.at, what: entry.what });
     if (entry.kind === 'wish') count(this.#wishes, entry.what);
   }
 
@@ -86,6 +96,7 @@ export class WeatherCheck implements Check<WeatherFigures> {
       storms: this.#storms,
       troubles: [...this.#troubles.values()],
       calms: this.#calms,
+      disagreements: this.#disagreements,
       from: this.#began ?? this.#latest,
       to: this.#latest,
     };
