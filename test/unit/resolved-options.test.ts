@@ -167,7 +167,7 @@ describe('what a candidate goes by', () => {
 
   it("has the session's logger, and may be told what it does anyway", () => {
     const own = { ...console };
-    expect(resolveElectorOptions({}, { ...standing, logger: own } as Session).logger).toBe(own);
+    expect(resolveElectorOptions({}, { ...standing, logger: own } as unknown as Session).logger).toBe(own);
     expect(resolveElectorOptions({ onOverrun: 'report' }, standing).onOverrun).toBe('report');
   });
 
