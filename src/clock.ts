@@ -103,9 +103,17 @@ const machineSources: TimeSources = {
   uptimeMs: () => uptime() * 1000,
 };
 
-/** The instant `ms` milliseconds from now. */
-export function machineInstantIn(ms: number, sources: TimeSources = machineSources): MachineInstant {
-  return { monotonicMs: sources.monotonicMs() + ms, uptimeMs: sources.uptimeMs() + ms };
+/**
+ * The instant so many milliseconds from now, as `remainingMs` says: asked after the clocks, so that a pause in between
+ * makes the instant earlier, and never later.
+ */
+export function machineInstantIn(
+  remainingMs: () => number,
+  sources: TimeSources = machineSources,
+): MachineInstant {
+  const [monotonicMs, uptimeMs] = [sources.monotonicMs(), sources.uptimeMs()];
+  const ms = remainingMs();
+  return { monotonicMs: monotonicMs + ms, uptimeMs: uptimeMs + ms };
 }
 
 /** How long it is until then, in milliseconds, time for which the machine was suspended included; negative if it is over. */

@@ -88,6 +88,8 @@ class Candidate {
       ...target,
       path,
       priority: options.priority,
+      // A guardian would give back what is led while the command still has its grace: its keeper winds up, after that.
+      guardian: office.waits === undefined,
       ...(options.id !== undefined && { id: options.id }),
       ...(options.data !== undefined && { data: options.data }),
       ...(options.takeoverDelay !== undefined && { takeoverDelayMs: options.takeoverDelay }),

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
+import { constants } from 'node:os';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../options.js';
@@ -84,7 +85,7 @@ function checkWorkers(value: unknown): number {
 
 function checkStopSignal(value: unknown): NodeJS.Signals {
   if (value === undefined) return 'SIGTERM';
-  if (typeof value === 'string' && /^SIG[A-Z0-9]+$/.test(value) && value !== 'SIGSTOP')
+  if (typeof value === 'string' && Object.hasOwn(constants.signals, value) && value !== 'SIGSTOP')
     return value as NodeJS.Signals;
   throw new InvalidOptionError('stopSignal', value, "a signal's name, as 'SIGTERM'");
 }

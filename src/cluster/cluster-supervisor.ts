@@ -1,4 +1,5 @@
 import { ChildProcess } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
 import {
@@ -8,7 +9,7 @@ import {
   type ListenerError,
   WorkerFailedError,
 } from '../errors.js';
-import { onAbort, sharedAbortController } from '../promises.js';
+import { ignore, onAbort, sharedAbortController } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
 import {
@@ -125,6 +126,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
 
   async #end(): Promise<void> {
     this.#stop.abort(new InvalidStateError('the workers were told to stop'));
+    for (const slot of this.#slots) slot.closeDown(); // Whoever ends by itself from here on isn't replaced.
     const followers = this.#slots.filter((slot) => this.#standingOf(slot) !== 'leading');
     await Promise.all(followers.map((slot) => slot.end(false)));
     await Promise.all(this.#slots.map((slot) => slot.end(false)));
@@ -172,7 +174,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
       restart,
       stopSignal,
       stopTimeoutMs,
-      fork: (slot) => processOf(fork(slot)),
+      fork: (slot) => forkedProcess(fork(slot)),
       onSpawned: (slot, child) => {
         if (child.pid !== undefined) this.guardian.watch(child);
         this.emit('spawned', this.#statusOf(this.#slots[slot] as WorkerSlot));
@@ -225,9 +227,14 @@ export function superviseCluster(options: ClusterOptions): ClusterSupervisor {
   return supervisor;
 }
 
-function processOf(worker: unknown): ChildProcess {
+function forkedProcess(worker: unknown): ChildProcess {
   const process: unknown =
     worker instanceof ChildProcess ? worker : (worker as { process?: unknown } | undefined)?.process;
-  if (process instanceof ChildProcess) return process;
+  if (process instanceof ChildProcess) {
+    // A worker of node:cluster tells of its process's errors a second time, and would end this one.
+    if (process !== worker) (worker as EventEmitter).on('error', ignore);
+    if (process.channel !== undefined || process.pid === undefined) return process;
+    process.kill('SIGKILL'); // Nobody would look after it.
+  }
   throw new InvalidOptionError('fork', worker, 'a function that returns what fork returns');
 }

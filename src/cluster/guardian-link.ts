@@ -25,6 +25,11 @@ export class GuardianLink {
     this.#channel = channel;
   }
 
+  /** Whether a guardian in the parent process has greeted: then that is who ends this process, and in which order. */
+  get isGuarded(): boolean {
+    return this.#greeted && this.#channel.connected;
+  }
+
   /** Tells the guardian of a session until that is over, and of what an elector does with it. */
   entrust(session: Session, elector?: LeaderElector): void {
     if (this.#channel.send === undefined || session.signal.aborted) return; // Nobody to tell, or nothing.
@@ -124,6 +129,11 @@ class Standings {
 }
 
 const link = new GuardianLink(process as ParentChannel);
+
+/** @internal Whether a guardian looks after this process. */
+export function isGuarded(): boolean {
+  return link.isGuarded;
+}
 
 /**
  * Entrusts a session that this process has opened itself, and what an elector does with it, to a `SessionGuardian` in its

@@ -121,8 +121,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards nothing any more. Resolves when what was under way has been done, after one session timeout of those concerned
-   * at most. Idempotent; never rejects.
+   * Guards nothing any more. Resolves when what was under way has been done, after two session timeouts of those
+   * concerned at most. Idempotent; never rejects.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

@@ -5,6 +5,7 @@ import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../options.js';
 import { runApart, runFor, type Undertaking } from '../undertaking.js';
+import { isGuarded } from './guardian-link.js';
 import type { SupervisorState } from './health.js';
 
 /** What a shutdown tells its clean-up hook. */
@@ -102,6 +103,8 @@ export class SignalShutdown {
     const demand = { signal, atMs: this.#leaver.clock.now() };
     if (this.#state.name === 'under way') {
       if (isEcho(demand, this.#state)) return;
+      // The whole process group was told, and now the parent tells again, in its turn: it would kill if it couldn't wait.
+      if (signal === this.#state.signal && isGuarded()) return;
       this.#exit(128 + constants.signals[signal], `${signal} during the shutdown: exiting at once`);
     }
     this.#state = { name: 'under way', progress: 'settling', ...demand };

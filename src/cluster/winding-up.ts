@@ -20,8 +20,8 @@ export interface WindingUp {
 
 /**
  * Gives back what a dead process led, and closes its session. Only for a process that has surely ended: it takes the
- * session from whoever has it. Never rejects; ends within the session's own timeout, after which there is nothing left
- * to do.
+ * session from whoever has it. Never rejects; ends within twice the session's own timeout, after which there is nothing
+ * left to do.
  *
  * @param servers - without a chroot: paths are absolute
  * @param options - who the session was to the servers, and how to speak to them

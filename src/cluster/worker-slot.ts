@@ -12,13 +12,21 @@ import { backoffMs, type RetryPolicy } from './backoff.js';
  * - `running`: its worker runs.
  * - `pausing`: its worker has ended by itself; the next one is started when the timer says so.
  * - `ending`: its worker was told to end; `again` tells whether another one follows.
+ * - `given up`: its workers have failed too often. Another one is started only when somebody asks for it.
  * - `empty`: there is no worker, and none follows. Final.
  */
 type SlotState =
   | { readonly name: 'idle' }
-  | { readonly name: 'running'; readonly child: ChildProcess; readonly sinceMs: number }
+  | {
+      readonly name: 'running';
+      readonly child: ChildProcess;
+      readonly sinceMs: number;
+      /** Whether another one follows if it ends by itself. */
+      readonly again: boolean;
+    }
   | { readonly name: 'pausing'; readonly timer: Timer }
   | { readonly name: 'ending'; readonly child: ChildProcess; readonly again: boolean; readonly killer: Timer }
+  | { readonly name: 'given up' }
   | { readonly name: 'empty' };
 
 /** The end of a worker. */
@@ -74,9 +82,10 @@ export class WorkerSlot {
     try {
       child = this.#port.fork(this.number);
     } catch (error) {
+      this.#port.onError(error instanceof Error ? error : new Error(describe(error)));
       return this.#failed(error);
     }
-    this.#become({ name: 'running', child, sinceMs });
+    this.#become({ name: 'running', child, sinceMs, again: true });
     let told = false;
     const ended = (code: number | null, signal: NodeJS.Signals | null) => {
       if (told) return;
@@ -101,10 +110,12 @@ export class WorkerSlot {
     switch (state.name) {
       case 'idle':
       case 'pausing':
+      case 'given up':
+        if (!again) return this.closeDown();
         if ('timer' in state) state.timer.clear();
-        if (again) this.start();
-        else this.#become({ name: 'empty' });
-        return;
+        this.#failures = 0;
+        this.#become({ name: 'idle' });
+        return this.start();
       case 'running':
         this.#gone = deferred();
         this.#become({ name: 'ending', child: state.child, again, killer: this.#ask(state.child) });
@@ -115,6 +126,14 @@ export class WorkerSlot {
       case 'empty':
         return;
     }
+  }
+
+  /** No worker follows the one that runs, if one does. */
+  closeDown(): void {
+    const state = this.#state;
+    if (state.name === 'running' || state.name === 'ending') return this.#become({ ...state, again: false });
+    if (state.name === 'pausing') state.timer.clear();
+    this.#become({ name: 'empty' });
   }
 
   /** Gives what kills it if it doesn't listen. */
@@ -132,13 +151,13 @@ export class WorkerSlot {
     const state = this.#state;
     const expected = state.name === 'ending';
     this.#port.onExited({ slot: this.number, pid: child.pid, code, signal, expected });
-    if (state.name === 'running') {
+    if (state.name === 'running' && state.again) {
       const lastedMs = this.#port.environment.clock.now() - state.sinceMs;
       if (lastedMs > this.#port.restart.maxTimeout) this.#failures = 0;
       return this.#failed(signal === null ? `it ended with code ${code}` : `${signal} ended it`);
     }
-    if (state.name !== 'ending') return;
-    state.killer.clear();
+    if (state.name !== 'running' && state.name !== 'ending') return;
+    if (state.name === 'ending') state.killer.clear();
     this.#failures = 0;
     this.#become({ name: state.again ? 'idle' : 'empty' });
     if (state.again) this.start();
@@ -150,7 +169,7 @@ export class WorkerSlot {
     const { environment, restart } = this.#port;
     this.#failures++;
     if (this.#failures > restart.retries) {
-      this.#become({ name: 'empty' });
+      this.#become({ name: 'given up' });
       const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not started again`;
       this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
       return;

@@ -22,7 +22,8 @@ export interface LeaderRunCoordinatorOptions {
   readonly graceMs?: number;
   /**
    * How long after a term has ended a job of it may go on before leadership is given away all the same, in milliseconds.
-   * For background tasks (those with a path for a function): node-cron doesn't tell of a run whose process has died.
+   * For background tasks (those with a path for a function): node-cron doesn't tell of a run whose process has died. And for
+   * tasks with `maxRandomDelay`: nor does it tell of one that was stopped before it began, so stop the leadership first.
    * @default for as long as it takes
    */
   readonly settleWithinMs?: number;
@@ -51,9 +52,9 @@ interface Run {
 /**
  * node-cron's `RunCoordinator`, by leadership: tasks with `distributed: true` run only in the process that leads.
  *
- * Guaranteed: a job is begun only while `term.isHeld()`; each firing is run once at most, whoever leads and whatever the
- * clocks of the hosts say, because it is noted in ZooKeeper before, in a transaction that is carried out only during the
- * term; a job counts as the leader's work, so that leadership isn't given back while it runs.
+ * Guaranteed: a job is begun only while `term.isHeld()`; each firing is run once at most, whoever leads, as long as the clocks
+ * of the hosts differ by less than a minute, because it is noted in ZooKeeper before, in a transaction that is carried out
+ * only during the term; a job counts as the leader's work, so that leadership isn't given back while it runs.
  *
  * Not guaranteed: that each firing is run. One during a failover, after a kill say, is lost; one that was noted is lost if
  * the process dies before the job has begun. A job that goes on should ask its term before it acts: see

@@ -36,7 +36,7 @@ export async function keepWhileHeld(
   const look = () => {
     if (term.isHeld()) {
       leaseEnd = clock.now() + term.remainingMs();
-      keeper.extend(machineInstantIn(term.remainingMs()));
+      keeper.extend(machineInstantIn(() => term.remainingMs()));
     }
     const untilKill = leaseEnd - killMarginMs(leaseMs) - clock.now();
     const untilLoss = untilKill + killMarginMs(leaseMs) / 2;
@@ -44,7 +44,7 @@ export async function keepWhileHeld(
     if (untilKill <= 0) keeper.killCommand();
     timer = clock.after(Math.min(leaseMs * TELL_EVERY, untilKill > 0 ? untilKill : untilLoss), look);
   };
-  keeper.start(line, { leaseEnd: machineInstantIn(term.remainingMs()), leaseMs, graceMs });
+  keeper.start(line, { leaseEnd: machineInstantIn(() => term.remainingMs()), leaseMs, graceMs });
   look();
   // What was known of the lease still holds: nobody else acts before its end.
   const forget = onAbort(term.signal, () => keeper.end('SIGTERM'));

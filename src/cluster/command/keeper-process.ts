@@ -125,6 +125,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   dismiss(): void {
     if (this.#graceMs !== undefined || this.#isOver) return;
     if (this.#child.connected) this.#child.disconnect();
+    this.#child.unref(); // It may be stopped, and has nothing to keep.
     this.#finish({ kind: 'too-late' });
   }
 

@@ -9,6 +9,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { msUntil, SystemClock } from '../../clock.js';
 import { describe } from '../../errors.js';
+import { standardErrorLogger } from '../../logger.js';
 import { KeptCommand } from './kept-command.js';
 import { ProcessSession } from './process-session.js';
 import { readProcess } from './process-table.js';
@@ -55,7 +56,9 @@ process.once('disconnect', () => {
 tell({ is: 'ready' });
 
 function start(line: CommandLine, terms: Terms): void {
-  const remainingMs = msUntil(terms.leaseEnd);
+  // The lease goes on while the command is being started.
+  const leaseEnd = clock.now() + msUntil(terms.leaseEnd);
+  const remainingMs = leaseEnd - clock.now();
   if (remainingMs <= killMarginMs(terms.leaseMs)) return finish({ is: 'too-late' });
   let child: ChildProcess;
   try {
@@ -70,7 +73,7 @@ function start(line: CommandLine, terms: Terms): void {
   const command = new KeptCommand({
     clock,
     processes: new ProcessSession(pid, startedAt),
-    remainingMs,
+    remainingMs: leaseEnd - clock.now(),
     leaseMs: terms.leaseMs,
     graceMs: terms.graceMs,
     onLeaseRunningOut: () => tell({ is: 'running-out' }),
@@ -107,7 +110,7 @@ async function leave(): Promise<never> {
   // A process that has lost its parent has another one: so this says that it has ended, and not just closed the channel.
   if (legacy !== undefined && process.ppid !== parent) {
     const { windUp } = await import('../winding-up.js'); // Seldom needed: a keeper is to be small, and there soon.
-    await windUp(legacy.servers, legacy.estate, legacy.session);
+    await windUp(legacy.servers, legacy.estate, { ...legacy.session, logger: standardErrorLogger() });
   }
   process.exit();
 }
