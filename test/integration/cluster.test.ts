@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -165,10 +165,78 @@ describe('a cluster', () => {
         return fork(FIXTURE, { execPath: '/nowhere/node' });
       },
     });
-    // An executable that isn't there is told by `error`, and there is no exit.
-    expect((await nextEvent<[Error]>(workers, 'error'))[0].message).toContain('/nowhere/node');
+    const told: string[] = [];
+    workers.on('error', ({ message }) => void told.push(message));
     await until(() => tries > 4);
+    expect(told.slice(0, 2)).toEqual(['no more processes', 'no more processes']);
+    // An executable that isn't there is told by `error`, and there is no exit.
+    expect(told[2]).toContain('/nowhere/node');
   });
+
+  it('outlives a worker of node:cluster that can not be started', async () => {
+    cluster.setupPrimary({ exec: FIXTURE, cwd: '/nowhere' } as object);
+    onTestFinished(() => cluster.setupPrimary({ cwd: undefined } as object));
+    const workers = superviseCluster({ connect: connectString(), workers: 1 });
+    onTestFinished(() => workers.stop());
+    const restarting = nextEvent(workers, 'restarting');
+    expect((await nextEvent<[Error]>(workers, 'error'))[0].message).toContain('ENOENT');
+    await restarting;
+  });
+
+  it('refuses workers that it could not look after, and lets none of them live on', async () => {
+    const started: ChildProcess[] = [];
+    const workers = startWorkers(uniquePath('cluster'), {
+      workers: 1,
+      restart: { retries: 0 },
+      fork: () => {
+        const child = spawn('sleep', ['60']);
+        started.push(child);
+        return child;
+      },
+    });
+    const [error] = await nextEvent<[Error]>(workers, 'error');
+    expect(error).toMatchObject({ option: 'fork' });
+    await until(() => started[0]?.signalCode === 'SIGKILL');
+  });
+
+  it('starts none after a worker that ends by itself while it is being stopped', async () => {
+    const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong: ['deaf', 'deaf'] });
+    await until(() => String(standings(workers)) === 'leading,waiting');
+    const [leader, follower] = ['leading', 'waiting'].map((standing) =>
+      workers.workers.find((each) => each.standing === standing),
+    );
+    const exits = exitsOf(workers);
+    const spawned = recordEvents(workers, 'spawned', 'restarting');
+    const stopped = workers.stop(); // It waits for the follower, which hears nothing.
+    process.kill(leader?.pid as number, 'SIGKILL');
+    await until(() => exits.length === 1);
+    process.kill(follower?.pid as number, 'SIGKILL');
+    await stopped;
+    expect(exits).toHaveLength(2);
+    expect(spawned).toEqual([]);
+  }, 20_000);
+
+  it('replaces a worker that it had given up', async () => {
+    const wrong = ['broken'];
+    const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong, restart: { retries: 0 } });
+    await nextEvent(workers, 'error');
+    await until(() => String(standings(workers)) === 'leading');
+    wrong[0] = '';
+    await workers.replaceWorkers();
+    await until(() => String(standings(workers)) === 'leading,waiting');
+  }, 20_000);
+
+  it('lets the leader end in good order when the whole process group was told, and then it', async () => {
+    const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong: ['slow', 'slow'] });
+    await until(() => String(standings(workers)) === 'leading,waiting');
+    const exits = exitsOf(workers);
+    const leader = leaderOf(workers);
+    process.kill(leader?.pid as number, 'SIGTERM');
+    // So much later that it isn't taken for the echo of the same signal.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await workers.stop();
+    expect(exits.map(({ code }) => code)).toEqual([0, 0]);
+  }, 20_000);
 
   it('of node:cluster forks its workers by itself', async () => {
     cluster.setupPrimary({ exec: FIXTURE, args: [connectString(), uniquePath('cluster')] });
@@ -191,6 +259,7 @@ describe('a cluster', () => {
     [{ connect: 'zk', workers: 2, restart: { retries: -1 } }, 'restart.retries'],
     [{ connect: 'zk', workers: 2, stopSignal: 15 }, 'stopSignal'],
     [{ connect: 'zk', workers: 2, stopSignal: 'SIGSTOP' }, 'stopSignal'],
+    [{ connect: 'zk', workers: 2, stopSignal: 'SIGFOO' }, 'stopSignal'],
     [{ connect: 'zk', workers: 2, stopTimeoutMs: 0 }, 'stopTimeoutMs'],
     [{ connect: 'zk', workers: 2, size: 2 }, 'cluster.size'],
   ])('refuses %j for options', (options, option) => {

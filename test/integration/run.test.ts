@@ -1,14 +1,26 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { constants, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcess } from '../../src/cluster/command/process-table.js';
+import { SessionGuardian } from '../../src/cluster/session-guardian.js';
 import { serializeRecord } from '../../src/election/record.js';
 import { revokeLeader } from '../../src/election/revocation.js';
 import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
-import { ActLog, isAlive, machineNowMs, Runner, type RunnerOptions, STUBBORN } from '../helpers/runner.js';
+import {
+  ActLog,
+  isAlive,
+  machineNowMs,
+  PROGRAM,
+  Runner,
+  type RunnerOptions,
+  STUBBORN,
+} from '../helpers/runner.js';
 
 // Long enough that no command loses its lease where that isn't what is tested.
 const SESSION_TIMEOUT_MS = 9000;
@@ -352,7 +364,8 @@ describe('conclave run', () => {
     expect(await waiting.exit()).toBe('SIGKILL');
     runner.signal('SIGKILL');
     expect(await runner.exit()).toBe('SIGKILL');
-    expect([Number(runner.stdout), first, second].map(isAlive)).toEqual([false, false, false]);
+    // Its output is closed a moment before it is gone.
+    await until(() => ![Number(runner.stdout), first, second].some(isAlive), 'the end of all');
   });
 
   it('leaves the command to the kernel when it is killed together with its keeper', async () => {
@@ -383,6 +396,33 @@ describe('conclave run', () => {
     first.signal('SIGKILL');
     await first.exit();
     expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
+  });
+
+  it('tells no guardian, which would give back what it leads while its command still has its grace', async () => {
+    const guardian = new SessionGuardian({ connect: connectString() });
+    onTestFinished(() => guardian.close());
+    const words = ['run', uniquePath('run'), '--', 'sh', '-c', 'echo runs; exec sleep 60'];
+    const child = fork(PROGRAM, words, { env: { ...process.env, ZOOKEEPER: connectString() }, silent: true });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const told: unknown[] = [];
+    child.on('message', (message) => void told.push(message));
+    guardian.watch(child);
+    await once(child.stdout as Readable, 'data');
+    expect(told).toEqual([]);
+    expect(guardian.standingOf(child)).toBe('none');
+  });
+
+  it('ends at once when it is told to, also while its keeper is stopped', async () => {
+    const path = uniquePath('run');
+    await stand(await openSession(), path);
+    const runner = run(['true'], { path, options: ['-v'] });
+    await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
+    const keeper = runner.keeperPid as number;
+    process.kill(keeper, 'SIGSTOP');
+    const exited = once(runner.process, 'exit');
+    runner.signal('SIGTERM');
+    expect((await exited)[0]).toBe(143);
+    process.kill(keeper, 'SIGCONT');
   });
 
   it('keeps its keeper out of what a service manager sends to everybody', async () => {
