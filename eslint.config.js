@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 // Biome formats and lints; ESLint is here only for the rules that need types.
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'coverage'] },
+  { ignores: ['dist', 'node_modules', 'coverage', '.stryker-tmp'] },
   {
     files: ['src/**/*.ts', 'test/**/*.ts'],
     languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true } },

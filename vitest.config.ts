@@ -5,6 +5,7 @@ const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const MODEL = ['test/model/**/*.test.ts', 'test/unit/spin.test.ts'];
 const SIMULATION = 'test/simulation/**/*.test.ts';
+const MUTANTS = 'test/mutants/**/*.test.ts';
 
 // What `npm run test:fast` leaves out, for what it would need:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -33,7 +34,14 @@ export default defineConfig({
           ...common,
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [HAZARDS, CHAOS, ...MODEL, SIMULATION, ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : [])],
+          exclude: [
+            HAZARDS,
+            CHAOS,
+            ...MODEL,
+            SIMULATION,
+            MUTANTS,
+            ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : []),
+          ],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
           // A third of the time of a fast run is the loading of the same modules for each file. What their state is,
@@ -78,6 +86,16 @@ export default defineConfig({
           include: [SIMULATION],
           // It waits for nothing and takes a whole processor for as long as it may.
           sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'mutants',
+          include: [MUTANTS],
+          // A run of its own, with as many workers as there are processors.
+          testTimeout: 300_000,
+          sequence: { groupOrder: 5 },
         },
       },
     ],

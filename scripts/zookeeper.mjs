@@ -113,7 +113,21 @@ export function fourLetterWord(port, word, host = '127.0.0.1') {
   });
 }
 
-/** One server, on loopback, with its own folder for its data. */
+/**
+ * Where a server runs, if that is not simply here.
+ *
+ * @typedef {object} Machine
+ * @property {string} host the address that it listens on, and by which the others know it
+ * @property {readonly string[]} [launcher] the command that runs a command there, such as `ip netns exec`. It has to become
+ *   that command, so that its process is the server's
+ * @property {Record<string, string>} [env] more variables of the server's environment
+ * @property {string} [folder] where its data go, if not to a folder that goes with the server: its parent exists
+ */
+
+/** @type {Machine} */
+const HERE = { host: '127.0.0.1' };
+
+/** One server, with its own folder for its data. */
 export class ZooKeeperServer {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #process;
@@ -121,22 +135,29 @@ export class ZooKeeperServer {
   #classPath;
   /** @type {string} */
   #folder;
+  /** @type {Machine} */
+  #machine;
   /** @type {string} */
   #log = '';
 
   /**
-   * @param {{ classPath: string, folder: string, port: number, id: number }} place
+   * @param {{ classPath: string, folder: string, port: number, id: number, machine?: Machine }} place
    */
-  constructor({ classPath, folder, port, id }) {
+  constructor({ classPath, folder, port, id, machine = HERE }) {
     this.#classPath = classPath;
     this.#folder = folder;
+    this.#machine = machine;
     this.port = port;
     /** Its number in the ensemble, from 1. */
     this.id = id;
   }
 
   get connectString() {
-    return `127.0.0.1:${this.port}`;
+    return `${this.host}:${this.port}`;
+  }
+
+  get host() {
+    return this.#machine.host;
   }
 
   /** The server's process id, while it runs. */
@@ -146,9 +167,12 @@ export class ZooKeeperServer {
 
   /** Starts it and waits until it serves. */
   async start() {
+    const { launcher = [], env } = this.#machine;
+    const [command = 'java', ...args] = [...launcher, 'java'];
     const child = spawn(
-      'java',
+      command,
       [
+        ...args,
         '-Xmx512m',
         '-XX:+UseSerialGC',
         '-XX:TieredStopAtLevel=1',
@@ -158,7 +182,7 @@ export class ZooKeeperServer {
         MAIN_CLASS,
         join(this.#folder, 'zoo.cfg'),
       ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } },
     );
     this.#process = child;
     // Whatever ends this process, the server doesn't stay behind.
@@ -188,7 +212,7 @@ export class ZooKeeperServer {
 
   /** Whether it leads its ensemble, follows, or is alone; `''` when it doesn't serve. */
   async mode() {
-    const answer = await fourLetterWord(this.port, 'srvr').catch(() => '');
+    const answer = await fourLetterWord(this.port, 'srvr', this.host).catch(() => '');
     return /Mode: (\w+)/.exec(answer)?.[1] ?? '';
   }
 
@@ -205,6 +229,11 @@ export class ZooKeeperServer {
   /** Stops it; its data stay. */
   async stop() {
     await this.kill('SIGTERM');
+  }
+
+  /** Removes the data of a server that doesn't run: it gets those of the others when it starts. */
+  async forget() {
+    await rm(join(this.#folder, 'version-2'), { recursive: true, force: true });
   }
 
   /** @param {NodeJS.Signals} signal */
@@ -226,6 +255,7 @@ export class ZooKeeperServer {
  * @param {number} [options.tickMs] how fine expiry is told
  * @param {number} [options.port] of a single server
  * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`, or others in their place
+ * @param {readonly Machine[]} [options.machines] where each of them runs
  * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] which port leads from
  *   one server of an ensemble to a port of another: for a proxy between the two
  */
@@ -234,6 +264,7 @@ export async function startZooKeeper({
   tickMs = 200,
   port,
   settings = {},
+  machines = [],
   route = async (link) => link.port,
 } = {}) {
   if (prefersEmbedded() && servers === 1 && Object.keys(settings).length === 0)
@@ -244,19 +275,20 @@ export async function startZooKeeper({
   for (let id = 1; id <= servers; id++) {
     places.push({
       id,
-      folder: join(root, String(id)),
+      folder: machines[id - 1]?.folder ?? join(root, String(id)),
+      machine: machines[id - 1] ?? HERE,
       port: port ?? (await freePort()),
       quorum: [await freePort(), await freePort()],
     });
   }
-  for (const { id, folder, port: clientPort } of places) {
+  for (const { id, folder, machine, port: clientPort } of places) {
     /** @type {Record<string, string | number>} */
     const peers = {};
-    for (const { id: to, quorum } of servers === 1 ? [] : places) {
+    for (const { id: to, machine: peer, quorum } of servers === 1 ? [] : places) {
       const ports = quorum.map((peerPort) =>
         to === id ? peerPort : route({ from: id, to, port: peerPort }),
       );
-      peers[`server.${to}`] = `127.0.0.1:${(await Promise.all(ports)).join(':')}`;
+      peers[`server.${to}`] = `${peer.host}:${(await Promise.all(ports)).join(':')}`;
     }
     const lines = {
       tickTime: tickMs,
@@ -264,7 +296,7 @@ export async function startZooKeeper({
       maxSessionTimeout: 60_000,
       dataDir: folder,
       clientPort,
-      clientPortAddress: '127.0.0.1',
+      clientPortAddress: machine.host,
       maxClientCnxns: 0,
       'admin.enableServer': 'false',
       '4lw.commands.whitelist': '*',
@@ -283,7 +315,8 @@ export async function startZooKeeper({
     );
   }
   const all = places.map(
-    (place) => new ZooKeeperServer({ classPath, folder: place.folder, port: place.port, id: place.id }),
+    ({ folder, port: clientPort, id, machine }) =>
+      new ZooKeeperServer({ classPath, folder, port: clientPort, id, machine }),
   );
   const stop = async () => {
     await Promise.all(all.map((server) => server.kill()));

@@ -26,9 +26,24 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
   return safeLogger(given);
 }
 
+/**
+ * As the default is, but on standard error: for a command whose output is read by others.
+ *
+ * @throws {@link InvalidOptionError} if the variable names no level of pino's
+ */
+export function standardErrorLogger(): Logger {
+  return safeLogger(pino({ name: 'conclave', level: levelOfEnvironment() }, pino.destination(2)));
+}
+
 let shared: Logger | undefined;
 
 function defaultLogger(): Logger {
+  const level = levelOfEnvironment();
+  shared ??= safeLogger(pino({ name: 'conclave', level }));
+  return shared;
+}
+
+function levelOfEnvironment(): string {
   const level = process.env[LEVEL_VARIABLE] ?? 'silent';
   if (!LEVELS.includes(level)) {
     throw new InvalidOptionError(
@@ -37,8 +52,7 @@ function defaultLogger(): Logger {
       `one of ${LEVELS.join(', ')}`,
     );
   }
-  shared ??= safeLogger(pino({ name: 'conclave', level }));
-  return shared;
+  return level;
 }
 
 function isLogger(value: unknown): value is Logger {

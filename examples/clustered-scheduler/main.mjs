@@ -24,6 +24,7 @@ cluster.on('message', (_, message) => {
 });
 const workers = superviseCluster({ connect: zookeeper.connectString, workers: 4 });
 workers.on('error', (error) => console.error(error));
+process.once('SIGINT', () => void workers.stop().then(() => process.exit(130)));
 workers.guardian.on('buried', ({ pid, tookMs }) => {
   console.log(`what process ${pid} led was given back ${tookMs.toFixed(0)} ms after its end`);
 });

@@ -19,4 +19,5 @@ const supervisor = new ElectionSupervisor({
 });
 supervisor.on('error', (error) => console.error(error));
 supervisor.shutdownOn(['SIGTERM']);
+process.on('SIGINT', () => undefined); // Ctrl-C goes to all at once; it is the primary that ends them, in order.
 await supervisor.start();

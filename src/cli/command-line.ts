@@ -31,6 +31,21 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   }
 }
 
+const MORE_HELP = `
+Environment:
+  ZOOKEEPER           the servers, where --connect doesn't name them
+  CONCLAVE_AUTH       who this is to ZooKeeper, where --auth doesn't say
+  CONCLAVE_LOG_LEVEL  logs to standard error: error, warn, info or debug
+                      (default: silent)
+
+Each command tells all about itself, and its exit codes: conclave help run
+
+Examples:
+  conclave dev-server &
+  export ZOOKEEPER=127.0.0.1:2181
+  conclave run /elections/scheduler -- node scheduler.mjs &
+  conclave status /elections/scheduler`;
+
 /**
  * The `conclave` command; each subcommand adds itself, from a file of its own.
  *
@@ -52,7 +67,7 @@ function conclave(conclude: (code: number) => void): Command {
   addStatus(program, conclude);
   addResign(program, conclude);
   addDevServer(program);
-  return program;
+  return program.addHelpText('after', MORE_HELP);
 }
 
 function packageVersion(): string {

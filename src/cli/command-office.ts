@@ -1,9 +1,13 @@
 import { keepWhileHeld } from '../cluster/command/keep-while-held.js';
 import { type CommandOutcome, KeeperProcess } from '../cluster/command/keeper-process.js';
+import { estateOf } from '../cluster/ward.js';
 import type { Term } from '../election/term.js';
 import { describe } from '../errors.js';
 import { onAbort } from '../promises.js';
+import { parseConnectString } from '../session/connect-string.js';
 import { systemEnvironment } from '../session/environment.js';
+import type { Session } from '../session/session.js';
+import type { Target } from './connection.js';
 import { codeOfSignal, EXIT } from './exit-codes.js';
 import { complain, type Leadership, type Office } from './stand.js';
 
@@ -15,6 +19,8 @@ export interface LeaderCommand {
   readonly graceMs: number;
   /** Whether to stand again when it has ended, or leadership was lost. */
   readonly restart: boolean;
+  /** Where the servers are, for its keeper. */
+  readonly target: Target;
 }
 
 /** What came to pass while a command ran, besides its end. */
@@ -61,16 +67,21 @@ export class CommandOffice implements Office {
   readonly signals = [...ENDING, ...PASSED_ON];
   readonly #what: LeaderCommand;
   /** Waits for the next command, so that a new leader needn't start it first. */
-  #keeper = new KeeperProcess(clock);
+  #keeper = new KeeperProcess(systemEnvironment);
   #course: Course | undefined;
 
   constructor(what: LeaderCommand) {
     this.#what = what;
   }
 
-  async lead({ term, leaseMs, id }: Leadership): Promise<number | undefined> {
+  waits(session: Session): void {
+    this.#bequeath(session);
+  }
+
+  async lead({ term, session, leaseMs, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#what;
-    if (this.#keeper.isOver) this.#keeper = new KeeperProcess(clock); // Somebody has killed it while it waited.
+    if (this.#keeper.isOver) this.#keeper = new KeeperProcess(systemEnvironment); // Somebody has killed it while it waited.
+    this.#bequeath(session, term);
     const keeper = this.#keeper;
     this.#course = { forwarded: new Set() };
     keeper.once('running-out', () => this.#lose('the lease was not renewed in time'));
@@ -80,7 +91,7 @@ export class CommandOffice implements Office {
     const code = verdict(outcome, this.#course, restart);
     if (outcome.kind === 'refused') complain(`the command was not started: ${outcome.why}`);
     this.#course = undefined;
-    if (code === undefined) this.#keeper = new KeeperProcess(clock);
+    if (code === undefined) this.#keeper = new KeeperProcess(systemEnvironment);
     return code;
   }
 
@@ -104,6 +115,17 @@ export class CommandOffice implements Office {
   /** It isn't needed any more. */
   close(): void {
     this.#keeper.dismiss();
+  }
+
+  /** What is to be closed if this process is killed. */
+  #bequeath(session: Session, term?: Term): void {
+    const { connect, session: options } = this.#what.target;
+    const { auth, tls } = options;
+    this.#keeper.inherit({
+      servers: { ...parseConnectString(connect), chroot: '' },
+      session: { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) },
+      estate: estateOf(session, term),
+    });
   }
 
   #lose(why: string): void {

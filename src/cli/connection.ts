@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { describe } from '../errors.js';
+import { type Logger, standardErrorLogger } from '../logger.js';
 import type { Credentials } from '../session/connection.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
@@ -76,6 +77,7 @@ export function targetOf(options: ConnectionOptions): Target {
     session: {
       sessionTimeoutMs: sessionTimeout,
       connectTimeoutMs: connectTimeout,
+      logger: logger(),
       ...(credentials.length > 0 && { auth: credentials }),
       ...(tls !== undefined && { tls }),
     },
@@ -104,6 +106,14 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const code = codeOfError(error) ?? EXIT.unavailable;
   return new Problem(code, describe(error), { cause: error });
+}
+
+function logger(): Logger {
+  try {
+    return standardErrorLogger();
+  } catch (error) {
+    throw asProblem(error); // The environment names no level.
+  }
 }
 
 /** Never shows what was given. */

@@ -33,6 +33,7 @@ The command finds in its environment:
   CONCLAVE_ID        what this candidate calls itself
   CONCLAVE_TERM      the number of its term, which counts up
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
+  CONCLAVE_KEEPER    by what it is recognized; not to be changed
 
 Exits with the command's exit code, or 128 + n if signal n ended it, or this
 process while it waited in the queue; else with
@@ -85,7 +86,7 @@ async function run(election: string, name: string, args: string[], options: RunO
   const target = targetOf(options);
   checkCommand(name);
   const { grace: graceMs, restart = false } = options;
-  const office = new CommandOffice({ command: name, args, election, graceMs, restart });
+  const office = new CommandOffice({ command: name, args, election, graceMs, restart, target });
   try {
     return await stand(election, target, options, office);
   } finally {

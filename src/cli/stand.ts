@@ -2,15 +2,19 @@ import type { Timer } from '../clock.js';
 import { ElectionSupervisor } from '../cluster/supervisor.js';
 import type { Term } from '../election/term.js';
 import { describe, LeadError, WorkOverrunError } from '../errors.js';
-import { deferred } from '../promises.js';
+import { deferred, ignore } from '../promises.js';
 import { systemEnvironment } from '../session/environment.js';
+import type { Session } from '../session/session.js';
 import type { CandidacyOptions } from './candidacy.js';
 import { asProblem, type Target } from './connection.js';
 import { codeOfError, codeOfSignal, EXIT } from './exit-codes.js';
+import { printable } from './show.js';
 
 /** What there is to know for whoever leads. */
 export interface Leadership {
   readonly term: Term;
+  /** What it is led with. */
+  readonly session: Session;
   /** How long a lease is, in milliseconds. */
   readonly leaseMs: number;
   /** What the candidate calls itself. */
@@ -21,6 +25,8 @@ export interface Leadership {
 export interface Office {
   /** The signals that it hears while it leads. */
   readonly signals: readonly NodeJS.Signals[];
+  /** It has a place in the queue, with this session. */
+  waits?(session: Session): void;
   /** The leader's work: the term is given back when it has settled. Gives the exit code, or `undefined` to stand again. */
   lead(leadership: Leadership): Promise<number | undefined>;
   /** A signal has come, while it leads. */
@@ -87,7 +93,7 @@ class Candidate {
       ...(options.takeoverDelay !== undefined && { takeoverDelayMs: options.takeoverDelay }),
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {
-        this.#tell(`asked to step down by ${by}`);
+        this.#tell(`asked to step down by ${printable(by)}`);
         await office.stepDown(graceMs);
         return true;
       },
@@ -113,13 +119,19 @@ class Candidate {
   }
 
   async #lead(term: Term): Promise<void> {
-    const { leaseMs } = await this.#supervisor.session();
+    // Not the next session, if this one ends at this moment.
+    const session = await this.#supervisor.session(term.signal);
     // A signal, or the end of the wait, may have come between the claim and now.
     if (this.#state.name !== 'waiting' || !term.isHeld()) return;
     this.#waitTimer?.clear();
     this.#state = { name: 'leading' };
     this.#tell(`elected for term ${term.number}`);
-    const code = await this.#office.lead({ term, leaseMs, id: this.#supervisor.id });
+    const code = await this.#office.lead({
+      term,
+      session,
+      leaseMs: session.leaseMs,
+      id: this.#supervisor.id,
+    });
     this.#state = { name: 'waiting' };
     if (code !== undefined) this.#finish(code);
   }
@@ -136,13 +148,15 @@ class Candidate {
     this.#supervisor
       .on('waiting', ({ position }) => {
         this.#tell(`waiting, with ${position} ahead`);
+        void this.#supervisor.session().then((session) => this.#office.waits?.(session), ignore); // Or it is stopping.
         if (!this.#options.wait) this.#giveUp('at once');
       })
       .on('demoted', (term, reason) => this.#tell(`term ${term.number} is over: ${reason}`))
       .on('expired', () => this.#tell('the session has expired'))
       .on('error', (error) => {
         if (error instanceof LeadError) this.#fail(error.cause);
-        else if (codeOfError(error) !== undefined) this.#fail(error);
+        // While it leads, the end of its term is what ends it.
+        else if (this.#state.name === 'waiting' && codeOfError(error) !== undefined) this.#fail(error);
         // Who was stopped doesn't know yet, when it goes on, that its keeper has ended the command.
         else if (!(error instanceof WorkOverrunError)) complain(describe(error));
       });

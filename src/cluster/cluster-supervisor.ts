@@ -55,7 +55,7 @@ export interface ClusterEvents {
  * dead one led, and ends them so that there is one handover at most.
  *
  * Guaranteed: as of its guardian's, {@link SessionGuardian}. The leader is told to end when all others have ended, and gives
- * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn('SIGTERM')`;
+ * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn(['SIGTERM'])`;
  * one that doesn't end in time is killed.
  *
  * Works with workers that use an `ElectionSupervisor`, or `entrust`. Others are run and restarted too, but count as if they

@@ -2,6 +2,7 @@ import type { LeaderElector } from '../election/elector.js';
 import { ignore, onAbort } from '../promises.js';
 import type { Session } from '../session/session.js';
 import { type ChildWord, decodeGuardianWord, encodeChildWord, sessionName } from './guardian-messages.js';
+import { absoluteDeed } from './ward.js';
 
 /** The end of the channel to the parent process: that of `process`, if this process was forked. */
 export interface ParentChannel {
@@ -101,7 +102,7 @@ class Standings {
       kind: 'leads',
       session: this.name,
       election: this.#absolute(elector.path),
-      deed: { ...deed, record: this.#absolute(deed.record), node: this.#absolute(deed.node) },
+      deed: absoluteDeed(this.#session, deed),
     });
   }
 

@@ -30,7 +30,7 @@ export type ChildWord =
 const PROPERTY = 'conclave';
 const FORMAT = 1;
 
-/** A session's name, in what is said of it and to people: the id as ZooKeeper's tools write it, which is no secret. */
+/** A session's name in what is said of it: its id, as ZooKeeper's tools write it. Never for a log: its password follows from it. */
 export function sessionName(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`;
 }

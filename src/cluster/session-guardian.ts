@@ -188,11 +188,9 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     const sessions = await Promise.all(
       estates.map((estate) => windUp(this.#servers, estate, this.#sessionOptions)),
     );
-    for (const { session, cause } of sessions) {
+    for (const { cause } of sessions) {
       if (cause === undefined) continue;
-      this.#report(
-        new Error(`session ${session} of the dead process ${child.pid}: ${describe(cause)}`, { cause }),
-      );
+      this.#report(new Error(`a session of the dead process ${child.pid}: ${describe(cause)}`, { cause }));
     }
     const burial = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
     this.#logger.info(burial, 'wound up what a dead process had open');

@@ -1,6 +1,7 @@
 import type { Deed } from '../election/deed.js';
-import type { SessionCredentials } from '../session/session.js';
-import type { ChildWord } from './guardian-messages.js';
+import { ElectedTerm, type Term } from '../election/term.js';
+import type { Session, SessionCredentials } from '../session/session.js';
+import { type ChildWord, sessionName } from './guardian-messages.js';
 
 /** What there is to wind up of one session when its process has ended. */
 export interface Estate {
@@ -9,6 +10,22 @@ export interface Estate {
   readonly timeoutMs: number;
   /** What was led with it, as far as its process told. */
   readonly deeds: readonly Deed[];
+}
+
+/** What there is to wind up of a session of this process's own, and of a term that it leads with it. */
+export function estateOf(session: Session, term?: Term): Estate {
+  const deed = term instanceof ElectedTerm ? term.deed : undefined;
+  return {
+    session: sessionName(session.credentials.id),
+    credentials: session.credentials,
+    timeoutMs: session.sessionTimeoutMs,
+    deeds: deed === undefined ? [] : [absoluteDeed(session, deed)],
+  };
+}
+
+/** As whoever isn't below this session's chroot has to write it. */
+export function absoluteDeed(session: Session, deed: Deed): Deed {
+  return { ...deed, record: session.absolute(deed.record), node: session.absolute(deed.node) };
 }
 
 /** Where a process that is guarded stands, as far as it told. */

@@ -7,8 +7,6 @@ import type { Estate } from './ward.js';
 
 /** What became of one session whose process has ended. */
 export interface WindingUp {
-  /** The session's id, as ZooKeeper's tools write it. */
-  readonly session: string;
   /** How many terms were led with it. */
   readonly terms: number;
   /**
@@ -30,10 +28,10 @@ export interface WindingUp {
  */
 export async function windUp(
   servers: ConnectTarget,
-  { session: name, credentials, timeoutMs, deeds }: Estate,
+  { credentials, timeoutMs, deeds }: Estate,
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<WindingUp> {
-  const outcome = { session: name, terms: deeds.length };
+  const outcome = { terms: deeds.length };
   try {
     const session = await Session.takeOver(servers, credentials, {
       ...options,

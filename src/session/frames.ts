@@ -38,8 +38,8 @@ export class FrameReader {
 
   /** How many bytes there must be before it is worth looking: without this, each chunk would copy those before it. */
   #wanted(): number {
-    const first = this.#chunks[0];
-    if (first === undefined || first.length < 4) return 4;
+    const first = this.#chunks[0] as Buffer; // There is one: it has just been taken.
+    if (first.length < 4) return 4;
     return 4 + this.#lengthAt(first, 0);
   }
 

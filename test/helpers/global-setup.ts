@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
+import { findFaketime } from '../../scripts/faketime.mjs';
 import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { externalDatabase, findPostgres } from '../../scripts/postgres.mjs';
 import { findSpin } from '../../scripts/spin.mjs';
@@ -23,6 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await install(findCurator);
     await install(findKazoo);
     await install(findSpin);
+    await install(findFaketime);
   }
   return zookeeper.stop;
 }

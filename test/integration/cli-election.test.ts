@@ -82,6 +82,18 @@ describe('a command about an election', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: [] });
   });
 
+  it('logs to standard error, at the level that the environment names', async () => {
+    // The servers grant another session timeout, which is a warning.
+    const words = ['status', '/a', '--session-timeout', '1ms'];
+    const log = new Runner(words, { env: { CONCLAVE_LOG_LEVEL: 'warn' } });
+    expect(await log.exit()).toBe(1);
+    expect(log.stdout).toBe('there is no such election\n');
+    expect(log.stderr).toContain('"name":"conclave"');
+    const wrong = new Runner(['status', '/a'], { env: { CONCLAVE_LOG_LEVEL: 'loud' } });
+    expect(await wrong.exit()).toBe(64);
+    expect(wrong.stderr).toContain('CONCLAVE_LOG_LEVEL is "loud": expected one of silent');
+  });
+
   it.each(['elect', 'observe', 'status', 'resign'])(
     '%s ends with 69 when no server is there',
     async (name) => {

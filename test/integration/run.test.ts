@@ -10,7 +10,9 @@ import { DEAD, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 import { ActLog, isAlive, machineNowMs, Runner, type RunnerOptions, STUBBORN } from '../helpers/runner.js';
 
-const SESSION_TIMEOUT_MS = 3000;
+// Long enough that no command loses its lease where that isn't what is tested.
+const SESSION_TIMEOUT_MS = 9000;
+const SHORT_SESSION_MS = 3000;
 
 interface Run extends RunnerOptions {
   readonly path?: string;
@@ -210,7 +212,8 @@ describe('conclave run', () => {
   it('starts no command that its keeper comes to when the lease is over', async () => {
     const path = uniquePath('run');
     const leader = await stand(await openSession(), path);
-    const runner = run(script('echo runs; sleep 60'), { path, options: ['-v'] });
+    const options = ['-v', '--session-timeout', String(SHORT_SESSION_MS)];
+    const runner = run(script('echo runs; sleep 60'), { path, options });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;
     // It may have come to be ready, so that it is given the order.
@@ -218,9 +221,8 @@ describe('conclave run', () => {
     await leader.stop();
     await until(() => runner.stderr.includes('elected'), 'its election');
     runner.signal('SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, SESSION_TIMEOUT_MS / 3));
+    await new Promise((resolve) => setTimeout(resolve, SHORT_SESSION_MS / 3));
     process.kill(keeper, 'SIGCONT');
-    await new Promise((resolve) => setTimeout(resolve, 200));
     runner.signal('SIGCONT');
     expect(await runner.exit()).toBe(76);
     expect(runner.stdout).toBe('');
@@ -291,7 +293,7 @@ describe('conclave run', () => {
     const runner = run(script('echo runs'), {
       path,
       connect: proxy.connectString,
-      options: ['-v', '--session-timeout', '800', '--connect-timeout', '300ms'],
+      options: ['-v', '--session-timeout', String(SHORT_SESSION_MS), '--connect-timeout', '2s'],
     });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     proxy.cut();
@@ -330,6 +332,15 @@ describe('conclave run', () => {
     expect(isAlive(Number(runner.stdout))).toBe(false);
   });
 
+  it('ends a command whose keeper is stopped', { timeout: 60_000 }, async () => {
+    const runner = run(script('echo $$; exec sleep 60'), { options: ['--grace', '100ms'] });
+    await printed(runner, '\n');
+    process.kill(runner.keeperPid as number, 'SIGSTOP');
+    runner.signal('SIGTERM');
+    expect(await runner.exit()).toBe(137);
+    expect(isAlive(Number(runner.stdout))).toBe(false);
+  });
+
   it('leaves nothing behind when it is killed, running or waiting', async () => {
     const path = uniquePath('run');
     const runner = run(script('echo $$; exec sleep 60'), { path });
@@ -342,6 +353,36 @@ describe('conclave run', () => {
     runner.signal('SIGKILL');
     expect(await runner.exit()).toBe('SIGKILL');
     expect([Number(runner.stdout), first, second].map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('leaves the command to the kernel when it is killed together with its keeper', async () => {
+    const runner = run(script('echo $$; exec sleep 60'));
+    await printed(runner, '\n');
+    const keeper = runner.keeperPid as number;
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
+      for (const pid of [keeper, runner.pid]) process.kill(pid, signal);
+    expect(await runner.exit()).toBe('SIGKILL');
+    await until(() => !isAlive(Number(runner.stdout)), 'the end of the command');
+  });
+
+  it('is followed at once when it was killed: its keeper closes what it has left behind', async () => {
+    const path = uniquePath('run');
+    const [lasting, auth] = [['--session-timeout', '60s'], { CONCLAVE_AUTH: 'digest:ada:secret' }];
+    const first = run(script('echo $$; exec sleep 60'), { path, options: lasting, env: auth });
+    await printed(first, '\n');
+    const second = run(script('echo second'), { path, options: [...lasting, '-v'], env: auth });
+    await until(() => second.stderr.includes('waiting'), 'a place in the queue');
+    const third = run(script('echo third; exit $CONCLAVE_TERM'), {
+      path,
+      options: [...lasting, '-v'],
+      env: auth,
+    });
+    await until(() => third.stderr.includes('waiting, with 2'), 'a place in the queue');
+    second.signal('SIGKILL'); // Only a waiting one, whose node would be in the way.
+    await second.exit();
+    first.signal('SIGKILL');
+    await first.exit();
+    expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
   });
 
   it('keeps its keeper out of what a service manager sends to everybody', async () => {
@@ -369,11 +410,16 @@ describe('conclave run', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     symlinkSync('/bin/sh', join(folder, 'sh'));
     symlinkSync('/bin/sleep', join(folder, 'sleep'));
-    const runner = run(script('sleep 60 & echo $!; wait'), { env: { PATH: folder } });
+    const env = { PATH: folder };
+    const runner = run(script('sleep 60 & echo $!; wait'), { env });
     await printed(runner, '\n');
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
+    // Before its keeper has told of it, most of the time.
+    const ungrateful = run(script('kill -9 $PPID; echo $$; exec sleep 60'), { env });
+    expect(await ungrateful.exit()).toBe(137);
+    expect(isAlive(Number(ungrateful.stdout))).toBe(false);
   });
 
   it('authenticates, with credentials from the environment, and is told when it may not', async () => {

@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { runCommandLine } from '../../src/cli/command-line.js';
 import { ConnectTimeoutError, InvalidOptionError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { systemEnvironment } from '../../src/session/environment.js';
@@ -110,6 +114,25 @@ describe('a session over TLS', () => {
   it('does not come about when only one end speaks TLS', async () => {
     await failure(`127.0.0.1:${plainPort}`, trusting());
     await failure(`127.0.0.1:${securePort}`, {});
+  });
+});
+
+describe('the command line over TLS', () => {
+  it('is served by a server whose authority it was told', async () => {
+    const print = vi.spyOn(console, 'log').mockReturnValue();
+    const complain = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => void vi.restoreAllMocks());
+    const folder = await mkdtemp(join(tmpdir(), 'conclave-authority-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'authority.pem');
+    await writeFile(file, certificates.ca);
+    const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
+    expect(await runCommandLine([...words, '--ca', file])).toBe(1);
+    expect(print).toHaveBeenCalledWith('there is no such election');
+    // Nobody whom the system trusts has signed it; and without TLS nothing is understood.
+    expect(await runCommandLine([...words, '--tls'])).toBe(69);
+    expect(await runCommandLine(words)).toBe(69);
+    expect(complain).toHaveBeenCalledTimes(2);
   });
 });
 

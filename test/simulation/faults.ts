@@ -1,10 +1,10 @@
 import { sleep } from '../../src/clock.js';
+import type { Random } from '../helpers/random.js';
 import type { Candidate } from './candidates/candidate.js';
 import { LOCK_PATHS, useLock, WANTED } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import type { Server } from './model/server.js';
 import type { Link, Route } from './network.js';
-import type { Random } from './random.js';
 import type { Host, World } from './world.js';
 
 /** Something that goes wrong, or that somebody asks for; it gives what mends it, if anything has to. */

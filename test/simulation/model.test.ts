@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Random } from '../helpers/random.js';
 import { Machine } from './machine.js';
 import { Link, Pipe } from './network.js';
-import { Random } from './random.js';
 import { Scheduler } from './scheduler.js';
 
 async function run(scheduler: Scheduler, forMs: number): Promise<void> {

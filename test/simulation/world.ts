@@ -1,4 +1,5 @@
 import { parseLockEntry } from '../../src/lock/order.js';
+import { Random } from '../helpers/random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';
@@ -11,7 +12,6 @@ import { LockChecker } from './lock-checker.js';
 import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
-import { Random } from './random.js';
 import { recoveryBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';

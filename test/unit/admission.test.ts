@@ -9,6 +9,13 @@ function entries(count: number): QueueEntry[] {
   });
 }
 
+describe('whoever is to be alone', () => {
+  it('has everybody in its way who is ahead, and can spare none of them', () => {
+    expect(entries(3).filter((entry) => ALONE.blocks(entry))).toEqual(entries(3));
+    expect(ALONE.spare).toBe(0);
+  });
+});
+
 describe('what a waiter watches', () => {
   it('is the one next ahead, if everybody ahead has to go', () => {
     expect(toWatch(entries(5), ALONE)).toEqual(entries(5).slice(4));

@@ -115,6 +115,17 @@ describe('the first in the queue', () => {
   });
 });
 
+describe('the writes of a record', () => {
+  it('are as many as leave a held one at an odd version, and a vacant one at an even one', () => {
+    expect([0, 1, 14, 15].map(writesOfClaim)).toEqual([1, 2, 1, 2]);
+    expect(writesOfRelease(undefined)).toBe(1);
+  });
+
+  it('are more when a successor is named, so that the next in line finds another version, and looks', () => {
+    expect(writesOfRelease(OTHER)).toBe(3);
+  });
+});
+
 describe('the next in line', () => {
   it('foresees the release of the one that holds the record and that it waits for', () => {
     expect(foresee(held(OTHER), 13, OTHER)).toEqual({ term: 8, version: 14 });

@@ -45,6 +45,7 @@ describe('the connect string', () => {
 
   it.each([
     ['', 'a host between any two commas'],
+    ['/app', 'a host between any two commas'],
     ['a,,b', 'a host between any two commas'],
     [':2181', 'a host between any two commas'],
     ['a:0', 'a port from 1 to 65535'],

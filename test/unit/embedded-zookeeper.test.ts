@@ -134,6 +134,7 @@ describe('what a test can do to the embedded server', () => {
   it('lose the reply to a create: it was carried out, and the lock finds its place again', async () => {
     const server = await start();
     const session = await connect(server);
+    await session.create('/lock'); // Else it comes to nothing: it isn't carried out.
     const fault = server.swallowReply('create', { path: /-lock-/ });
     const hold = await new DistributedLock(session, '/lock').acquire();
     expect(fault.hits).toBe(1);

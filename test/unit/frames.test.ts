@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FrameReader } from '../../src/session/frames.js';
 
 function framed(payload: Uint8Array): Buffer {
@@ -34,5 +34,27 @@ describe('the frame reader', () => {
     const head = Buffer.alloc(4);
     head.writeInt32BE(length);
     expect(() => [...new FrameReader(1000).push(head)]).toThrow(RangeError);
+  });
+
+  it('takes a frame that is as long as may be, and one without anything in it', () => {
+    const reader = new FrameReader(1000);
+    const frames = [...reader.push(Buffer.concat([framed(Buffer.alloc(1000)), framed(Buffer.alloc(0))]))];
+    expect(frames.map(({ length }) => length)).toEqual([1000, 0]);
+  });
+
+  it('copies no byte that comes in one piece, and others as often as may be told by their lengths', () => {
+    const concat = vi.spyOn(Buffer, 'concat');
+    onTestFinished(() => concat.mockRestore());
+    const whole = new FrameReader(1000);
+    expect([...whole.push(framed(Buffer.alloc(100)))]).toHaveLength(1);
+    expect([...whole.push(framed(Buffer.alloc(100)))]).toHaveLength(1);
+    expect(concat).toHaveBeenCalledTimes(0);
+    const piecemeal = new FrameReader(1000);
+    for (let frame = 0; frame < 3; frame++) {
+      for (const byte of framed(Buffer.alloc(100, frame))) {
+        for (const each of piecemeal.push(Buffer.of(byte))) expect(each).toEqual(Buffer.alloc(100, frame));
+      }
+    }
+    expect(concat).toHaveBeenCalledTimes(6); // For each frame its length, and what it was the length of.
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NoNodeError, ZooKeeperError } from '../../src/errors.js';
+import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../src/errors.js';
 import type { Connection, Reply } from '../../src/session/connection.js';
 import {
   Heartbeat,
@@ -17,6 +17,8 @@ const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 class FakeConnection {
   readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
   destroyed: Error | undefined;
+  /** How often somebody meant to end it. */
+  ends = 0;
   readonly #clock: FakeClock;
 
   constructor(clock: FakeClock) {
@@ -41,6 +43,7 @@ class FakeConnection {
 
   destroy(reason: Error): void {
     this.destroyed ??= reason;
+    this.ends++;
   }
 }
 
@@ -83,6 +86,19 @@ describe('the heartbeat', () => {
       'multi 1000',
     ]);
     expect(node.confirmed).toEqual([0, 250, 500, 750, 1000]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('proves many nodes in several requests at once, so that each fits, and each node once', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = Array.from({ length: 450 }, (_, index) => new FakeNode(`/${index}`));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'multi', 'multi']);
+    for (const { answer } of connection.sent) answer();
+    await settle();
+    expect(nodes.filter(({ confirmed }) => confirmed.length === 1)).toHaveLength(450);
   });
 
   it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
@@ -112,6 +128,43 @@ describe('the heartbeat', () => {
     connection.sent[0]?.answer();
     await clock.advance(0);
     expect(connection.sent).toHaveLength(2);
+  });
+
+  it('waits for a late reply also when a node is added meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(300);
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(600);
+    expect(connection.sent).toHaveLength(1);
+  });
+
+  it('has nothing to do with what an earlier connection still tells', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    heartbeat.stop();
+    const next = new FakeConnection(clock);
+    heartbeat.start(next as unknown as Connection, TIMES);
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ConnectionLossError('gone'));
+    await clock.advance(900);
+    expect([connection.ends, next.ends, next.sent.length]).toEqual([0, 0, 1]);
+  });
+
+  it('sends nothing before it is started, and after it was stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/a'));
+    expect(clock.running).toBe(0);
+    start();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(10_000);
+    expect(clock.running).toBe(0);
+    expect(connection.sent).toEqual([]);
   });
 
   it('ends a connection over which no reply comes within a lease', async () => {
@@ -155,6 +208,35 @@ describe('the heartbeat', () => {
     expect(nodes.map(({ lost }) => lost)).toEqual([0, 1, 0]);
     expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
     expect(connection.destroyed).toBeUndefined();
+  });
+
+  it('asks no more when the only node is gone, or the others were taken off meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b')] as const;
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(nodes[1]);
+    connection.sent[0]?.fail(new TransactionError(0, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/a')));
+    await clock.advance(599);
+    expect(connection.sent).toHaveLength(1);
+    expect(nodes.map(({ lost }) => lost)).toEqual([1, 0]);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'ping']);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('takes no node for gone because it may not be asked about it', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(
+      new TransactionError(0, new ZooKeeperError(-102, 'NO_AUTH', 'multi[check]', '/a')),
+    );
+    await settle();
+    expect([node.lost, connection.ends]).toEqual([0, 1]);
   });
 
   it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {

@@ -37,6 +37,7 @@ describe('the order of the queue', () => {
   it('accepts the names of Curator and of go-zookeeper', () => {
     expect(parseEntry(`_c_${UUID}-lock-0000000007`)?.sequence).toBe(7);
     expect(parseEntry(`_c_${UUID.replaceAll('-', '')}-lock-0000000007`)?.sequence).toBe(7);
+    expect(parseEntry(`_c_${UUID.toUpperCase()}-lock-0000000007`)?.id).toBe(UUID);
   });
 
   it.each([
@@ -48,10 +49,16 @@ describe('the order of the queue', () => {
     `_c_${UUID}-lock-9999999999`,
     `_c_${UUID}-lock-123456789012345678901234567890`,
     `_c_${UUID}-read-0000000001`,
+    `_c_${UUID}-LOCK-0000000001`,
     '__proto__',
     '<img onerror=alert(1)>',
   ])('ignores %j, which is not a contender', (name) => {
     expect(parseEntry(name)).toBeUndefined();
+  });
+
+  it('does not guess what a contender has come for', () => {
+    expect(parseLockEntry(`_c_${UUID}-LOCK-0000000001`)).toBeUndefined();
+    expect(parseLockEntry(`_c_${UUID}-__read__0000000001`)).toBeUndefined();
   });
 
   it.each(['lock', 'read', 'write'] as const)('reads what a contender of a %s has come for', (purpose) => {
@@ -74,6 +81,7 @@ describe('the order of the queue', () => {
     expect(foreign('lock-0000000012')).toMatchObject({ ...same, id: '' });
     expect(foreign('x(.*)+--2147483648')).toMatchObject({ sequence: -(2 ** 31) });
     expect(foreign(`_c_${UUID}-__READ__0000000012`)).toMatchObject({ purpose: 'read', id: UUID });
+    expect(foreign('x\u2028y__lock__0000000012')).toMatchObject({ ...same, id: 'x\u2028y' });
     expect(foreign('something-else0000000012')).toBeUndefined();
     expect(foreign('__lock__9999999999')).toBeUndefined();
     expect(lockEntryParser([])(`${hex}__lock__0000000012`)).toBeUndefined();
@@ -96,6 +104,13 @@ describe('the order of the queue', () => {
         expect(queueOf(listed).map(({ node }) => node)).toEqual(created);
       }),
     );
+  });
+
+  it('has nobody in it who is no contender', () => {
+    const [first, second] = [nameOf(1), nameOf(2)];
+    const reader = `${entryPrefix(UUID, 'read')}0000000003`;
+    expect(queueOf([second, 'config', reader, first]).map(({ node }) => node)).toEqual([first, second]);
+    expect(queueOf([reader, '', second], parseLockEntry).map(({ node }) => node)).toEqual([second, reader]);
   });
 
   it('tells which numbers a server may give twice, or out of order', () => {

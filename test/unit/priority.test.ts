@@ -24,6 +24,12 @@ describe('a priority', () => {
     ['go-zookeeper, random digits without hyphens', '8a7b6c5d12348fff89ab0123456789ab'],
   ])('is 0 for a contender of %s', (_, uuid) => {
     expect(priorityOf(entryOf(uuid))).toBe(0);
+    expect(uuidWithPriority(uuid, 0)).toBe(uuid); // Whoever has none is as any other.
+  });
+
+  it('is not what follows something else in the name of a stranger', () => {
+    const id = `x${uuidWithPriority('8a7b6c5d-1234-4fff-89ab-0123456789ab', 7)}`;
+    expect(priorityOf({ ...entryOf('8a7b6c5d-1234-4fff-89ab-0123456789ab'), id })).toBe(0);
   });
 
   it('puts the highest before the first in the queue, the earliest among equals, and changes nothing otherwise', () => {

@@ -163,6 +163,13 @@ describe('a sighting', () => {
     expect(leaderOf(sight(election, undefined))).toBeUndefined();
   });
 
+  it('tells the ways apart in which nobody leads', () => {
+    expect(sight(undefined, undefined)).toEqual({ kind: 'missing' });
+    expect(sight(read(12, vacant(3)), undefined)).toEqual({ kind: 'vacant', recordZxid: 12n });
+    expect(sight(read(12, vacant(3)), holder)).toEqual({ kind: 'vacant', recordZxid: 12n });
+    expect(sight(read(12, held(3)), undefined)).toEqual({ kind: 'gone', recordZxid: 12n });
+  });
+
   it("shows nobody when the holder's node is gone, though the record says held", () => {
     expect(leaderOf(sight(read(12, held(3)), undefined))).toBeUndefined();
   });
@@ -176,6 +183,7 @@ describe('a sighting', () => {
     expect(isSameLeader(one, sight(read(20, held(4)), holder))).toBe(false);
     expect(isSameLeader(one, sight(read(20, held(4, 3)), holder))).toBe(false);
     expect(isSameLeader(one, sight(read(20, vacant(3)), undefined))).toBe(false);
+    expect(isSameLeader(sight(read(20, vacant(3)), undefined), one)).toBe(false);
     expect(isSameLeader(sight(undefined, undefined), sight(read(12, held(3)), undefined))).toBe(true);
   });
 

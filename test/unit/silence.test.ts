@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { onSilence } from '../../src/election/silence.js';
 import { SafeEmitter } from '../../src/emitter.js';
 import type { Session } from '../../src/session/session.js';
@@ -70,5 +70,30 @@ describe('the silence of a session', () => {
     session.become('resumed');
     expect(heard).toEqual([]);
     expect(session.clock.running).toBe(0);
+  });
+
+  it('is watched for no more once that is taken back, whether it ever came or not', () => {
+    const session = new FakeSession();
+    const { heard, takeBack } = listen(session);
+    takeBack();
+    session.become('suspended');
+    expect(session.clock.running).toBe(0);
+    session.become('resumed');
+    expect(heard).toEqual([]);
+  });
+
+  it('may end without having begun, as far as whoever listens could see', () => {
+    const session = new FakeSession();
+    const { heard } = listen(session);
+    session.become('resumed');
+    expect(heard).toEqual(['heard']);
+  });
+
+  it('keeps no process alive to wait for it', () => {
+    const session = new FakeSession();
+    const after = vi.spyOn(session.clock, 'after');
+    listen(session);
+    session.become('suspended');
+    expect(after).toHaveBeenCalledExactlyOnceWith(1000, expect.any(Function), { background: true });
   });
 });

@@ -28,7 +28,7 @@ export async function keepWhileHeld(
   line: CommandLine,
   { clock, leaseMs, graceMs }: KeepingOptions,
 ): Promise<CommandOutcome> {
-  await keeper.ready;
+  await keeper.whenReady();
   if (!term.isHeld()) keeper.dismiss();
   if (keeper.isOver) return await keeper.outcome; // It has died, or was told that nothing is to be started any more.
   let leaseEnd = clock.now() + term.remainingMs();

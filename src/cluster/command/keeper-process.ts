@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type Clock, type MachineInstant, sleep } from '../../clock.js';
+import { type Clock, type MachineInstant, sleep, type Timer } from '../../clock.js';
 import { SafeEmitter } from '../../emitter.js';
 import { describe, type ListenerError } from '../../errors.js';
 import { deferred } from '../../promises.js';
+import type { Environment } from '../../session/environment.js';
 import { ProcessSession } from './process-session.js';
-import { readProcesses } from './process-table.js';
-import type { CommandLine, News, Order, Terms } from './protocol.js';
+import { hasVariable, readProcesses } from './process-table.js';
+import type { CommandLine, Legacy, News, Order, Terms } from './protocol.js';
 
 /** What became of a command. Nothing of it runs any more. */
 export type CommandOutcome =
@@ -23,8 +24,13 @@ export interface KeeperProcessEvents {
   'running-out'(): void;
 }
 
+// How long a keeper may take to do what it is told, beyond what that takes. One that is stopped would take for ever, while
+// its leader goes on to lead.
+const ANSWER_WITHIN_MS = 10_000;
 // Between two looks whether it is gone, if the keeper can't tell.
 const LOOK_MS = 20;
+/** By this variable a command is found whose keeper died before it could tell of it. */
+const MARK = 'CONCLAVE_KEEPER';
 
 /**
  * The keeper, as the process that leads sees it: a child process that waits until it is given one command to start, and
@@ -35,23 +41,30 @@ const LOOK_MS = 20;
  */
 export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   readonly #clock: Clock;
+  readonly #mark: string;
   readonly #child: ChildProcess;
   readonly #ready = deferred();
   readonly #outcome = deferred<CommandOutcome>();
-  #started = false;
+  #graceMs: number | undefined;
+  /** Until the keeper has come to life, or started the command. */
+  #startOverdue: Timer | undefined;
+  /** Until the command is gone that it was told to end. */
+  #endOverdue: Timer | undefined;
   #processes: ProcessSession | undefined;
   #ended: Extract<News, { is: 'exited' }> | undefined;
   #isOver = false;
 
-  constructor(clock: Clock) {
+  constructor({ clock, uuid }: Environment) {
     super();
     this.#clock = clock;
+    this.#mark = uuid();
     // What Node is told to do in the command is not for the keeper.
     const { NODE_OPTIONS: _, ...env } = process.env;
     this.#child = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url))], {
-      env,
+      env: { ...env, [MARK]: this.#mark },
       detached: true, // In a session of its own: what a terminal sends to its foreground isn't for the keeper.
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced', // What it inherits has numbers of 64 bits, and keys.
     });
     this.#child.on('message', (news: News) => this.#hear(news));
     this.#child.once('error', (error) => this.#finish({ kind: 'refused', why: describe(error) }));
@@ -63,9 +76,11 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     return this.#isOver;
   }
 
-  /** Resolves when it can start a command, or won't ever. */
-  get ready(): Promise<void> {
-    return this.#ready.promise;
+  /** Resolves when it can start a command, or won't ever, as one that takes too long. */
+  async whenReady(): Promise<void> {
+    this.#startOverdue = this.#killUnlessWithin(ANSWER_WITHIN_MS);
+    await this.#ready.promise;
+    this.#startOverdue.clear();
   }
 
   /** What became of the command. */
@@ -73,9 +88,15 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     return this.#outcome.promise;
   }
 
+  /** What is to be closed when this process has been killed. */
+  inherit(legacy: Legacy): void {
+    this.#order({ do: 'inherit', legacy });
+  }
+
   start(line: CommandLine, terms: Terms): void {
-    this.#started = true;
-    this.#order({ do: 'start', ...line, ...terms });
+    this.#graceMs = terms.graceMs;
+    this.#startOverdue = this.#killUnlessWithin(ANSWER_WITHIN_MS);
+    this.#order({ do: 'start', ...line, env: { ...line.env, [MARK]: this.#mark }, ...terms });
   }
 
   /** The lease has been renewed. */
@@ -93,13 +114,16 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
    * been started yet never will be.
    */
   end(signal: NodeJS.Signals, graceMs?: number): void {
-    if (!this.#started) return this.dismiss();
+    if (this.#graceMs === undefined) return this.dismiss();
+    this.#graceMs = Math.min(graceMs ?? this.#graceMs, this.#graceMs);
+    this.#endOverdue?.clear();
+    this.#endOverdue = this.#killUnlessWithin(this.#graceMs + ANSWER_WITHIN_MS);
     this.#order({ do: 'end', signal, ...(graceMs !== undefined && { graceMs }) });
   }
 
   /** It is not needed: lets it go, unless it was given a command. */
   dismiss(): void {
-    if (this.#started || this.#isOver) return;
+    if (this.#graceMs !== undefined || this.#isOver) return;
     if (this.#child.connected) this.#child.disconnect();
     this.#finish({ kind: 'too-late' });
   }
@@ -117,6 +141,11 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     if (!this.#isOver) this.#child.kill('SIGKILL');
   }
 
+  /** Its end, unless the timer is cleared before. */
+  #killUnlessWithin(ms: number): Timer {
+    return this.#clock.after(ms, () => this.kill());
+  }
+
   #order(order: Order): void {
     // What it can't be told any more, its end tells; and it tells itself that this process is gone.
     if (this.#child.connected) this.#child.send(order, () => undefined);
@@ -129,6 +158,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
       case 'too-late':
         return this.#finish({ kind: 'too-late' });
       case 'started':
+        this.#startOverdue?.clear();
         this.#processes = new ProcessSession(news.session, news.startedAt);
         return;
       case 'refused':
@@ -146,6 +176,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** The keeper has ended. If that isn't because the command was gone, nobody keeps it any more: it has to go. */
   async #onExit(): Promise<void> {
     if (this.#child.connected) await once(this.#child, 'disconnect'); // After its last word.
+    if (!this.#isOver && this.#graceMs !== undefined) await this.#searchProcesses();
     while (!this.#isOver && this.#processes !== undefined && !this.#processes.isGone()) {
       this.#processes.signal('SIGKILL');
       await sleep(this.#clock, LOOK_MS);
@@ -154,12 +185,20 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     this.#finish(this.#processes === undefined ? died : this.#howItEnded());
   }
 
+  /** A process that has just been made takes a moment to become what it is found by. */
+  async #searchProcesses(): Promise<void> {
+    for (let looks = 0; looks < 5 && this.#processes === undefined; looks++) {
+      this.#processes = this.#findProcesses();
+      if (this.#processes === undefined) await sleep(this.#clock, LOOK_MS);
+    }
+  }
+
   /** The processes of a command of which the keeper hasn't come to tell. */
   #findProcesses(): ProcessSession | undefined {
-    if (!this.#started) return undefined;
-    const leaders = readProcesses().filter(({ session, pid }) => session === pid);
-    const child = leaders.find(({ parent }) => parent === this.#child.pid);
-    return child === undefined ? undefined : new ProcessSession(child.pid, child.startedAt);
+    if (this.#graceMs === undefined) return undefined;
+    const leaders = readProcesses().filter(({ session, pid }) => session === pid && pid !== this.#child.pid);
+    const command = leaders.find((leader) => hasVariable(leader, MARK, this.#mark));
+    return command === undefined ? undefined : new ProcessSession(command.pid, command.startedAt);
   }
 
   #howItEnded(): CommandOutcome {
@@ -169,6 +208,8 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
 
   #finish(outcome: CommandOutcome): void {
     this.#isOver = true;
+    this.#startOverdue?.clear();
+    this.#endOverdue?.clear();
     this.#ready.resolve();
     this.#outcome.resolve(outcome);
   }

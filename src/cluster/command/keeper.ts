@@ -3,7 +3,8 @@
  * command, and is told each new end of the lease. When no word comes in time it ends the command, and all that comes from it,
  * before the lease's end, so also when the process that leads is stopped, blocked or cut off; when that is gone, at once.
  *
- * It ends when the command is gone, or with the process that leads if it has none.
+ * It ends when the command is gone, or with the process that leads if it has none. If that was killed, it closes the session
+ * first that it has left behind: the next leader needn't wait for what can't act any more.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { msUntil, SystemClock } from '../../clock.js';
@@ -11,7 +12,7 @@ import { describe } from '../../errors.js';
 import { KeptCommand } from './kept-command.js';
 import { ProcessSession } from './process-session.js';
 import { readProcess } from './process-table.js';
-import type { CommandLine, News, Order, Terms } from './protocol.js';
+import type { CommandLine, Legacy, News, Order, Terms } from './protocol.js';
 import { killMarginMs } from './schedule.js';
 
 // What a terminal, a service manager or a container's end sends to everybody is not for the keeper: it has to be there
@@ -22,6 +23,8 @@ process.title = 'conclave keeper';
 
 const clock = new SystemClock();
 let kept: KeptCommand | undefined;
+let legacy: Legacy | undefined;
+const parent = process.ppid;
 
 /** util-linux's program, if it is here: the kernel kills the command itself when the keeper is killed. */
 const guard = ['setpriv', '--pdeathsig', 'KILL'] as const;
@@ -31,6 +34,9 @@ const isGuarded =
 
 process.on('message', (order: Order) => {
   switch (order.do) {
+    case 'inherit':
+      legacy = order.legacy;
+      return;
     case 'start':
       return start(order, order);
     case 'extend':
@@ -43,8 +49,8 @@ process.on('message', (order: Order) => {
 });
 process.once('disconnect', () => {
   // The process that leads is gone, and nobody waits for a command that is slow to end but the next leader.
-  if (kept === undefined) process.exit();
-  kept.end('SIGTERM');
+  if (kept === undefined) void leave();
+  else kept.end('SIGTERM');
 });
 tell({ is: 'ready' });
 
@@ -94,5 +100,14 @@ function tell(news: News, then: () => void = () => undefined): void {
 }
 
 function finish(news: News): void {
-  tell(news, () => process.exit());
+  tell(news, () => void leave());
+}
+
+async function leave(): Promise<never> {
+  // A process that has lost its parent has another one: so this says that it has ended, and not just closed the channel.
+  if (legacy !== undefined && process.ppid !== parent) {
+    const { windUp } = await import('../winding-up.js'); // Seldom needed: a keeper is to be small, and there soon.
+    await windUp(legacy.servers, legacy.estate, legacy.session);
+  }
+  process.exit();
 }

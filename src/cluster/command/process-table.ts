@@ -53,3 +53,12 @@ export function readProcesses(): ProcessEntry[] {
     return [];
   }
 }
+
+/** Whether a process was given an environment variable when it was started; `false` if the system doesn't tell. */
+export function hasVariable({ pid }: ProcessEntry, name: string, value: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${name}=${value}`);
+  } catch {
+    return false;
+  }
+}

@@ -1,7 +1,12 @@
 import type { MachineInstant } from '../../clock.js';
+import type { ConnectTarget } from '../../session/connect-string.js';
+import type { SessionOptions } from '../../session/session-options.js';
+import type { Estate } from '../ward.js';
 
 /** What the process that leads tells the keeper of its command, over the channel between parent and child. */
 export type Order =
+  /** To wind this up when the process that leads has ended, and nothing of the command is left. The newest word counts. */
+  | { readonly do: 'inherit'; readonly legacy: Legacy }
   /** To start the command, unless the lease is over by then. Once. */
   | ({ readonly do: 'start' } & CommandLine & Terms)
   /** The lease has been renewed. */
@@ -24,6 +29,14 @@ export interface Terms {
   readonly leaseMs: number;
   /** How long it may take to end when it is asked to, as long as the lease lasts. */
   readonly graceMs: number;
+}
+
+/** What the process that leads would leave behind, and how the servers are reached. */
+export interface Legacy {
+  /** Without a chroot: the estate's paths are absolute. */
+  readonly servers: ConnectTarget;
+  readonly session: Pick<SessionOptions, 'auth' | 'tls'>;
+  readonly estate: Estate;
 }
 
 /** What the keeper tells in return. */

@@ -4,10 +4,10 @@ import type { Server as Address } from '../../../src/session/connect-string.js';
 import type { Environment } from '../../../src/session/environment.js';
 import { OwnNode } from '../../../src/session/own-node.js';
 import { Session } from '../../../src/session/session.js';
+import type { Random } from '../../helpers/random.js';
 import type { Machine } from '../machine.js';
 import { type Listening, Wire } from '../model/socket.js';
 import type { Route } from '../network.js';
-import type { Random } from '../random.js';
 import type { Scheduler } from '../scheduler.js';
 
 export const CONNECT = '10.0.0.0:2181,10.0.0.1:2181,10.0.0.2:2181';

@@ -9,8 +9,8 @@ import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
 import { ignore } from '../../../src/promises.js';
 import type { Session } from '../../../src/session/session.js';
+import type { Random } from '../../helpers/random.js';
 import type { Capacity } from '../lock-checker.js';
-import type { Random } from '../random.js';
 import type { Candidate, Surroundings } from './candidate.js';
 
 const REPORT = '/locks/report';

@@ -1,6 +1,6 @@
+import type { Random } from '../../helpers/random.js';
 import { Machine } from '../machine.js';
 import { Route } from '../network.js';
-import type { Random } from '../random.js';
 import type { Scheduler } from '../scheduler.js';
 import type { Replica } from './replica.js';
 import { Server } from './server.js';

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkHistory, type Verdict } from './nemesis/checker/check.js';
+import type { ViolationKind } from './nemesis/checker/verdict.js';
+import { readHistory } from './nemesis/history.js';
+import { report } from './nemesis/report.js';
+import { ALL_KINDS } from './nemesis/schedule.js';
+
+const COMMAND = join(import.meta.dirname, '../../scripts/chaos.mjs');
+const SEED = 8;
+const MINUTES = 3;
+// Servers and workers have to begin, and to end.
+const ENDS_WITHIN_MS = MINUTES * 60_000 + 180_000;
+
+describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
+  let verdict: Verdict;
+
+  beforeAll(async () => {
+    let isRight = false;
+    const folder = await mkdtemp(join(tmpdir(), 'conclave-chaos-test-'));
+    try {
+      const options = ['--minutes', String(MINUTES), '--seed', String(SEED), '--keep', folder];
+      // What was wrong is in its history; that it says so by its end is tested by what follows.
+      const { stdout, stderr, exitCode } = await execa('node', [COMMAND, ...options], {
+        reject: false,
+        timeout: ENDS_WITHIN_MS - 10_000,
+      });
+      console.log(`npm run chaos -- --minutes ${MINUTES} --seed ${SEED}\n${stdout}\n${stderr}`);
+      verdict = checkHistory(readHistory(join(folder, `history-${SEED}.jsonl`)));
+      isRight = verdict.violations.length === 0;
+      expect(exitCode).toBe(isRight ? 0 : 1);
+      expect(stdout).toContain(report(verdict));
+    } finally {
+      // What was wrong can only be understood from its history.
+      if (isRight) await rm(folder, { recursive: true, force: true });
+    }
+  }, ENDS_WITHIN_MS);
+
+  const violations = (...kinds: ViolationKind[]) =>
+    verdict.violations.filter(({ kind }) => kinds.includes(kind)).map(({ kind, what }) => `${kind}: ${what}`);
+
+  it('have all kinds of faults that the machine allows, and terms to spare', () => {
+    const { faults, passedOver } = verdict.weather;
+    const missing = ALL_KINDS.filter((kind) => !faults.has(kind));
+    // Each that didn't come says why.
+    const explained = [...passedOver.keys()].map((why) => why.split(':')[0]);
+    expect(missing.filter((kind) => !explained.includes(kind))).toEqual([]);
+    expect(faults.size).toBeGreaterThan(10);
+    const terms = [...verdict.terms.terms.values()];
+    expect(terms).toHaveLength(3);
+    expect(Math.min(...terms)).toBeGreaterThan(3);
+    expect(verdict.tenures.checks).toBeGreaterThan(1000);
+  });
+
+  it('never give an election two leaders at once, nor a leader a token or a number that is no news', () => {
+    expect(violations('two leaders at once', 'a token that went back', 'a term given twice')).toEqual([]);
+  });
+
+  it('end each term once, and let nobody stand again without clean-up', () => {
+    expect(violations('not demoted once', 'stood again without clean-up')).toEqual([]);
+  });
+
+  it('lose and double no write that a fence protects, and let no former leader write', () => {
+    expect(
+      violations('a lower token was taken', 'a lost write', 'a doubled write', 'a write out of place'),
+    ).toEqual([]);
+    expect(verdict.journals.fenced.taken).toBeGreaterThan(1000);
+  });
+
+  it('are followed by a leader within the bound, each time', () => {
+    expect(violations('nobody led again')).toEqual([]);
+    // Three storms at least, and the beginning: for three elections and a lock.
+    expect(verdict.recoveriesMs.length).toBeGreaterThanOrEqual(3 * 4);
+  });
+
+  it('leave nothing behind, and nothing that does not end', () => {
+    expect(violations('an orphan', 'a process that did not stop')).toEqual([]);
+  });
+
+  it('find nothing else', () => {
+    expect(verdict.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { type History, now, type SinkName } from './history.js';
+import type { SinkClient } from './sink-client.js';
+
+/** A term or a hold: what is asked before each act. */
+export interface Held {
+  readonly token: bigint;
+  readonly signal: AbortSignal;
+  isHeld(): boolean;
+}
+
+/** Whose acts they are, and where they are written down. */
+export interface Actor {
+  readonly who: string;
+  readonly journal: string;
+  readonly history: History;
+  readonly sink: SinkClient;
+  /** Called for each act that begins. */
+  readonly onAct: () => void;
+  /** A name for a write that no other write of any process has. */
+  nextWrite(): string;
+}
+
+/** Acts for as long as something is held: each time it asks, writes down the answer, and writes to both sinks. */
+export class Acting {
+  readonly #actor: Actor;
+  readonly #held: Held;
+  readonly #positions: Record<SinkName, number>;
+
+  private constructor(actor: Actor, held: Held, positions: Record<SinkName, number>) {
+    this.#actor = actor;
+    this.#held = held;
+    this.#positions = positions;
+  }
+
+  /** Takes over the journals where the one before left them. `undefined` if the fence has risen above this token. */
+  static async begin(actor: Actor, held: Held): Promise<Acting | undefined> {
+    const ask = (sink: SinkName) =>
+      actor.sink.ask({ ask: 'begin', sink, journal: actor.journal, token: String(held.token) });
+    const [fenced, open] = await Promise.all([ask('fenced'), ask('open')]);
+    return fenced.taken ? new Acting(actor, held, { fenced: fenced.length, open: open.length }) : undefined;
+  }
+
+  /** One act, if it may: gives whether another one may follow. */
+  async act(): Promise<boolean> {
+    if (!this.#isHeld()) return false;
+    this.#actor.onAct();
+    const write = this.#actor.nextWrite();
+    const taken = await Promise.all([this.#write('fenced', write), this.#write('open', write)]);
+    return taken.every(Boolean);
+  }
+
+  /** Asks, and writes the answer down if it is yes: before anything is done on the strength of it. */
+  #isHeld(): boolean {
+    const at = now();
+    const isHeld = this.#held.isHeld();
+    const until = now();
+    const { history, who, journal } = this.#actor;
+    if (isHeld) history.write({ kind: 'held', who, journal, token: String(this.#held.token), until }, at);
+    return isHeld;
+  }
+
+  async #write(sink: SinkName, write: string): Promise<boolean> {
+    const { history, who, journal } = this.#actor;
+    const position = this.#positions[sink]++;
+    const token = String(this.#held.token);
+    const { taken } = await this.#actor.sink.ask({ ask: 'write', sink, journal, token, position, write });
+    history.write({ kind: 'answer', who, sink, journal, write, taken });
+    return taken;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Entry, Setting } from '../history.js';
+import { type Gap, gapsOf, hasFaultNear, type Quantiles, quantilesOf, recoveriesOf } from './gaps.js';
+import { JournalCheck, type JournalFigures } from './journals.js';
+import { TenureCheck, type TenureFigures } from './tenures.js';
+import { TermCheck, type TermFigures } from './terms.js';
+import type { Violation } from './verdict.js';
+import { WeatherCheck, type WeatherFigures } from './weather.js';
+
+/** All that a history shows. */
+export interface Verdict {
+  readonly setting: Setting;
+  readonly violations: readonly Violation[];
+  readonly weather: WeatherFigures;
+  readonly tenures: TenureFigures;
+  readonly terms: TermFigures;
+  readonly journals: JournalFigures;
+  readonly gaps: {
+    readonly withFaults: Quantiles;
+    readonly withoutFaults: Quantiles;
+    readonly longest: Gap | undefined;
+  };
+  /** From the beginning of a calm until somebody acted, the longest first. */
+  readonly recoveriesMs: readonly number[];
+}
+
+/**
+ * Says of a history what was wrong, from nothing but its entries.
+ *
+ * @throws Error if it doesn't begin with its setting
+ */
+export function checkHistory(entries: Iterable<Entry>): Verdict {
+  const iterator = entries[Symbol.iterator]();
+  const setting = settingOf(iterator);
+  const weatherCheck = new WeatherCheck();
+  const tenureCheck = new TenureCheck(setting.journals);
+  const termCheck = new TermCheck();
+  const journalCheck = new JournalCheck();
+  const checks = [weatherCheck, tenureCheck, termCheck, journalCheck];
+  for (let next = iterator.next(); !next.done; next = iterator.next())
+    for (const check of checks) check.see(next.value);
+  const [weather, tenures, terms, journals] = [
+    weatherCheck.conclude(),
+    tenureCheck.conclude(),
+    termCheck.conclude(),
+    journalCheck.conclude(),
+  ];
+  const recoveries = recoveriesOf(setting, weather.figures, tenures.figures.tenures);
+  const violations = [weather, tenures, terms, journals, recoveries].flatMap((each) => each.violations);
+  return {
+    setting,
+    violations,
+    weather: weather.figures,
+    tenures: tenures.figures,
+    terms: terms.figures,
+    journals: journals.figures,
+    gaps: divide(setting, tenures.figures, weather.figures),
+    recoveriesMs: recoveries.recoveriesMs,
+  };
+}
+
+function divide({ journals }: Setting, { tenures }: TenureFigures, { troubles }: WeatherFigures) {
+  const gaps = journals.filter(({ kind }) => kind === 'election').flatMap((each) => gapsOf(each, tenures));
+  const isNear = (gap: Gap) => hasFaultNear(gap, troubles);
+  return {
+    withFaults: quantilesOf(gaps.filter(isNear)),
+    withoutFaults: quantilesOf(gaps.filter((gap) => !isNear(gap))),
+    longest: gaps.toSorted((a, b) => b.to - b.from - (a.to - a.from))[0],
+  };
+}
+
+function settingOf(entries: Iterator<Entry>): Setting {
+  const first = entries.next();
+  if (!first.done && first.value.kind === 'setting') return first.value;
+  throw new Error('this is no history of a run: expected its setting as the first entry');
+}

@@ -1,0 +1,75 @@
+import type { Journal, Micros, Setting } from '../history.js';
+import type { Tenure } from './tenures.js';
+import type { Violation } from './verdict.js';
+import type { Trouble, WeatherFigures } from './weather.js';
+
+/** A time in which nobody acted as an election's leader, between two terms. */
+export interface Gap {
+  readonly journal: string;
+  readonly from: Micros;
+  readonly to: Micros;
+}
+
+/** A fault is near a gap if it was there during it, or ended so short a time before: it takes that long to get over one. */
+const NEAR_MICROS = 9_000_000;
+
+/** The times between the tenures of an election. Of the time before the first and after the last nothing is known. */
+export function gapsOf({ name }: Journal, tenures: readonly Tenure[]): Gap[] {
+  const gaps: Gap[] = [];
+  let latest: Micros | undefined;
+  for (const { from, to } of tenures.filter(({ journal }) => journal === name)) {
+    if (latest !== undefined && from > latest) gaps.push({ journal: name, from: latest, to: from });
+    latest = Math.max(latest ?? to, to);
+  }
+  return gaps;
+}
+
+export function hasFaultNear({ from, to }: Gap, troubles: readonly Trouble[]): boolean {
+  return troubles.some((trouble) => trouble.from <= to && trouble.to + NEAR_MICROS >= from);
+}
+
+export interface Quantiles {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** In milliseconds. */
+export function quantilesOf(gaps: readonly Gap[]): Quantiles {
+  const sizes = gaps.map(({ from, to }) => (to - from) / 1000).sort((a, b) => a - b);
+  const at = (share: number) => sizes[Math.max(0, Math.ceil(share * sizes.length) - 1)] ?? 0;
+  return { count: sizes.length, p50: at(0.5), p99: at(0.99), max: sizes.at(-1) ?? 0 };
+}
+
+/**
+ * How long after the beginning of each calm somebody acted, at each election and lock: the longest first. Nothing is said
+ * of a calm of which the history doesn't have enough, or in which the servers were found to disagree: whoever waits for a
+ * node that one server alone has waits for ever. After that is mended another calm begins.
+ */
+export function recoveriesOf(
+  { journals, recoveryMs }: Setting,
+  { calms, disagreements, to: end }: WeatherFigures,
+  tenures: readonly Tenure[],
+): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
+  const recoveriesMs: number[] = [];
+  const violations: Violation[] = [];
+  for (const { name } of journals) {
+    const own = tenures.filter(({ journal }) => journal === name);
+    for (const [place, { storm, from }] of calms.entries()) {
+      const until = calms[place + 1]?.from ?? end;
+      if (disagreements.some(({ at }) => at >= from && at < until)) continue;
+      // Whoever is in the middle of its term acts at once, but for the pauses between acts.
+      const next = own.find(({ to }) => to >= from);
+      const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;
+      if (ms > recoveryMs && end < from + recoveryMs * 1000) continue;
+      recoveriesMs.push(ms);
+      if (ms > recoveryMs)
+        violations.push({
+          kind: 'nobody led again',
+          what: `${name}: not within ${recoveryMs} ms of the end of storm ${storm}, but after ${Math.round(ms)} ms`,
+        });
+    }
+  }
+  return { recoveriesMs: recoveriesMs.sort((a, b) => b - a), violations };
+}

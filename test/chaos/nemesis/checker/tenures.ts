@@ -1,0 +1,102 @@
+import type { Entry, Journal, Micros } from '../history.js';
+import type { Check, Violation } from './verdict.js';
+
+/**
+ * The time for which a term or a hold was held for certain: from the first to the last time that the question whether it
+ * is held was asked and answered with yes. It was held all the time in between, since a term doesn't come back.
+ */
+export interface Tenure {
+  readonly who: string;
+  readonly journal: string;
+  readonly token: bigint;
+  readonly from: Micros;
+  to: Micros;
+}
+
+/** Longer than this between question and answer, and the process stood still in between: its act begins unprotected. */
+const STOOD_STILL_MICROS = 20_000;
+
+export interface TenureFigures {
+  /** In the order in which they began. */
+  readonly tenures: readonly Tenure[];
+  readonly checks: number;
+  /** How often a process stood still between the question and its act: what a fence is for. */
+  readonly slowChecks: number;
+  /** Of locks, for which there is no takeover delay: they may overlap when a leading server stands still. */
+  readonly overlapsOfLocks: number;
+}
+
+/**
+ * Never do two lead an election at once. An overlap is a moment at which two terms were held for certain. So a process that
+ * is stopped after it was told that it leads, and acts when it goes on, is not one: the moment that counts is that before the
+ * question. And two that lead at once can't be overlooked for longer than from one question to the next.
+ */
+export class TenureCheck implements Check<TenureFigures> {
+  readonly #kinds: ReadonlyMap<string, Journal['kind']>;
+  readonly #tenures = new Map<string, Tenure>();
+  #checks = 0;
+  #slowChecks = 0;
+
+  constructor(journals: readonly Journal[]) {
+    this.#kinds = new Map(journals.map(({ name, kind }) => [name, kind]));
+  }
+
+  see(entry: Entry): void {
+    if (entry.kind !== 'held') return;
+    this.#checks++;
+    if (entry.until - entry.at > STOOD_STILL_MICROS) this.#slowChecks++;
+    const { who, journal, token, at } = entry;
+    const key = `${journal} ${token} ${who}`;
+    const known = this.#tenures.get(key);
+    if (known === undefined) this.#tenures.set(key, { who, journal, token: BigInt(token), from: at, to: at });
+    else known.to = Math.max(known.to, at);
+  }
+
+  conclude() {
+    const tenures = [...this.#tenures.values()].sort((a, b) => a.from - b.from);
+    const violations: Violation[] = [];
+    let overlapsOfLocks = 0;
+    for (const [journal, kind] of this.#kinds) {
+      const own = tenures.filter((each) => each.journal === journal);
+      const overlaps = overlapsIn(own);
+      if (kind === 'lock') {
+        overlapsOfLocks += overlaps.length;
+        continue;
+      }
+      violations.push(...overlaps.map(describeOverlap), ...tokensThatWentBack(own));
+    }
+    const figures = { tenures, checks: this.#checks, slowChecks: this.#slowChecks, overlapsOfLocks };
+    return { violations, figures };
+  }
+}
+
+type Pair = readonly [Tenure, Tenure];
+
+/** Each one that began before another one, which began before it, had ended. */
+function overlapsIn(tenures: readonly Tenure[]): Pair[] {
+  const pairs: Pair[] = [];
+  let latest: Tenure | undefined;
+  for (const tenure of tenures) {
+    if (latest !== undefined && tenure.from <= latest.to) pairs.push([latest, tenure]);
+    if (latest === undefined || tenure.to > latest.to) latest = tenure;
+  }
+  return pairs;
+}
+
+function describeOverlap([a, b]: Pair): Violation {
+  const ms = ((Math.min(a.to, b.to) - b.from) / 1000).toFixed(1);
+  const what = `${b.journal}: ${a.who} (${a.token}) and ${b.who} (${b.token}), for ${ms} ms from ${b.from}`;
+  return { kind: 'two leaders at once', what };
+}
+
+function tokensThatWentBack(tenures: readonly Tenure[]): Violation[] {
+  const violations: Violation[] = [];
+  let newest: Tenure | undefined;
+  for (const tenure of tenures) {
+    if (newest !== undefined && tenure.token <= newest.token) {
+      const what = `${tenure.journal}: ${tenure.who} led with ${tenure.token} after ${newest.who} with ${newest.token}`;
+      violations.push({ kind: 'a token that went back', what });
+    } else newest = tenure;
+  }
+  return violations;
+}

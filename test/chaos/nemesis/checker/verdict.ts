@@ -1,0 +1,30 @@
+import type { Entry } from '../history.js';
+
+/** Something that must never be. */
+export interface Violation {
+  readonly kind: ViolationKind;
+  readonly what: string;
+}
+
+export type ViolationKind =
+  | 'two leaders at once'
+  | 'a token that went back'
+  | 'a term given twice'
+  | 'not demoted once'
+  | 'stood again without clean-up'
+  | 'a lower token was taken'
+  | 'a lost write'
+  | 'a doubled write'
+  | 'a write out of place'
+  | 'nobody led again'
+  | 'an orphan'
+  | 'a process that did not stop'
+  | 'a failure of the run'
+  | 'an incomplete history';
+
+/** Looks at a history for one thing, entry by entry, in the order in which they were written. */
+export interface Check<Figures> {
+  see(entry: Entry): void;
+  /** To be called once, when there are no more. */
+  conclude(): { readonly violations: readonly Violation[]; readonly figures: Figures };
+}

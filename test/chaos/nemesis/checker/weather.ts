@@ -1,0 +1,105 @@
+import type { Entry, Micros } from '../history.js';
+import { count } from './terms.js';
+import type { Check, Violation } from './verdict.js';
+
+/** From when to when something was wrong. */
+export interface Trouble {
+  readonly from: Micros;
+  to: Micros;
+}
+
+/** When all faults of a storm had ended. */
+export interface Calm {
+  readonly storm: number;
+  readonly from: Micros;
+}
+
+export interface WeatherFigures {
+  readonly faults: ReadonlyMap<string, number>;
+  readonly effects: ReadonlyMap<string, number>;
+  readonly passedOver: ReadonlyMap<string, number>;
+  readonly wishes: ReadonlyMap<string, number>;
+  readonly storms: number;
+  /** When there was any fault. */
+  readonly troubles: readonly Trouble[];
+  readonly calms: readonly Calm[];
+  /** When the servers were found to disagree, and in what. */
+  readonly disagreements: readonly Disagreement[];
+  /** When it began, and when it ended. */
+  readonly from: Micros;
+  readonly to: Micros;
+}
+
+/** A fault of ZooKeeper's own. */
+export interface Disagreement {
+  readonly at: Micros;
+  readonly what: string;
+}
+
+/** Faults and calms, and what the run says of itself. */
+export class WeatherCheck implements Check<WeatherFigures> {
+  readonly #faults = new Map<string, number>();
+  readonly #effects = new Map<string, number>();
+  readonly #passedOver = new Map<string, number>();
+  readonly #wishes = new Map<string, number>();
+  readonly #troubles = new Map<number, Trouble>();
+  readonly #calms: Calm[] = [];
+  readonly #disagreements: Disagreement[] = [];
+  readonly #violations: Violation[] = [];
+  #storms = 0;
+  #began: Micros | undefined;
+  #latest: Micros = 0;
+  #isOver = false;
+
+  see(entry: Entry): void {
+    this.#began ??= entry.at;
+    this.#latest = Math.max(this.#latest, entry.at);
+    this.#seeWeather(entry);
+    this.#seeFault(entry);
+    if (entry.kind === 'left behind') this.#violate('an orphan', entry.path);
+    if (entry.kind === 'stuck') this.#violate('a process that did not stop', entry.who);
+    if (entry.kind === 'failure') this.#violate('a failure of the run', entry.what);
+    if (entry.kind === 'over') this.#isOver = true;
+  }
+
+  #seeWeather(entry: Entry): void {
+    if (entry.kind === 'storm') this.#storms++;
+    if (entry.kind === 'calm') this.#calms.push({ storm: entry.storm, from: entry.at });
+    if (entry.kind === 'servers disagree') this.#disagreements.push({ at: entry.at, what: entry.what });
+    if (entry.kind === 'wish') count(this.#wishes, entry.what);
+  }
+
+  #seeFault(entry: Entry): void {
+    if (entry.kind === 'fault') {
+      count(this.#faults, entry.name);
+      this.#troubles.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
+    }
+    if (entry.kind === 'mended') {
+      const trouble = this.#troubles.get(entry.fault);
+      if (trouble !== undefined) trouble.to = entry.at;
+    }
+    if (entry.kind === 'effect') count(this.#effects, entry.name);
+    if (entry.kind === 'passed over') count(this.#passedOver, `${entry.name}: ${entry.why}`);
+  }
+
+  #violate(kind: Violation['kind'], what: string): void {
+    this.#violations.push({ kind, what });
+  }
+
+  conclude() {
+    if (!this.#isOver) this.#violate('an incomplete history', 'it ends before the run does');
+    const figures = {
+      faults: this.#faults,
+      effects: this.#effects,
+      passedOver: this.#passedOver,
+      wishes: this.#wishes,
+      storms: this.#storms,
+      troubles: [...this.#troubles.values()],
+      calms: this.#calms,
+      disagreements: this.#disagreements,
+      from: this.#began ?? this.#latest,
+      to: this.#latest,
+    };
+    return { violations: this.#violations, figures };
+  }
+}

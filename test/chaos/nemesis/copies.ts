@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
+import type { Session } from '../../../src/index.js';
+import { JOURNALS } from './settings.js';
+import { pathOf } from './worker-protocol.js';
+import type { World } from './world.js';
+
+const ROUNDS = 3;
+const BETWEEN_MS = 200;
+const CONNECTS_WITHIN_MS = 10_000;
+
+/** What one server has, a line for each thing: a node that is there, or the version of a record. */
+export type Copy = ReadonlySet<string>;
+
+/** What one server has and another one hasn't, or the other way round. */
+export interface Disagreement {
+  readonly what: string;
+  /** The one that differs from all others, by its place among them. */
+  readonly odd: number;
+}
+
+/**
+ * Compares the servers' copies. They are never read at the same moment, so only that counts which was the same in all
+ * rounds: something that one server had in each of them, and another one in none, though it had been brought up to date.
+ *
+ * @param rounds - for each round, the copies of all servers, in the same order
+ */
+export function disagreementsIn(rounds: readonly (readonly Copy[])[]): Disagreement[] {
+  const everything = new Set(rounds.flat().flatMap((copy) => [...copy]));
+  const disagreements: Disagreement[] = [];
+  for (const what of everything) {
+    const servers = (rounds[0] ?? []).map((_, server) => server);
+    const having = servers.filter((server) => rounds.every((copies) => copies[server]?.has(what)));
+    const lacking = servers.filter((server) => rounds.every((copies) => !copies[server]?.has(what)));
+    if (having.length === 0 || lacking.length === 0) continue;
+    const [odd = 0] = having.length < lacking.length ? having : lacking;
+    disagreements.push({ what, odd });
+  }
+  return disagreements;
+}
+
+/** Whether all servers have the same of what matters here. They all have to serve. */
+export async function compareCopies(world: World): Promise<Disagreement[]> {
+  const rounds: Copy[][] = world.servers.length === 0 ? [] : Array.from({ length: ROUNDS }, () => []);
+  const read = async (servers: readonly ZooKeeperServer[], sessions: readonly Session[]): Promise<void> => {
+    const [server, ...others] = servers;
+    if (server !== undefined)
+      return await world.withSession(CONNECTS_WITHIN_MS, (session) => read(others, [...sessions, session]), [
+        server,
+      ]);
+    for (const round of rounds) {
+      for (const session of sessions) round.push(await copyOf(world, session));
+      await pause(BETWEEN_MS);
+    }
+  };
+  await read(world.servers, []);
+  return disagreementsIn(rounds);
+}
+
+async function copyOf(world: World, session: Session): Promise<Copy> {
+  const copy = new Set<string>();
+  for (const journal of JOURNALS) {
+    const path = pathOf(journal);
+    // When a server has answered a write, it has everything that was written before.
+    await session.untilAnswered(() => session.commit([{ kind: 'check', path }]));
+    for (const node of await world.contendersOf(session, journal)) copy.add(node);
+    const { stat } = await session.untilAnswered(() => session.getData(path));
+    copy.add(`${path} in version ${stat.version}`);
+  }
+  return copy;
+}

@@ -1,0 +1,188 @@
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+
+/** Microseconds on the machine's monotonic clock: the same for all of its processes, whatever their wall clocks say. */
+export type Micros = number;
+
+export function now(): Micros {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+/** What fencing tells apart: an election, or a lock. Each has a journal of its own at the sink. */
+export interface Journal {
+  readonly name: string;
+  readonly kind: 'election' | 'lock';
+}
+
+/** `fenced` refuses a token that is lower than one it has seen; `open` takes everything. */
+export type SinkName = 'fenced' | 'open';
+
+/** The first line of a history. All that the checker has to know. */
+export interface Setting {
+  readonly kind: 'setting';
+  readonly seed: number;
+  readonly minutes: number;
+  readonly journals: readonly Journal[];
+  readonly sessionTimeoutMs: number;
+  readonly takeoverDelayMs: number | 'default';
+  /** Within what time of the end of all faults each election must have a leader that acts, and each lock a holder. */
+  readonly recoveryMs: number;
+  /** Kinds of faults that the machine doesn't allow, and why. */
+  readonly notAllowed: readonly string[];
+}
+
+/**
+ * What happened, in the order in which it was written down: each process appends to the same file, at once. Tokens are
+ * written in decimal: they are too long for a number.
+ */
+export type Entry = { readonly at: Micros } & (
+  | Setting
+  | { readonly kind: 'storm'; readonly storm: number }
+  /** All faults of the storm have ended, and all servers serve. */
+  | { readonly kind: 'calm'; readonly storm: number }
+  | { readonly kind: 'calm is over'; readonly storm: number }
+  /**
+   * ZooKeeper has not kept its word: what one server has, the others haven't, though all of them serve and are up to date.
+   * That one is given the others' data, and the calm begins again.
+   */
+  | { readonly kind: 'servers disagree'; readonly what: string }
+  | { readonly kind: 'fault'; readonly fault: number; readonly name: string; readonly on: string }
+  | { readonly kind: 'mended'; readonly fault: number }
+  /** What a fault was seen to have done, where it might have done nothing. */
+  | { readonly kind: 'effect'; readonly fault: number; readonly name: string; readonly what: string }
+  | { readonly kind: 'passed over'; readonly name: string; readonly why: string }
+  /** Something that was asked for, and is no fault: a leader was told to resign. */
+  | { readonly kind: 'wish'; readonly what: string; readonly on: string }
+  /** Something that the run itself has seen, for people to read. */
+  | { readonly kind: 'note'; readonly what: string }
+  /** A process of a worker: each has a name of its own. */
+  | { readonly kind: 'process began'; readonly who: string }
+  /** `orderly`: by itself, after it had been told to stop. */
+  | { readonly kind: 'process ended'; readonly who: string; readonly how: string; readonly orderly: boolean }
+  | Elected
+  | Demoted
+  /** The hook was called for this journal's supervisor, and succeeded. */
+  | { readonly kind: 'cleaned'; readonly who: string; readonly journal: string }
+  | Check
+  | Answer
+  | Taken
+  | {
+      readonly kind: 'refused';
+      readonly sink: SinkName;
+      readonly journal: string;
+      readonly token: string;
+      readonly highest: string;
+    }
+  /** A contender's node that is there after everybody has stopped and all sessions have ended. */
+  | { readonly kind: 'left behind'; readonly path: string }
+  /** A process that was told to stop and didn't, in the time that it had. */
+  | { readonly kind: 'stuck'; readonly who: string }
+  /** Something that must not happen, and isn't a fault: a worker that ends by itself, a server that doesn't start. */
+  | { readonly kind: 'failure'; readonly what: string }
+  | { readonly kind: 'over' }
+);
+
+export interface Elected {
+  readonly kind: 'elected';
+  readonly who: string;
+  readonly journal: string;
+  readonly term: number;
+  readonly token: string;
+}
+
+export interface Demoted {
+  readonly kind: 'demoted';
+  readonly who: string;
+  readonly journal: string;
+  readonly token: string;
+  readonly reason: string;
+}
+
+/**
+ * It was asked whether the term (or the hold) is held, and the answer was yes. `at` is the moment before the question,
+ * `until` the one after the answer. Written before the act that follows it.
+ *
+ * Who holds at some moment, has held ever since the term began: a term doesn't come back. The answer was given at `at`
+ * or later, so at `at` it was held, for certain, however long the process stood still between question and answer. What
+ * it did from `until` on, it did without knowing.
+ */
+export interface Check {
+  readonly kind: 'held';
+  readonly who: string;
+  readonly journal: string;
+  readonly token: string;
+  readonly until: Micros;
+}
+
+/** What a sink has answered to a write. */
+export interface Answer {
+  readonly kind: 'answer';
+  readonly who: string;
+  readonly sink: SinkName;
+  readonly journal: string;
+  readonly write: string;
+  readonly taken: boolean;
+}
+
+/** A sink has taken a write: at that position of the journal stands that write now, and nothing that stood there before. */
+export interface Taken {
+  readonly kind: 'taken';
+  readonly sink: SinkName;
+  readonly journal: string;
+  readonly token: string;
+  readonly position: number;
+  readonly write: string;
+}
+
+type Distributed<T> = T extends unknown ? Omit<T, 'at'> : never;
+export type Happening = Distributed<Entry>;
+
+/** A file that several processes append to. What is written is in the file when the call returns, and outlives SIGKILL. */
+export class History {
+  readonly #file: number;
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'a');
+  }
+
+  /** @param at - when it happened, if that was not now */
+  write(what: Happening, at: Micros = now()): void {
+    writeSync(this.#file, `${JSON.stringify({ at, ...what })}\n`);
+  }
+}
+
+const CHUNK = 1 << 20;
+
+/**
+ * The entries of a history, one after the other: a run of hours writes more than is good to have in memory.
+ *
+ * @throws Error for a line that isn't JSON, with its number
+ */
+export function* readHistory(path: string): Generator<Entry, void> {
+  let number = 0;
+  for (const line of linesOf(path)) {
+    number++;
+    try {
+      yield JSON.parse(line) as Entry;
+    } catch (cause) {
+      throw new Error(`line ${number} of ${path} is no entry of a history: ${line.slice(0, 100)}`, { cause });
+    }
+  }
+}
+
+function* linesOf(path: string): Generator<string, void> {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.alloc(CHUNK);
+    const decoder = new StringDecoder();
+    let rest = '';
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
+      const lines = (rest + decoder.write(chunk.subarray(0, read))).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+    if (rest !== '') yield rest;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,124 @@
+/** The command line: `npm run chaos -- --help`. */
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { checkHistory } from './checker/check.js';
+import { readHistory } from './history.js';
+import { report } from './report.js';
+import { runChaos } from './run.js';
+import { describeStorm, storms } from './schedule.js';
+import { JOURNALS, SERVERS, WORKERS } from './settings.js';
+
+const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a seed, and a check of what came of them.
+
+  npm run chaos -- --minutes 60                 with a seed that is printed
+  npm run chaos -- --minutes 3 --seed 8         the same faults again: what comes of them depends on the machine
+  npm run chaos -- --minutes 3 --seed 8 --print the faults alone
+  npm run chaos -- --check history.jsonl        checks a history again, from the file alone
+
+  --from STORM            without the storms before that one
+  --keep FOLDER           keep the history there; without it, it is kept only if something was wrong
+  --takeover-delay MS     another takeover delay than the default. With 0 there may be two leaders at once
+
+Ends with 1 if anything was violated. As root it has networks and small disks of its own; what the machine doesn't
+allow is printed.`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '3' },
+    seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    keep: { type: 'string' },
+    check: { type: 'string' },
+    'takeover-delay': { type: 'string' },
+    print: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+function number(
+  option: string,
+  value: string,
+  isRight: (number: number) => boolean,
+  expected: string,
+): number {
+  const number = Number(value);
+  if (value.trim() !== '' && isRight(number)) return number;
+  throw new Error(`--${option} is ${value}: expected ${expected}`);
+}
+
+const isWhole = (value: number) => Number.isSafeInteger(value) && value >= 0;
+
+/** Prints what a history shows. Gives whether it is as it must be. */
+function judge(path: string): boolean {
+  const verdict = checkHistory(readHistory(path));
+  console.log(report(verdict));
+  return verdict.violations.length === 0;
+}
+
+async function run(seed: number, minutes: number): Promise<boolean> {
+  const delay = values['takeover-delay'];
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
+  const historyPath = join(folder, 'history.jsonl');
+  console.log(`seed ${seed}, history: ${historyPath}`);
+  let isRight = false;
+  try {
+    const takeoverDelayMs =
+      delay === undefined ? 'default' : number('takeover-delay', delay, isWhole, 'milliseconds');
+    const firstStorm = number('from', values.from, isWhole, 'the number of a storm');
+    const say = (line: string) => console.log(line);
+    await runChaos({ seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say });
+    isRight = judge(historyPath);
+  } finally {
+    keep(historyPath, seed, isRight);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return isRight;
+}
+
+function keep(historyPath: string, seed: number, isRight: boolean): void {
+  if (!existsSync(historyPath) || (isRight && values.keep === undefined)) return;
+  const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'conclave-chaos-history-'));
+  mkdirSync(folder, { recursive: true });
+  const kept = join(folder, `history-${seed}.jsonl`);
+  copyFileSync(historyPath, kept);
+  console.log(`history kept: ${kept}`);
+}
+
+function print(seed: number, minutes: number): void {
+  let left = minutes;
+  for (const storm of storms(seed, { workers: WORKERS, servers: SERVERS, journals: JOURNALS.length })) {
+    console.log(describeStorm(storm));
+    if (--left <= 0) return;
+  }
+}
+
+async function main(): Promise<boolean> {
+  if (values.help) console.log(HELP);
+  if (values.help) return true;
+  if (values.check !== undefined) return judge(values.check);
+  const minutes = number('minutes', values.minutes, (value) => value > 0, 'a number above 0');
+  const seed = number(
+    'seed',
+    values.seed ?? String(Math.floor(Date.now() / 1000)),
+    isWhole,
+    'a whole number',
+  );
+  if (values.print) {
+    print(seed, minutes);
+    return true;
+  }
+  return await run(seed, minutes);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+// Whatever runs still is nobody's any more: servers and workers end with this process.
+main().then(
+  (isRight) => process.exit(isRight ? 0 : 1),
+  (error: Error) => {
+    console.error(error.message);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,88 @@
+import type { Verdict } from './checker/check.js';
+import type { Quantiles } from './checker/gaps.js';
+import type { SinkFigures } from './checker/journals.js';
+
+const MOST_VIOLATIONS = 20;
+
+/** What a run has shown, for people. */
+export function report(verdict: Verdict): string {
+  const { setting, weather, violations } = verdict;
+  const { seed, takeoverDelayMs, notAllowed, sessionTimeoutMs } = setting;
+  const delay = takeoverDelayMs === 'default' ? '' : `, takeover delay ${takeoverDelayMs} ms`;
+  const minutes = ((weather.to - weather.from) / 60_000_000).toFixed(1);
+  return [
+    `seed ${seed}: ${minutes} minutes, ${weather.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
+    ...faults(verdict),
+    ...notAllowed.map((why) => `not allowed by this machine: ${why}`),
+    ...disagreements(verdict),
+    ...terms(verdict),
+    ...gaps(verdict),
+    ...writes(verdict),
+    violations.length === 0 ? 'violations: 0' : `violations: ${violations.length}`,
+    ...violations.slice(0, MOST_VIOLATIONS).map(({ kind, what }) => `  ${kind}: ${what}`),
+    ...(violations.length > MOST_VIOLATIONS ? ['  …'] : []),
+  ].join('\n');
+}
+
+function faults({ weather }: Verdict): string[] {
+  const { effects, wishes, passedOver } = weather;
+  const lines = sorted(weather.faults).map(([name, count]) => {
+    const seen = effects.get(name);
+    return `  ${name}: ${count}${seen === undefined ? '' : ` (seen to take effect: ${seen})`}`;
+  });
+  return [
+    `faults: ${total(weather.faults)}`,
+    ...lines,
+    ...sorted(wishes).map(([what, count]) => `asked for: ${what}: ${count}`),
+    ...sorted(passedOver).map(([what, count]) => `passed over: ${what}: ${count}`),
+  ];
+}
+
+function disagreements({ weather: { disagreements } }: Verdict): string[] {
+  if (disagreements.length === 0) return [];
+  return [
+    "ZooKeeper's servers disagreed, and the one that differed was given the others' data:",
+    ...disagreements.map(({ what }) => `  ${what}`),
+  ];
+}
+
+function terms({ terms, tenures }: Verdict): string[] {
+  const reasons = sorted(terms.reasons).map(([reason, count]) => `${reason} ${count}`);
+  const { checks, slowChecks, overlapsOfLocks } = tenures;
+  return [
+    `terms: ${total(terms.terms)}, ended: ${reasons.join(', ')}`,
+    `times at which a leader or holder asked and acted: ${checks}, of which it stood still before it acted: ${slowChecks}`,
+    `overlaps of holders of a lock (no takeover delay; counted only): ${overlapsOfLocks}`,
+  ];
+}
+
+function gaps({ gaps, recoveriesMs }: Verdict): string[] {
+  const [longest = 0] = recoveriesMs;
+  return [
+    `gaps between leaders, with a fault nearby: ${quantiles(gaps.withFaults)}`,
+    `gaps between leaders, with none: ${quantiles(gaps.withoutFaults)}`,
+    `acting again after all faults had ended: within ${Math.round(longest)} ms`,
+  ];
+}
+
+function quantiles({ count, p50, p99, max }: Quantiles): string {
+  const ms = (value: number) => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
+  return count === 0 ? 'none' : `${count}; p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, max ${ms(max)} ms`;
+}
+
+function writes({ journals }: Verdict): string[] {
+  const line = ({ taken, refused, lost, doubled, outOfTurn }: SinkFigures) =>
+    `${taken} taken, ${refused} refused, ${lost} lost, ${doubled} doubled, ${outOfTurn} by a former holder`;
+  return [
+    `writes with a fence: ${line(journals.fenced)}`,
+    `writes without one (counted only): ${line(journals.open)}`,
+  ];
+}
+
+function sorted(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function total(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,246 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Session } from '../../../src/index.js';
+import { compareCopies } from './copies.js';
+import { type Blow, NotYet, PassedOver, strike } from './faults.js';
+import { History, type Journal, type Micros, now } from './history.js';
+import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
+import {
+  ELECTIONS,
+  GONE_WITHIN_MS,
+  JOURNALS,
+  RECOVERY_MS,
+  SERVERS,
+  SESSION_TIMEOUT_MS,
+  WORKERS,
+} from './settings.js';
+import { pathOf } from './worker-protocol.js';
+import { World } from './world.js';
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  /** The seed's storms before this one are left out. */
+  readonly firstStorm: number;
+  readonly takeoverDelayMs: number | 'default';
+  /** For sockets and the like; its history is `historyPath`. */
+  readonly folder: string;
+  readonly historyPath: string;
+  /** Is told what happens, for people. */
+  readonly say: (line: string) => void;
+}
+
+const NUMBERS = { workers: WORKERS, servers: SERVERS, journals: JOURNALS.length };
+/** A storm, its end and the calm after it take longer than this. */
+const ROUND_MS = 50_000;
+/** After somebody leads again, before anything else is asked: no gap that begins then is a fault's. */
+const REST_MS = 10_000;
+const RESIGNATION_MS = 3000;
+const COMES_WITHIN_MS = 15_000;
+const EXPLAINED_WITHIN_MS = 5000;
+
+/** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
+export async function runChaos(options: RunOptions): Promise<void> {
+  const { seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say } = options;
+  const history = new History(historyPath);
+  const world = await World.open({ folder, history, historyPath, takeoverDelayMs });
+  try {
+    const notAllowed = [...world.notAllowed].map(([kind, why]) => `${kind}: ${why}`);
+    history.write({
+      kind: 'setting',
+      seed,
+      minutes,
+      journals: JOURNALS,
+      sessionTimeoutMs: SESSION_TIMEOUT_MS,
+      takeoverDelayMs,
+      recoveryMs: RECOVERY_MS,
+      notAllowed,
+    });
+    await world.begin();
+    const nemesis = new Nemesis(world, say);
+    const endAt = performance.now() + minutes * 60_000;
+    const hasTime = () => performance.now() < endAt - ROUND_MS;
+    await nemesis.calm(0);
+    for (const storm of storms(seed, NUMBERS)) {
+      if (storm.number < firstStorm) continue;
+      await nemesis.storm(storm);
+      await nemesis.calm(storm.number);
+      if (!hasTime()) break;
+    }
+    await end(world);
+    history.write({ kind: 'over' });
+  } catch (error) {
+    history.write({ kind: 'failure', what: (error as Error).message });
+    throw error;
+  } finally {
+    await world.close();
+  }
+}
+
+class Nemesis {
+  readonly #world: World;
+  readonly #history: History;
+  readonly #say: (line: string) => void;
+  #faults = 0;
+
+  constructor(world: World, say: (line: string) => void) {
+    this.#world = world;
+    this.#history = world.history;
+    this.#say = say;
+  }
+
+  /** Resolves when all of its faults have ended, and all servers serve. */
+  async storm(storm: Storm): Promise<void> {
+    this.#say(describeStorm(storm));
+    this.#history.write({ kind: 'storm', storm: storm.number });
+    await Promise.all(storm.faults.map((fault) => this.#suffer(fault)));
+    await this.#world.allServe().catch(async ({ message }: Error) => {
+      // It is told, and the run goes on: what comes after is worth knowing too.
+      this.#history.write({ kind: 'failure', what: message });
+      await this.#world.restartServers();
+    });
+  }
+
+  /** Waits until everybody acts again, for as long as that may take; and then has leaders resign, undisturbed. */
+  async calm(number: number): Promise<void> {
+    await this.#recover(number);
+    if (await this.#reconcile()) await this.#recover(number);
+    await pause(REST_MS);
+    for (const journal of ELECTIONS) {
+      const leader = this.#world.actorOf(journal);
+      if (leader === undefined) continue;
+      this.#history.write({
+        kind: 'wish',
+        what: 'a leader resigns',
+        on: `${leader.name} of ${journal.name}`,
+      });
+      leader.resign(journal.name);
+    }
+    await pause(RESIGNATION_MS);
+    this.#history.write({ kind: 'calm is over', storm: number });
+  }
+
+  async #recover(storm: number): Promise<void> {
+    const began = now();
+    this.#history.write({ kind: 'calm', storm }, began);
+    await this.#untilAllAct(began);
+  }
+
+  /** Gives servers that differ from all others the others' data. Gives whether there were any. */
+  async #reconcile(): Promise<boolean> {
+    const disagreements = await compareCopies(this.#world);
+    for (const { what, odd } of disagreements) {
+      const server = this.#world.servers[odd];
+      this.#history.write({
+        kind: 'servers disagree',
+        what: `server ${server?.id} alone differs in ${what}`,
+      });
+    }
+    const odd = this.#world.servers.filter((_, index) => disagreements.some((each) => each.odd === index));
+    for (const server of odd) {
+      await server.kill('SIGKILL');
+      await server.forget();
+      await server.start();
+    }
+    await this.#world.allServe();
+    return odd.length > 0;
+  }
+
+  async #untilAllAct(since: Micros): Promise<void> {
+    const waiting = new Set(JOURNALS.map(({ name }) => name));
+    const deadline = performance.now() + RECOVERY_MS;
+    while (waiting.size > 0 && performance.now() < deadline) {
+      for (const name of waiting) {
+        const acts = this.#world.workers.some(({ actedAt }) => (actedAt.get(name) ?? 0) > since);
+        if (acts) waiting.delete(name);
+      }
+      await pause(50);
+    }
+    for (const journal of JOURNALS) if (waiting.has(journal.name)) await this.#explain(journal);
+  }
+
+  /** Writes down what there is to be seen of an election in which nobody acts. */
+  async #explain(journal: Journal): Promise<void> {
+    for (const worker of this.#world.workers) worker.explain(journal.name);
+    for (const server of this.#world.servers) {
+      const look = async (session: Session) => {
+        const nodes = [pathOf(journal), ...(await this.#world.contendersOf(session, journal))];
+        for (const node of nodes) {
+          const { data, stat } = await session.getData(node);
+          const owner = stat.ephemeralOwner.toString(16);
+          this.#note(`server ${server.id}: ${node}: ${data}, version ${stat.version}, of session ${owner}`);
+        }
+      };
+      await this.#world
+        .withSession(EXPLAINED_WITHIN_MS, look, [server])
+        .catch(({ message }: Error) => this.#note(message));
+    }
+  }
+
+  #note(what: string): void {
+    this.#history.write({ kind: 'note', what });
+  }
+
+  /** One fault, from its time to its end. */
+  async #suffer(fault: Fault): Promise<void> {
+    await pause(fault.atMs);
+    const number = ++this.#faults;
+    const { kind: name } = fault;
+    try {
+      const onEffect = (what: string) => this.#history.write({ kind: 'effect', fault: number, name, what });
+      let at = now();
+      const { on, mend } = await this.#whenItCan(() => {
+        at = now(); // What finds out on whom it comes takes its time: it isn't there later than this.
+        return strike(this.#world, fault, onEffect);
+      });
+      this.#history.write({ kind: 'fault', fault: number, name, on }, at);
+      await pause(fault.forMs);
+      await mend();
+      this.#history.write({ kind: 'mended', fault: number });
+    } catch (error) {
+      this.#report(error, name);
+    }
+  }
+
+  /** Waits a while for a fault that can't come yet. */
+  async #whenItCan(strike: () => Promise<Blow>): Promise<Blow> {
+    const deadline = performance.now() + COMES_WITHIN_MS;
+    for (;;) {
+      try {
+        return await strike();
+      } catch (error) {
+        if (!(error instanceof NotYet) || performance.now() > deadline) throw error;
+        await pause(100);
+      }
+    }
+  }
+
+  #report(error: unknown, name: string): void {
+    const { message } = error as Error;
+    if (error instanceof PassedOver) this.#history.write({ kind: 'passed over', name, why: message });
+    else this.#history.write({ kind: 'failure', what: `${name}: ${message}` });
+  }
+}
+
+/** Everybody stops; then, when no session can be left, looks at what is: on each server, for each has a copy of its own. */
+async function end(world: World): Promise<void> {
+  await Promise.all(world.workers.map((worker) => worker.stop()));
+  const deadline = performance.now() + GONE_WITHIN_MS;
+  for (const server of world.servers) {
+    const look = async (session: Session) => {
+      const left = await untilGone(world, session, deadline);
+      for (const path of left)
+        world.history.write({ kind: 'left behind', path: `${path} on server ${server.id}` });
+    };
+    await world.withSession(GONE_WITHIN_MS, look, [server]);
+  }
+}
+
+/** The nodes that are left then. */
+async function untilGone(world: World, session: Session, deadline: number): Promise<string[]> {
+  for (;;) {
+    const lists = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
+    const left = lists.flat();
+    if (left.length === 0 || performance.now() > deadline) return left;
+    await pause(200);
+  }
+}

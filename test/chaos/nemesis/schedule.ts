@@ -1,0 +1,130 @@
+import { Random } from '../../helpers/random.js';
+
+/** Every kind of fault, and how often each comes in comparison. */
+export const KINDS = {
+  'a worker stands still': 3,
+  'a worker is killed': 3,
+  'a worker is stopped and replaced': 1,
+  "a worker's event loop is blocked": 3,
+  "a worker's wall clock jumps": 2,
+  'a worker is cut off': 4,
+  'a worker is cut off from one server': 2,
+  'the connections of a worker are reset': 2,
+  'the reply to a write of a worker is lost': 3,
+  'the network of a worker is slow': 2,
+  'a server stands still': 3,
+  'a server runs in jerks': 1,
+  'a server is killed': 3,
+  'all servers are restarted in turn': 1,
+  'a server is cut off from the others': 4,
+  'two servers are cut off from each other': 2,
+  "a server's wall clock jumps": 1,
+  "a server's disk is full": 2,
+  'an operator deletes a node': 1,
+  'an operator deletes the node of a leader that is cut off': 2,
+} as const;
+export type Kind = keyof typeof KINDS;
+export const ALL_KINDS = Object.keys(KINDS) as Kind[];
+
+/** Whether nothing comes through from one end (the worker, or the server that is cut off), to it, or either way. */
+export type Way = 'both' | 'there' | 'back';
+
+/**
+ * One fault as it was drawn: everything about it that chance decides. On whom it comes is said as far as it can be
+ * beforehand: who leads then is known only then.
+ */
+export interface Fault {
+  readonly kind: Kind;
+  /** After the beginning of its storm. */
+  readonly atMs: number;
+  readonly forMs: number;
+  readonly worker: number;
+  readonly server: number;
+  /** Whether it comes on the worker that leads the election, or on the server that leads, if there is one then. */
+  readonly onLeader: boolean;
+  readonly journal: number;
+  readonly way: Way;
+  /** How much of it: 0 is little, 1 is most. */
+  readonly amount: number;
+}
+
+export interface Storm {
+  readonly number: number;
+  readonly faults: readonly Fault[];
+}
+
+/** Among how many chance may choose. */
+export interface Numbers {
+  readonly workers: number;
+  readonly servers: number;
+  readonly journals: number;
+}
+
+const STORM_MS = 25_000;
+// Half of the faults are over before anybody has to give up what it holds, or soon after; the others last for longer than
+// anybody waits: a session timeout, and what it takes to get over it.
+const SHORT_MS = { least: 200, most: 3000 };
+const LONG_MS = { least: 3000, most: 12_000 };
+const FAULTS = { least: 8, most: 14 };
+
+/**
+ * The storms that follow from a seed, without end. The same seed gives the same storms. What comes of them isn't the same:
+ * the processes, the network and the machine's load are real.
+ */
+export function* storms(seed: number, numbers: Numbers): Generator<Storm, never> {
+  const random = new Random(seed);
+  const deal = dealer(random);
+  for (let number = 1; ; number++) {
+    const count = FAULTS.least + random.below(FAULTS.most - FAULTS.least + 1);
+    const faults = Array.from({ length: count }, () => draw(deal(), random, numbers));
+    yield { number, faults: faults.sort((a, b) => a.atMs - b.atMs) };
+  }
+}
+
+/**
+ * Deals the kinds like cards: each of them once, and then as many again as the weights ask for. So a short run has seen
+ * each of them.
+ */
+function dealer(random: Random): () => Kind {
+  const weighed = ALL_KINDS.flatMap((kind) => Array<Kind>(KINDS[kind]).fill(kind));
+  let cards: Kind[] = [];
+  return () => {
+    if (cards.length === 0)
+      cards = [...inAnyOrder(ALL_KINDS, random), ...ALL_KINDS.map(() => random.pick(weighed))];
+    return cards.shift() as Kind;
+  };
+}
+
+function inAnyOrder<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items];
+  return items.map(() => left.splice(random.below(left.length), 1)[0] as T);
+}
+
+function draw(kind: Kind, random: Random, { workers, servers, journals }: Numbers): Fault {
+  return {
+    kind,
+    atMs: Math.round(random.between(0, STORM_MS)),
+    forMs: Math.round(
+      random.chance(0.5)
+        ? random.spread(SHORT_MS.least, SHORT_MS.most)
+        : random.between(LONG_MS.least, LONG_MS.most),
+    ),
+    worker: random.below(workers),
+    server: random.below(servers),
+    onLeader: random.chance(0.6),
+    journal: random.below(journals),
+    way: random.pick(['both', 'both', 'there', 'back'] as const),
+    amount: Math.round(random.next() * 1000) / 1000,
+  };
+}
+
+/** For people: a line for each fault. */
+export function describeStorm({ number, faults }: Storm): string {
+  const lines = faults.map(({ kind, atMs, forMs, ...rest }) => {
+    const { worker, server, onLeader, journal, way, amount } = rest;
+    const whom = `worker ${worker + 1}, server ${server + 1}, journal ${journal + 1}`;
+    const leader = onLeader ? ', rather the leader' : '';
+    return `  ${(atMs / 1000).toFixed(1).padStart(4)} s  ${kind} (${forMs} ms; ${whom}${leader}; ${way}; ${amount})`;
+  });
+  return [`storm ${number}`, ...lines].join('\n');
+}

@@ -1,0 +1,61 @@
+/**
+ * What the workers write to: for each election and each lock a journal with a fence and one without, in a process of its
+ * own on which no fault comes. Arguments: the path of its socket, the history.
+ */
+import { createServer } from 'node:net';
+import { History, type SinkName } from './history.js';
+import { onMessage, type Question, type Reply, send } from './sink-protocol.js';
+
+const [socketPath = '', historyPath = ''] = process.argv.slice(2);
+const history = new History(historyPath);
+
+/** What is kept for one journal by one of the sinks. The checker learns of what it takes from the history. */
+class Pages {
+  length = 0;
+  #fence = -1n;
+  readonly #sink: SinkName;
+  readonly #journal: string;
+
+  constructor(sink: SinkName, journal: string) {
+    this.#sink = sink;
+    this.#journal = journal;
+  }
+
+  answer(question: Question): Reply {
+    const token = BigInt(question.token);
+    if (this.#sink === 'fenced' && token < this.#fence) return this.#refuse(question.token);
+    if (token > this.#fence) this.#fence = token;
+    if (question.ask === 'write') this.#take(question);
+    return { taken: true, length: this.length };
+  }
+
+  #take({ position, write, token }: Question & { ask: 'write' }): void {
+    // Nothing is kept of what stands there: so a writer that isn't alone does harm.
+    this.length = position + 1;
+    history.write({ kind: 'taken', sink: this.#sink, journal: this.#journal, token, position, write });
+  }
+
+  #refuse(token: string): Reply {
+    const highest = String(this.#fence);
+    history.write({ kind: 'refused', sink: this.#sink, journal: this.#journal, token, highest });
+    return { taken: false, length: this.length };
+  }
+}
+
+const pages = new Map<string, Pages>();
+
+function pagesOf({ sink, journal }: Question): Pages {
+  const name = `${sink} ${journal}`;
+  const known = pages.get(name) ?? new Pages(sink, journal);
+  pages.set(name, known);
+  return known;
+}
+
+const server = createServer((socket) => {
+  socket.on('error', () => socket.destroy());
+  onMessage<Question>(socket, (question) => {
+    send(socket, { number: question.number, ...pagesOf(question).answer(question) });
+  });
+});
+server.listen(socketPath, () => process.send?.('ready'));
+process.on('disconnect', () => process.exit());

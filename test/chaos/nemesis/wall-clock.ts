@@ -1,0 +1,35 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { findFaketime } from '../../../scripts/faketime.mjs';
+
+/** The wall clock of one process, which can be set while it runs. No other clock of it changes, and no other process's. */
+export class WallClock {
+  readonly #file: string;
+  readonly #library: string;
+
+  /** @throws Error if libfaketime isn't installed and can't be */
+  constructor(file: string) {
+    this.#library = findFaketime();
+    this.#file = file;
+    this.jump(0);
+  }
+
+  /** What to start the process with. */
+  get env(): Record<string, string> {
+    return {
+      LD_PRELOAD: this.#library,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_NO_CACHE: '1',
+      // Leases, timers and histories go by the monotonic clocks: those stay true.
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      // Without it, times for which Java waits on a condition come out too short.
+      FAKETIME_FORCE_MONOTONIC_FIX: '0',
+    };
+  }
+
+  /** Sets it this far from the true time. */
+  jump(seconds: number): void {
+    // Read at every question: it must be whole at any moment.
+    writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
+    renameSync(`${this.#file}.new`, this.#file);
+  }
+}

@@ -1,0 +1,154 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type History, type Micros, now } from './history.js';
+import type { Link } from './link.js';
+import { STOP_WITHIN_MS } from './settings.js';
+import type { WallClock } from './wall-clock.js';
+import type { Command, Message, Orders } from './worker-protocol.js';
+
+const PROGRAM = join(import.meta.dirname, 'worker.js');
+const BEGINS_WITHIN_MS = 60_000;
+
+/** A worker's place: one process after the other, over the same links. */
+export class WorkerProcess {
+  readonly number: number;
+  readonly links: readonly Link[];
+  readonly clock: WallClock | undefined;
+  /** When it acted last, by journal, as far as it has told. */
+  readonly actedAt = new Map<string, Micros>();
+  readonly #history: History;
+  readonly #orders: Omit<Orders, 'name' | 'connect'>;
+  #child: ChildProcess | undefined;
+  #starts = 0;
+  #isExpectedToEnd = false;
+
+  constructor(
+    number: number,
+    links: readonly Link[],
+    clock: WallClock | undefined,
+    history: History,
+    orders: Omit<Orders, 'name' | 'connect'>,
+  ) {
+    this.number = number;
+    this.links = links;
+    this.clock = clock;
+    this.#history = history;
+    this.#orders = orders;
+  }
+
+  /** The name of its process. */
+  get name(): string {
+    return `w${this.number}.${this.#starts}`;
+  }
+
+  get connect(): string {
+    return this.links.map((link) => link.connectString).join(',');
+  }
+
+  /** Resolves when the process stands in the elections, or is about to. */
+  async start(): Promise<void> {
+    this.#starts++;
+    this.#isExpectedToEnd = false;
+    const child = fork(PROGRAM, [], { execArgv: [], env: { ...process.env, ...this.clock?.env } });
+    this.#child = child;
+    const { name } = this;
+    child.on('message', (message: Message) => this.#hear(message));
+    child.once('exit', (code, signal) => this.#ended(name, code, signal));
+    const begun = this.#untilTold('begun');
+    this.#send({ command: 'begin', orders: { ...this.#orders, name, connect: this.connect } });
+    await begun;
+  }
+
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    this.#isExpectedToEnd = true;
+    await this.#end(() => this.#child?.kill('SIGKILL'));
+  }
+
+  /** Ends it by what it is told. One that doesn't end is written down, and killed. */
+  async stop(): Promise<void> {
+    const { name } = this;
+    const giveUp = new AbortController();
+    const tooLong = async () => {
+      await pause(STOP_WITHIN_MS, undefined, { signal: giveUp.signal });
+      this.#history.write({ kind: 'stuck', who: name });
+      this.#child?.kill('SIGKILL');
+    };
+    void tooLong().catch(() => undefined); // It ended in time.
+    await this.#end(() => this.#send({ command: 'stop' }));
+    giveUp.abort();
+  }
+
+  block(ms: number): void {
+    this.#send({ command: 'block', ms });
+  }
+
+  resign(journal: string): void {
+    this.#send({ command: 'resign', journal });
+  }
+
+  explain(journal: string): void {
+    this.#send({ command: 'explain', journal });
+  }
+
+  /** How far its wall clock is from the true one. */
+  async skewMs(): Promise<number> {
+    const told = this.#untilTold('time');
+    this.#send({ command: 'tell the time' });
+    const { wallMs } = await told;
+    return wallMs - Date.now();
+  }
+
+  #send(command: Command): void {
+    // A process that has ended meanwhile is told nothing.
+    if (this.#child?.connected) this.#child.send(command, () => undefined);
+  }
+
+  async #end(how: () => unknown): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    how();
+    await exited;
+  }
+
+  #ended(who: string, code: number | null, signal: NodeJS.Signals | null): void {
+    const how = String(code ?? signal);
+    this.#history.write({ kind: 'process ended', who, how, orderly: code === 0 });
+    if (code !== 0 && !this.#isExpectedToEnd)
+      this.#history.write({ kind: 'failure', what: `${who} ended by itself: ${how}` });
+    this.actedAt.clear();
+  }
+
+  #hear(message: Message): void {
+    if (message.tells === 'acts') this.actedAt.set(message.journal, now());
+    if (message.tells === 'acts no more') this.actedAt.delete(message.journal);
+  }
+
+  #untilTold<T extends Message['tells']>(tells: T): Promise<Extract<Message, { tells: T }>> {
+    const child = this.#child as ChildProcess;
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        child.off('message', onMessage).off('exit', onExit);
+        act();
+      };
+      const onMessage = (message: Message) => {
+        if (message.tells === tells) settle(() => resolve(message as Extract<Message, { tells: T }>));
+      };
+      const onExit = () => settle(() => reject(new Error(`${this.name} ended`)));
+      const onLate = () => settle(() => reject(new Error(`${this.name} didn't tell ${tells}`)));
+      const timer = setTimeout(onLate, BEGINS_WITHIN_MS);
+      child.on('message', onMessage).on('exit', onExit);
+    });
+  }
+}

@@ -1,0 +1,194 @@
+/** A worker: stands in every election, uses every lock, acts while it leads or holds, and writes all of it down. */
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  DistributedLock,
+  ElectionSupervisor,
+  type LockHold,
+  Session,
+  type Term,
+} from '../../../src/index.js';
+import { Acting, type Actor } from './acting.js';
+import { History, type Journal } from './history.js';
+import { SinkClient } from './sink-client.js';
+import { type Command, type Message, type Orders, pathOf } from './worker-protocol.js';
+
+// Often enough to see an overlap of leases, which last for more than a second; the machine has other things to do.
+const ACT_EVERY_MS = 40;
+const ACTS_PER_HOLD = 5;
+const BETWEEN_HOLDS_MS = 300;
+const PATIENCE_MS = 20_000;
+const RETRY = { minTimeout: 50, maxTimeout: 1000 };
+
+class Worker {
+  readonly #orders: Orders;
+  readonly #history: History;
+  readonly #sink: SinkClient;
+  readonly #supervisors = new Map<string, ElectionSupervisor>();
+  readonly #stop = new AbortController();
+  #users: Promise<void>[] = [];
+  #writes = 0;
+
+  constructor(orders: Orders, sink: SinkClient) {
+    this.#orders = orders;
+    this.#history = new History(orders.historyPath);
+    this.#sink = sink;
+  }
+
+  begin(): void {
+    this.#history.write({ kind: 'process began', who: this.#orders.name });
+    for (const journal of this.#orders.journals) {
+      if (journal.kind === 'election') this.#stand(journal);
+      else this.#users.push(this.#useLock(journal));
+    }
+    tell({ tells: 'begun' });
+  }
+
+  async resign(journal: string): Promise<void> {
+    await this.#supervisors.get(journal)?.resign();
+  }
+
+  /** How it sees an election, for people who wonder why nobody leads. */
+  explain(journal: string): void {
+    const supervisor = this.#supervisors.get(journal);
+    const { number, signal } = supervisor?.term ?? {};
+    const term = number === undefined ? 'no term' : `term ${number}, ${signal?.aborted ? 'ended' : 'held'}`;
+    this.#note(`${journal}: ${JSON.stringify(supervisor?.health())}, ${term}`);
+  }
+
+  /** Leaves everything. When nothing is left to do the process ends by itself, or something was left behind in it. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop()));
+    await Promise.all(this.#users);
+    this.#sink.close();
+  }
+
+  #stand(journal: Journal): void {
+    const { connect, sessionTimeoutMs, takeoverDelayMs, name: who } = this.#orders;
+    const supervisor = new ElectionSupervisor({
+      connect,
+      path: pathOf(journal),
+      id: who,
+      session: { sessionTimeoutMs },
+      retry: RETRY,
+      ...(takeoverDelayMs !== 'default' && { takeoverDelayMs }),
+      lead: (term) => this.#lead(journal, term),
+      cleanup: async () => {
+        this.#history.write({ kind: 'cleaned', who, journal: journal.name });
+      },
+    });
+    supervisor.on('elected', ({ number, token }) => {
+      this.#history.write({
+        kind: 'elected',
+        who,
+        journal: journal.name,
+        term: number,
+        token: String(token),
+      });
+    });
+    supervisor.on('demoted', ({ token }, reason) => {
+      this.#history.write({ kind: 'demoted', who, journal: journal.name, token: String(token), reason });
+      tell({ tells: 'acts no more', journal: journal.name });
+    });
+    supervisor.on('error', (error) => this.#note(`${journal.name}: ${error.message}`));
+    this.#supervisors.set(journal.name, supervisor);
+    supervisor.start().catch((error: Error) => {
+      this.#noteUnlessStopped(`${journal.name}: ${error.message}`);
+    });
+  }
+
+  async #lead(journal: Journal, term: Term): Promise<void> {
+    const acting = await Acting.begin(this.#actorOf(journal), term);
+    while (await acting?.act()) await pause(ACT_EVERY_MS);
+  }
+
+  /** Takes the lock, acts a few times, gives it back; and again, with a new session when one has ended. */
+  async #useLock(journal: Journal): Promise<void> {
+    const { connect, sessionTimeoutMs } = this.#orders;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let session: Session | undefined;
+      try {
+        session = await Session.connect(connect, { sessionTimeoutMs, signal });
+        await this.#useLockOf(session, journal);
+      } catch (error) {
+        this.#noteUnlessStopped(`${journal.name}: ${codeOf(error)}`);
+        await pause(BETWEEN_HOLDS_MS, undefined, { signal }).catch(() => undefined);
+      } finally {
+        await session?.close();
+      }
+    }
+  }
+
+  async #useLockOf(session: Session, journal: Journal): Promise<void> {
+    const { signal } = this.#stop;
+    const lock = new DistributedLock(session, pathOf(journal));
+    while (!signal.aborted && !session.signal.aborted) {
+      await lock.using((hold) => this.#hold(journal, hold), { timeoutMs: PATIENCE_MS, signal });
+      await pause(BETWEEN_HOLDS_MS, undefined, { signal });
+    }
+  }
+
+  async #hold(journal: Journal, hold: LockHold): Promise<void> {
+    const acting = await Acting.begin(this.#actorOf(journal), hold);
+    for (let act = 0; act < ACTS_PER_HOLD && (await acting?.act()); act++) await pause(ACT_EVERY_MS);
+    tell({ tells: 'acts no more', journal: journal.name });
+  }
+
+  #actorOf({ name: journal }: Journal): Actor {
+    const { name: who } = this.#orders;
+    return {
+      who,
+      journal,
+      history: this.#history,
+      sink: this.#sink,
+      onAct: () => tell({ tells: 'acts', journal }),
+      nextWrite: () => `${who}-${++this.#writes}`,
+    };
+  }
+
+  #noteUnlessStopped(what: string): void {
+    if (!this.#stop.signal.aborted) this.#note(what);
+  }
+
+  #note(what: string): void {
+    this.#history.write({ kind: 'note', what: `${this.#orders.name}: ${what}` });
+  }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: string }).code ?? error);
+}
+
+function tell(message: Message): void {
+  if (process.connected) process.send?.(message);
+}
+
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+// Without the process that has started it, it is of no use.
+const exit = () => process.exit(1);
+process.once('disconnect', exit);
+let worker: Worker | undefined;
+process.on('message', async (command: Command) => {
+  switch (command.command) {
+    case 'begin':
+      worker = new Worker(command.orders, await SinkClient.open(command.orders.sinkPath));
+      return worker.begin();
+    case 'block':
+      return block(command.ms);
+    case 'resign':
+      return await worker?.resign(command.journal).catch(() => undefined); // It may lose its session first.
+    case 'tell the time':
+      return tell({ tells: 'time', wallMs: Date.now() });
+    case 'explain':
+      return worker?.explain(command.journal);
+    case 'stop':
+      await worker?.stop();
+      process.off('disconnect', exit);
+      process.disconnect();
+  }
+});

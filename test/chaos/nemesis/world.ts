@@ -1,0 +1,243 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startZooKeeper, type ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
+import { Session } from '../../../src/index.js';
+import { type History, type Journal, now } from './history.js';
+import { Link } from './link.js';
+import { Network } from './network.js';
+import type { Kind } from './schedule.js';
+import {
+  INIT_LIMIT,
+  JOURNALS,
+  SERVERS,
+  SESSION_TIMEOUT_MS,
+  SYNC_LIMIT,
+  TICK_MS,
+  WORKERS,
+} from './settings.js';
+import { SmallDisk } from './small-disk.js';
+import { WallClock } from './wall-clock.js';
+import { WorkerProcess } from './worker-process.js';
+import { pathOf } from './worker-protocol.js';
+
+const SINK = join(import.meta.dirname, 'sink.js');
+// Of a leader that has told nothing for so long it isn't known whether it leads.
+const LEADS_FOR_MICROS = 1_000_000;
+// One that stands still says nothing.
+const LEADER_TELLS_WITHIN_MS = 1000;
+const SERVE_WITHIN_MS = 60_000;
+
+export interface WorldOptions {
+  readonly folder: string;
+  readonly history: History;
+  readonly historyPath: string;
+  readonly takeoverDelayMs: number | 'default';
+}
+
+/** Three servers, the workers and their links, the sinks; and what the machine allows to be done to them. */
+export class World {
+  readonly workers: WorkerProcess[] = [];
+  readonly history: History;
+  /** Why faults of these kinds can't be had here. */
+  readonly notAllowed = new Map<Kind, string>();
+  /** What has a fault already that another one would undo, or be undone by. */
+  readonly busy = new Set<string>();
+  network: Network | undefined;
+  disks: SmallDisk[] = [];
+  /** Of the servers. */
+  clocks: WallClock[] = [];
+  servers: readonly ZooKeeperServer[] = [];
+  readonly #options: WorldOptions;
+  readonly #ends: (() => unknown)[] = [];
+
+  private constructor(options: WorldOptions) {
+    this.#options = options;
+    this.history = options.history;
+  }
+
+  static async open(options: WorldOptions): Promise<World> {
+    const world = new World(options);
+    try {
+      await world.#prepareMachine();
+      await world.#startServers();
+      return world;
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+  }
+
+  /** The workers begin: from here on there is something to write down. */
+  async begin(): Promise<void> {
+    await this.#startWorkers(await this.#startSink());
+  }
+
+  /** The worker that leads an election, or holds a lock, as far as is known. */
+  actorOf({ name }: Journal): WorkerProcess | undefined {
+    const since = now() - LEADS_FOR_MICROS;
+    return this.workers.find(({ actedAt }) => (actedAt.get(name) ?? 0) > since);
+  }
+
+  /** The server that leads, as soon as one says so; `undefined` if none does in time. */
+  async leadingServer(): Promise<ZooKeeperServer | undefined> {
+    const none = pause(LEADER_TELLS_WITHIN_MS).then(() => undefined);
+    const leading = this.servers.map(async (server) => {
+      if ((await server.mode()) === 'leader') return server;
+      throw new Error('it follows');
+    });
+    return await Promise.race([Promise.any(leading).catch(() => undefined), none]);
+  }
+
+  /** Resolves when all servers serve. */
+  async allServe(): Promise<void> {
+    const deadline = performance.now() + SERVE_WITHIN_MS;
+    for (;;) {
+      const modes = await Promise.all(this.servers.map((server) => server.mode()));
+      if (modes.every((mode) => mode !== '')) return;
+      if (performance.now() > deadline) throw new Error(`servers don't serve: ${modes.join(', ')}`);
+      await pause(100);
+    }
+  }
+
+  /** Starts all those that don't serve again, as an operator would at last. */
+  async restartServers(): Promise<void> {
+    const restart = async (server: ZooKeeperServer) => {
+      if ((await server.mode()) !== '') return;
+      await server.kill('SIGKILL');
+      await server.start();
+    };
+    await Promise.all(this.servers.map(restart));
+  }
+
+  /** A session of somebody who is none of the workers, over links on which no fault comes. */
+  async withSession<T>(
+    connectTimeoutMs: number,
+    work: (session: Session) => Promise<T>,
+    servers = this.servers,
+  ): Promise<T> {
+    const connect = servers.map((server) => server.connectString).join(',');
+    const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, connectTimeoutMs };
+    const session = await Session.connect(connect, options);
+    try {
+      return await work(session);
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** The nodes of those who stand in an election or wait for a lock, in the order of the queue. */
+  async contendersOf(session: Session, journal: Journal): Promise<string[]> {
+    const path = pathOf(journal);
+    const children = await session.untilAnswered(() => session.getChildren(path));
+    const numberOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
+    return children
+      .filter((name) => name.startsWith('_c_'))
+      .sort((a, b) => numberOf(a) - numberOf(b))
+      .map((name) => `${path}/${name}`);
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.reverse()) await end();
+  }
+
+  async #prepareMachine(): Promise<void> {
+    await this.#tryOut(
+      ['a server is cut off from the others', 'two servers are cut off from each other'],
+      async () => {
+        this.network = await Network.open(SERVERS);
+        this.#ends.push(() => this.network?.close());
+      },
+    );
+    await this.#tryOut(["a server's disk is full"], () => {
+      for (let id = 1; id <= SERVERS; id++) {
+        const disk = SmallDisk.mount();
+        this.#ends.push(() => disk.close());
+        this.disks.push(disk);
+      }
+    });
+    await this.#tryOut(["a worker's wall clock jumps", "a server's wall clock jumps"], () => {
+      for (let id = 1; id <= SERVERS; id++)
+        this.clocks.push(new WallClock(join(this.#options.folder, `server-${id}.clock`)));
+    });
+  }
+
+  async #tryOut(kinds: readonly Kind[], prepare: () => unknown): Promise<void> {
+    try {
+      await prepare();
+    } catch (error) {
+      const [why = ''] = String((error as Error).message)
+        .trim()
+        .split('\n')
+        .reverse();
+      for (const kind of kinds) this.notAllowed.set(kind, why);
+    }
+  }
+
+  async #startServers(): Promise<void> {
+    const machines = Array.from({ length: SERVERS }, (_, index) => {
+      const id = index + 1;
+      const { network } = this;
+      const disk = this.disks[index];
+      const env = this.clocks[index]?.env;
+      return {
+        host: network?.addressOf(id) ?? '127.0.0.1',
+        ...(network && { launcher: network.launcherOf(id) }),
+        ...(disk && { folder: disk.dataFolder }),
+        ...(env && { env }),
+      };
+    });
+    const { servers, stop } = await startZooKeeper({
+      servers: SERVERS,
+      tickMs: TICK_MS,
+      // A log takes a megabyte at the beginning, where it would take 64: the disks are small.
+      settings: { syncLimit: SYNC_LIMIT, initLimit: INIT_LIMIT, preAllocSize: 1024 },
+      machines,
+    });
+    this.#ends.push(stop);
+    this.servers = servers;
+    await this.allServe();
+  }
+
+  async #startSink(): Promise<string> {
+    const { folder, historyPath } = this.#options;
+    const path = join(folder, 'sink');
+    const sink = fork(SINK, [path, historyPath], { execArgv: [] });
+    this.#ends.push(() => endNow(sink));
+    sink.once('exit', (code, signal) => {
+      if (signal !== 'SIGKILL')
+        this.history.write({ kind: 'failure', what: `the sink ended: ${code ?? signal}` });
+    });
+    await once(sink, 'message');
+    return path;
+  }
+
+  async #startWorkers(sinkPath: string): Promise<void> {
+    const { historyPath, takeoverDelayMs, folder } = this.#options;
+    const orders = {
+      historyPath,
+      sinkPath,
+      journals: JOURNALS,
+      sessionTimeoutMs: SESSION_TIMEOUT_MS,
+      takeoverDelayMs,
+    };
+    for (let number = 1; number <= WORKERS; number++) {
+      const links = await Promise.all(this.servers.map((server) => Link.open(server)));
+      this.#ends.push(() => Promise.all(links.map((link) => link.close())));
+      const clock =
+        this.clocks.length > 0 ? new WallClock(join(folder, `worker-${number}.clock`)) : undefined;
+      const worker = new WorkerProcess(number, links, clock, this.history, orders);
+      this.workers.push(worker);
+      this.#ends.push(() => worker.kill());
+    }
+    await Promise.all(this.workers.map((worker) => worker.start()));
+  }
+}
+
+async function endNow(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

@@ -1,0 +1,307 @@
+/**
+ * Wrong versions of Conclave, made by hand: each is a mistake that somebody has made, or could, and that the tests must
+ * notice. They exist while `npm run mutants` runs, in what vitest loads in place of the sources, and nowhere else.
+ */
+
+/**
+ * @typedef {object} Edit
+ * @property {string} file - below `src`
+ * @property {string} from - what stands there, exactly once
+ * @property {string} to - what takes its place
+ */
+
+/**
+ * @typedef {object} Mutant
+ * @property {string} name
+ * @property {string} what - what is different, in a few words
+ * @property {string} danger - what comes of it
+ * @property {readonly Edit[]} edits
+ * @property {string} file - the tests that catch it, below `test`
+ * @property {string} test - the full name of the one among them that must fail
+ */
+
+/** @type {readonly Mutant[]} */
+export const MUTANTS = [
+  {
+    name: 'no-uuid',
+    what: 'a create without an answer is sent again: without a uuid nobody could tell which node is ours',
+    danger:
+      'the first one may have been carried out: it stands in front of the second, and everybody waits for it',
+    edits: [
+      {
+        file: 'lock/contender.ts',
+        from: 'const found = await Contender.#find(session, queue, uuid, parse);',
+        to: 'const found = undefined as Contender | undefined;',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a create whose reply is lost > has left one node, and whoever asked for it holds by that, instead of standing behind itself',
+  },
+  {
+    name: 'same-uuid',
+    what: 'every join has the same uuid',
+    danger: "after a lost reply the node of another contender of the same session is taken for one's own",
+    edits: [
+      {
+        file: 'lock/contender.ts',
+        from: 'const uuid = options.id ?? session.environment.uuid();',
+        to: "const uuid = '01234567-89ab-4def-8123-456789abcdef';",
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a create whose reply is lost > has not made the node of another contender of the same session its own',
+  },
+  {
+    name: 'string-order',
+    what: 'numbers of nodes are compared as strings',
+    danger: 'after 2147483647 comes -2147483648: the queue is turned round, and two are first',
+    edits: [
+      {
+        file: 'lock/order.ts',
+        from: '.sort((a, b) => compareSequences(a.sequence, b.sequence));',
+        to: '.sort((a, b) => (a.node.slice(-10) < b.node.slice(-10) ? -1 : 1));',
+      },
+    ],
+    file: 'unit/order.test.ts',
+    test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
+  },
+  {
+    name: 'name-order',
+    what: 'nodes are compared by their whole names, the uuid first',
+    danger: 'one that comes later may be first while the holder still holds',
+    edits: [
+      {
+        file: 'lock/order.ts',
+        from: '.sort((a, b) => compareSequences(a.sequence, b.sequence));',
+        to: '.sort((a, b) => (a.node < b.node ? -1 : 1));',
+      },
+    ],
+    file: 'unit/order.test.ts',
+    test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
+  },
+  {
+    name: 'lease-from-reply',
+    what: 'a lease counts from when the reply came',
+    danger: 'a reply that was under way for long begins a lease that others have waited out',
+    edits: [
+      {
+        file: 'session/connection.ts',
+        from: 'outcome.resolve({ value: decode(body), zxid, sentAt });',
+        to: 'outcome.resolve({ value: decode(body), zxid, sentAt: Math.max(sentAt, this.#clock.now()) });',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a lease > counts from when the proof was sent, however late the reply comes',
+  },
+  {
+    name: 'ping-lease',
+    what: "the session's pings are heartbeats",
+    danger: 'a server without a quorum answers them: the lease goes on after the node was given away',
+    edits: [
+      { file: 'session/heartbeat.ts', from: 'this.#parts.length === 0', to: 'true' },
+      {
+        file: 'session/heartbeat.ts',
+        from: '? [connection.ping()]',
+        to: `? [
+            connection.ping().then(({ sentAt }) => {
+              for (const node of this.#nodes) node.confirm(sentAt);
+            }),
+          ]`,
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a lease > is over when the server answers pings, and no write any more',
+  },
+  {
+    name: 'no-takeover-delay',
+    what: 'an unclean end is not waited out',
+    danger: 'the former leader may be cut off from the servers, and act on its lease: two leaders',
+    edits: [{ file: 'election/claim.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' }],
+    file: 'unit/precautions.test.ts',
+    test: 'a leader whose node the servers have given away > is followed by nobody as long as its own lease lasts, though it has not heard of it',
+  },
+  {
+    name: 'sequence-as-term-token',
+    what: "a term's token is the number of the leader's node",
+    danger:
+      'it wraps round, begins anew when the election is deleted, and falls when one is called out of turn',
+    edits: [
+      {
+        file: 'election/claimant.ts',
+        from: 'token: stat.mzxid,',
+        to: 'token: BigInt(contender.entry.sequence),',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a token > rises from term to term, also when the election was deleted in between',
+  },
+  {
+    name: 'sequence-as-lock-token',
+    what: "a hold's token is the number of its node",
+    danger:
+      "it wraps round, and begins anew when the lock's path is deleted: what is protected refuses the holder",
+    edits: [
+      {
+        file: 'lock/contender.ts',
+        from: '{ entry: entryOf(value), token: zxid, sentAt, listing }',
+        to: '{ entry: entryOf(value), token: BigInt(entryOf(value).sequence), sentAt, listing }',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a token > rises from hold to hold, also when the lock was deleted in between',
+  },
+  {
+    name: 'path-only-ownership',
+    what: "a node of our name is ours, whoever's session it belongs to",
+    danger: "a former session's node is adopted, and goes when the servers notice that that session is over",
+    edits: [
+      {
+        file: 'session/session.ts',
+        from: 'return this.#identity.id !== 0n && stat.ephemeralOwner === this.#identity.id;',
+        to: 'return stat.ephemeralOwner !== 0n;',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a node of another session > is nothing to hold by, whatever its path',
+  },
+  {
+    name: 're-create-on-reconnect',
+    what: 'a contender creates its node again after each reconnect',
+    danger:
+      'the first one is still there: nobody owns the second, and nobody deletes it while the session lives',
+    edits: [
+      {
+        file: 'lock/contender.ts',
+        from: 'entry.node}`, sentAt);',
+        to: `entry.node}\`, sentAt);
+    session.on('resumed', () => {
+      const prefix = \`\${queue}/\${entryPrefix(entry.id, entry.purpose)}\`;
+      session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
+    });`,
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a session that comes back > in time has the places that it had, and no others',
+  },
+  {
+    name: 'new-session-on-reconnect',
+    what: 'a session that has expired goes on as a new one, as if it had been reconnected',
+    danger: "its nodes are gone, and whoever held by them isn't told",
+    edits: [
+      {
+        file: 'session/session.ts',
+        from: `connection.destroy(new SessionExpiredError('the session has expired'));
+          return this.#expire('the session has expired');`,
+        to: `connection.destroy(new SessionExpiredError('the session has expired'));
+          this.#identity = requests.NEW_SESSION;
+          continue;`,
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a session that comes back > too late is over, with all that was held by it, and is not begun anew behind its holders',
+  },
+  {
+    name: 'release-before-work-settles',
+    what: 'a term is given back as soon as it has ended',
+    danger: 'the next leader acts while the work of this one is still being wound up',
+    edits: [
+      {
+        file: 'election/elector.ts',
+        from: 'await term.settled(() => this.#onOverrun(term));',
+        to: 'void term.settled(() => this.#onOverrun(term));',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'the end of a term > is known to no other candidate before the work of the term has settled',
+  },
+  {
+    name: 'hook-not-awaited',
+    what: 'the clean-up hook is called, and not waited for',
+    danger: 'the next candidacy begins, and may lead, with the state of the lost one',
+    edits: [
+      {
+        file: 'cluster/cleanup.ts',
+        from: 'const decision = await Promise.race([callHook(hook, { ...loss, attempt, signal: tooLate.signal }), late]);',
+        to: `callHook(hook, { ...loss, attempt, signal: tooLate.signal }).catch(() => undefined);
+    const decision = (await Promise.race([undefined, late])) as unknown;`,
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'the clean-up hook > has come to its end before its process stands for election again',
+  },
+  {
+    name: 'flag-for-lease',
+    what: 'whether something is held is what was last told, not what the clock says',
+    danger:
+      'after a process has stood still, timers run before any event: it acts on a lease that is long over',
+    edits: [
+      {
+        file: 'lock/tenure.ts',
+        from: 'if (this.#own.isCurrent()) return true;',
+        to: 'return true;',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a lease > is over when a process goes on that has stood still, before anything has told it so',
+  },
+  {
+    name: 'ahead-gone-is-turn',
+    what: 'the end of the one ahead means "my turn", whoever else is left',
+    danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
+    edits: [
+      {
+        file: 'lock/contender.ts',
+        from: 'if (missing === 1) return;',
+        to: 'return;',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'the end of the one ahead > is not the turn of the one behind it while somebody else is left ahead',
+  },
+  {
+    name: 'guess-from-vacant',
+    what: 'the version after a vacant record is foreseen as well as that after a held one',
+    danger: "it is a claim's: the next in line overwrites the record of a leader, without any delay",
+    edits: [
+      {
+        file: 'election/claim.ts',
+        from: "if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;",
+        to: "if (record.state === 'unreadable') return undefined;",
+      },
+    ],
+    file: 'unit/claim.test.ts',
+    test: 'the next in line > foresees nothing from any other record: the next write may be a claim',
+  },
+  {
+    name: 'demoted-before-signal',
+    what: "`demoted` is emitted before the term's signal aborts",
+    danger: 'who is told that the term has ended still sees it held, and lets work go on',
+    edits: [
+      {
+        file: 'election/elector.ts',
+        from: `    term.end(reason, how);
+    this.#options.logger.info(describeTerm(term, reason), 'demoted');
+    this.emit('demoted', term, reason);`,
+        to: `    this.emit('demoted', term, reason);
+    term.end(reason, how);
+    this.#options.logger.info(describeTerm(term, reason), 'demoted');`,
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'the end of a term > is told by its signal before it is told by an event',
+  },
+  {
+    name: 'lease-grows',
+    what: 'a lease gets longer when a reconnect is granted a longer session timeout',
+    danger: "the election's record says how long to wait for us, and was written before",
+    edits: [
+      {
+        file: 'session/session.ts',
+        from: 'this.#leaseMs = first ? fitting : Math.min(this.#leaseMs, fitting);',
+        to: 'this.#leaseMs = fitting;',
+      },
+    ],
+    file: 'unit/precautions.test.ts',
+    test: 'a lease > does not get longer when a reconnect is granted a longer session timeout',
+  },
+];

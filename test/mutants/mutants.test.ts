@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it } from 'vitest';
+import { MUTANTS } from './mutants.mjs';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Without what this test run has put there, which would be taken for that of the run to come. */
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(VITEST|CONCLAVE_MUTANTS)/.test(name)),
+);
+
+async function run(...options: string[]) {
+  const { all, exitCode } = await execa('node', [join(ROOT, 'scripts/mutants.mjs'), ...options], {
+    cwd: ROOT,
+    all: true,
+    reject: false,
+    env: environment,
+    extendEnv: false,
+  });
+  return { all, exitCode };
+}
+
+describe('the wrong versions of Conclave', () => {
+  it('are each caught by the test that is there for it', async () => {
+    const { all, exitCode } = await run();
+    expect(exitCode, all).toBe(0);
+    expect(all).toContain(`${MUTANTS.length} of ${MUTANTS.length} caught`);
+  });
+
+  it('are said to survive when no test notices', async () => {
+    const { all, exitCode } = await run('--only', 'no-uuid', '--files', 'test/unit/lease.test.ts');
+    expect(exitCode, all).toBe(1);
+    expect(all).toContain('SURVIVED');
+    expect(all).toContain('0 of 1 caught');
+  });
+});

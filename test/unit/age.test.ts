@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { inOrderOfAge } from '../../src/lock/age.js';
+import { parseEntry } from '../../src/lock/order.js';
+import type { Session } from '../../src/session/session.js';
+
+const UUIDS = 'abcdef'.split('').map((digit) => `01234567-89ab-cdef-0123-45678${digit.repeat(7)}`);
+const [A, B, C, D] = UUIDS.map((uuid) => (number: string) => `_c_${uuid}-lock-${number}`) as [
+  (number: string) => string,
+  (number: string) => string,
+  (number: string) => string,
+  (number: string) => string,
+];
+const LAST = '2147483647';
+
+/** A session that knows when which node was created, and counts what it is asked. */
+function setUp(born: Record<string, bigint>) {
+  const asked: string[] = [];
+  const session = {
+    untilAnswered: <T>(operation: () => Promise<T>) => operation(),
+    exists: async (path: string) => {
+      asked.push(path);
+      const czxid = born[path];
+      return czxid === undefined ? undefined : { czxid };
+    },
+  };
+  const order = async (children: string[]) => {
+    const entries = await inOrderOfAge(session as unknown as Session, '/queue', children, parseEntry);
+    return entries.map(({ node }) => node);
+  };
+  return { asked, order };
+}
+
+describe('the order of age', () => {
+  it('is that of the numbers, without asking, where these tell it', async () => {
+    const { asked, order } = setUp({});
+    expect(await order([B('0000000002'), 'config', A('0000000001'), C('2147483646')])).toEqual([
+      A('0000000001'),
+      B('0000000002'),
+      C('2147483646'),
+    ]);
+    expect(asked).toEqual([]);
+  });
+
+  it('is that of the transactions which created the nodes where one number does not tell', async () => {
+    const nodes = [A(LAST), B(LAST), C('2147483646'), D('-2147483648')];
+    const [a, b, c, d] = nodes as [string, string, string, string];
+    const { asked, order } = setUp({
+      [`/queue/${a}`]: 5n,
+      [`/queue/${b}`]: 3n,
+      [`/queue/${c}`]: 2n ** 40n,
+      [`/queue/${d}`]: 4n,
+    });
+    expect(await order([a, b, c, d])).toEqual([b, d, a, c]);
+    expect(await order([d, c, b, a])).toEqual([b, d, a, c]);
+    expect(asked).toHaveLength(8);
+  });
+
+  it('is without those that are gone when they are asked about', async () => {
+    const { order } = setUp({ [`/queue/${B(LAST)}`]: 3n });
+    expect(await order([A(LAST), B(LAST)])).toEqual([B(LAST)]);
+  });
+});

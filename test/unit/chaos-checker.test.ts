@@ -1,0 +1,267 @@
+import { describe, expect, it } from 'vitest';
+import { checkHistory } from '../chaos/nemesis/checker/check.js';
+import type { Entry, Happening, Micros, SinkName } from '../chaos/nemesis/history.js';
+
+const MS = 1000;
+
+/** A history of an election and a lock, to which tests add what they are about. */
+class Writer {
+  readonly entries: Entry[] = [];
+
+  constructor() {
+    this.add(0, {
+      kind: 'setting',
+      seed: 1,
+      minutes: 1,
+      journals: [
+        { name: 'red', kind: 'election' },
+        { name: 'counter', kind: 'lock' },
+      ],
+      sessionTimeoutMs: 5000,
+      takeoverDelayMs: 'default',
+      recoveryMs: 20_000,
+      notAllowed: [],
+    });
+  }
+
+  add(atMs: number, what: Happening): this {
+    this.entries.push({ at: atMs * MS, ...what } as Entry);
+    return this;
+  }
+
+  /** Somebody is asked every 50 ms whether it leads, and does. */
+  leads(who: string, token: number, fromMs: number, toMs: number, journal = 'red'): this {
+    for (let atMs = fromMs; atMs <= toMs; atMs += 50) this.held(who, token, atMs, atMs, journal);
+    return this;
+  }
+
+  held(who: string, token: number, atMs: number, untilMs: number, journal = 'red'): this {
+    return this.add(atMs, { kind: 'held', who, journal, token: String(token), until: micros(untilMs) });
+  }
+
+  elected(atMs: number, who: string, term: number, token: number): this {
+    return this.add(atMs, { kind: 'elected', who, journal: 'red', term, token: String(token) });
+  }
+
+  demoted(atMs: number, who: string, token: number, reason = 'resigned'): this {
+    return this.add(atMs, { kind: 'demoted', who, journal: 'red', token: String(token), reason });
+  }
+
+  taken(position: number, token: number, write: string, sink: SinkName = 'fenced'): this {
+    return this.add(0, { kind: 'taken', sink, journal: 'red', token: String(token), position, write });
+  }
+
+  told(write: string, taken = true, sink: SinkName = 'fenced'): this {
+    return this.add(0, { kind: 'answer', who: 'a', sink, journal: 'red', write, taken });
+  }
+
+  get verdict() {
+    return checkHistory([...this.entries, { at: 0, kind: 'over' }]);
+  }
+
+  /** What was wrong, by kind. */
+  get wrong(): string[] {
+    return this.verdict.violations.map(({ kind }) => kind);
+  }
+}
+
+function micros(ms: number): Micros {
+  return ms * MS;
+}
+
+const history = () => new Writer();
+
+describe('the checker of histories', () => {
+  it('finds nothing wrong with two who lead one after the other', () => {
+    const good = history()
+      .elected(0, 'a', 1, 10)
+      .leads('a', 10, 0, 1000)
+      .demoted(1001, 'a', 10)
+      .elected(1010, 'b', 2, 11)
+      .leads('b', 11, 1010, 2000)
+      .demoted(2001, 'b', 11);
+    expect(good.wrong).toEqual([]);
+    expect(good.verdict.gaps.withoutFaults).toEqual({ count: 1, p50: 10, p99: 10, max: 10 });
+    expect(good.verdict.tenures.tenures).toHaveLength(2);
+  });
+
+  it('needs the setting at the beginning and says when the end is missing', () => {
+    expect(() => checkHistory([])).toThrow('expected its setting');
+    expect(checkHistory(history().entries).violations.map(({ kind }) => kind)).toEqual([
+      'an incomplete history',
+    ]);
+  });
+
+  describe('of two that lead at once', () => {
+    it('finds an overlap, however short', () => {
+      expect(history().leads('a', 10, 0, 1000).leads('b', 11, 999, 2000).wrong).toEqual([
+        'two leaders at once',
+      ]);
+      expect(history().leads('a', 10, 0, 1000).leads('b', 11, 1000, 2000).wrong).toEqual([
+        'two leaders at once',
+      ]);
+    });
+
+    it('finds a term within another, and the next one after it that still overlaps the first', () => {
+      const nested = history().leads('a', 10, 0, 3000).leads('b', 11, 500, 1000).leads('c', 12, 2000, 4000);
+      expect(nested.wrong).toEqual(['two leaders at once', 'two leaders at once']);
+    });
+
+    it('finds one that goes on long after its successor has begun, though it was silent for a while', () => {
+      const stopped = history().leads('a', 10, 0, 100).leads('b', 11, 2000, 3000).held('a', 10, 2500, 2500);
+      expect(stopped.wrong).toEqual(['two leaders at once']);
+    });
+
+    it('takes the moment before the question, whenever the answer comes: a stop in between is no overlap', () => {
+      const stopped = history().leads('a', 10, 0, 950).held('a', 10, 1000, 9000).leads('b', 11, 4000, 9000);
+      expect(stopped.wrong).toEqual([]);
+      expect(stopped.verdict.tenures.slowChecks).toBe(1);
+    });
+
+    it('counts overlaps of a lock, for which there is no takeover delay', () => {
+      const lock = history().leads('a', 10, 0, 1000, 'counter').leads('b', 11, 900, 2000, 'counter');
+      expect(lock.wrong).toEqual([]);
+      expect(lock.verdict.tenures.overlapsOfLocks).toBe(1);
+    });
+  });
+
+  describe('of terms and tokens', () => {
+    it('finds a leader whose token is lower than that of the one before, or the same', () => {
+      expect(history().leads('a', 10, 0, 1000).leads('b', 9, 2000, 3000).wrong).toEqual([
+        'a token that went back',
+      ]);
+      expect(history().leads('a', 10, 0, 1000).leads('b', 10, 2000, 3000).wrong).toEqual([
+        'a token that went back',
+      ]);
+    });
+
+    it('finds a term number that two have, or that went back', () => {
+      expect(history().elected(0, 'a', 1, 10).elected(10, 'b', 1, 11).wrong).toEqual(['a term given twice']);
+      expect(history().elected(0, 'a', 2, 10).elected(10, 'b', 1, 11).wrong).toEqual(['a term given twice']);
+      expect(history().elected(0, 'a', 1, 10).elected(10, 'b', 2, 10).wrong).toEqual(['a term given twice']);
+    });
+
+    it('goes by tokens, not by who wrote first: a process may be stopped before it says that it was elected', () => {
+      expect(history().elected(20, 'b', 2, 11).elected(30, 'a', 1, 10).wrong).toEqual([]);
+    });
+
+    it('finds a term that ends twice, that was never begun, or that an orderly end of its process leaves open', () => {
+      const ended: Happening = { kind: 'process ended', who: 'a', how: '0', orderly: true };
+      const killed: Happening = { kind: 'process ended', who: 'a', how: 'SIGKILL', orderly: false };
+      const led = () => history().elected(0, 'a', 1, 10);
+      expect(led().demoted(1, 'a', 10).demoted(2, 'a', 10).wrong).toEqual(['not demoted once']);
+      expect(history().demoted(1, 'a', 10).wrong).toEqual(['not demoted once']);
+      expect(led().add(1, ended).wrong).toEqual(['not demoted once']);
+      expect(led().add(1, killed).wrong).toEqual([]);
+    });
+
+    it('finds a supervisor that leads again after the loss of its session, without its hook', () => {
+      const lost = () => history().elected(0, 'a', 1, 10).demoted(1, 'a', 10, 'session-expired');
+      expect(lost().elected(2, 'a', 2, 11).wrong).toEqual(['stood again without clean-up']);
+      const cleaned: Happening = { kind: 'cleaned', who: 'a', journal: 'red' };
+      expect(lost().add(2, cleaned).elected(3, 'a', 2, 11).wrong).toEqual([]);
+    });
+  });
+
+  describe('of writes', () => {
+    it('finds nothing wrong with a journal in which everything stands once, acknowledged or not', () => {
+      const good = history()
+        .taken(0, 10, 'a-1')
+        .told('a-1')
+        .taken(1, 10, 'a-2')
+        .taken(2, 11, 'b-1')
+        .told('b-1');
+      expect(good.wrong).toEqual([]);
+      expect(good.verdict.journals.fenced).toMatchObject({ taken: 3, lost: 0, doubled: 0, outOfTurn: 0 });
+    });
+
+    it('finds a write that was acknowledged and never taken', () => {
+      expect(history().taken(0, 10, 'a-1').told('a-1').told('a-2').wrong).toEqual(['a lost write']);
+    });
+
+    it('finds a write that was acknowledged and that another one stands in the place of', () => {
+      const overwritten = history().taken(0, 10, 'a-1').told('a-1').taken(0, 11, 'b-1').told('b-1');
+      expect(overwritten.wrong).toEqual(['a write out of place', 'a lost write']);
+    });
+
+    it('does not ask for a write that was refused', () => {
+      expect(history().taken(0, 11, 'b-1').told('a-1', false).wrong).toEqual([]);
+    });
+
+    it('finds a write that stands there twice', () => {
+      expect(history().taken(0, 10, 'a-1').taken(1, 10, 'a-1').wrong).toEqual(['a doubled write']);
+    });
+
+    it('finds a token that a fence should have refused', () => {
+      expect(history().taken(0, 11, 'b-1').taken(1, 10, 'a-1').wrong).toEqual(['a lower token was taken']);
+    });
+
+    it('finds a gap in a journal', () => {
+      expect(history().taken(0, 10, 'a-1').taken(2, 10, 'a-2').wrong).toEqual(['a write out of place']);
+    });
+
+    it('counts what happens without a fence', () => {
+      const open = history()
+        .taken(0, 10, 'a-1', 'open')
+        .told('a-1', true, 'open')
+        .taken(1, 11, 'b-1', 'open')
+        .told('b-1', true, 'open')
+        .taken(1, 10, 'a-2', 'open')
+        .told('a-2', true, 'open');
+      expect(open.wrong).toEqual([]);
+      expect(open.verdict.journals.open).toEqual({ taken: 3, refused: 0, lost: 1, doubled: 0, outOfTurn: 1 });
+    });
+  });
+
+  describe('of what comes after faults', () => {
+    const calm = (fromMs: number, toMs: number) =>
+      history()
+        .add(fromMs, { kind: 'calm', storm: 1 })
+        .add(toMs, { kind: 'calm is over', storm: 1 })
+        .leads('l', 1, fromMs, fromMs, 'counter');
+
+    it('finds an election in which nobody leads within the bound', () => {
+      expect(calm(0, 30_000).leads('a', 10, 19_000, 40_000).wrong).toEqual([]);
+      expect(calm(0, 30_000).leads('a', 10, 21_000, 40_000).wrong).toEqual(['nobody led again']);
+      expect(calm(0, 30_000).wrong).toEqual(['nobody led again']);
+      expect(calm(0, 15_000).wrong).toEqual([]);
+    });
+
+    it('excuses a calm in which the servers disagreed, and not the one that begins when that is mended', () => {
+      const excused = () => calm(0, 30_000).add(27_000, { kind: 'servers disagree', what: 'a node' });
+      expect(excused().wrong).toEqual([]);
+      expect(excused().verdict.weather.disagreements).toHaveLength(1);
+      const again = excused()
+        .add(31_000, { kind: 'calm', storm: 1 })
+        .leads('l', 2, 31_000, 60_000, 'counter');
+      expect(again.wrong).toEqual(['nobody led again']);
+    });
+
+    it('tells how long it took; nothing, when somebody led all the time', () => {
+      expect(calm(5000, 9000).leads('a', 10, 0, 9000).verdict.recoveriesMs).toEqual([0, 0]);
+      expect(calm(0, 9000).leads('a', 10, 2500, 9000).verdict.recoveriesMs).toEqual([2500, 0]);
+    });
+
+    it('finds an orphan, a process that is stuck, and whatever the run says has failed', () => {
+      expect(history().add(0, { kind: 'left behind', path: '/chaos/red/_c_1-lock-0' }).wrong).toEqual([
+        'an orphan',
+      ]);
+      expect(history().add(0, { kind: 'stuck', who: 'a' }).wrong).toEqual(['a process that did not stop']);
+      expect(history().add(0, { kind: 'failure', what: 'a server' }).wrong).toEqual(['a failure of the run']);
+    });
+
+    it('tells gaps with a fault nearby from those without', () => {
+      const verdict = history()
+        .add(1000, { kind: 'fault', fault: 1, name: 'a worker is killed', on: 'a' })
+        .leads('a', 10, 0, 1000)
+        .leads('b', 11, 9000, 12_000)
+        .add(10_000, { kind: 'mended', fault: 1 })
+        .leads('c', 12, 12_100, 40_000)
+        .leads('d', 13, 40_020, 50_000).verdict;
+      expect(verdict.violations).toEqual([]);
+      expect(verdict.gaps.withFaults).toEqual({ count: 2, p50: 100, p99: 8000, max: 8000 });
+      expect(verdict.gaps.withoutFaults).toEqual({ count: 1, p50: 20, p99: 20, max: 20 });
+      expect(verdict.weather.faults).toEqual(new Map([['a worker is killed', 1]]));
+    });
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { ALL_KINDS, KINDS, type Kind, type Storm, storms } from '../chaos/nemesis/schedule.js';
+
+const NUMBERS = { workers: 5, servers: 3, journals: 4 };
+
+function firstStorms(seed: number, count: number): Storm[] {
+  const all = storms(seed, NUMBERS);
+  return Array.from({ length: count }, () => all.next().value);
+}
+
+function countKinds(seed: number, storms: number): Map<Kind, number> {
+  const counts = new Map<Kind, number>();
+  for (const { faults } of firstStorms(seed, storms))
+    for (const { kind } of faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+describe('the schedule of faults', () => {
+  it('is the same for the same seed, and another for another', () => {
+    expect(firstStorms(8, 20)).toEqual(firstStorms(8, 20));
+    expect(firstStorms(9, 20)).not.toEqual(firstStorms(8, 20));
+  });
+
+  it('has every kind of fault in its first three storms, whatever the seed', () => {
+    for (let seed = 0; seed < 200; seed++)
+      expect(countKinds(seed, 3).size, `seed ${seed}`).toBe(ALL_KINDS.length);
+  });
+
+  it('has more of those that weigh more', () => {
+    const counts = countKinds(8, 2000);
+    const heavy = counts.get('a worker is cut off') as number;
+    const light = counts.get('all servers are restarted in turn') as number;
+    expect(KINDS['a worker is cut off']).toBeGreaterThan(KINDS['all servers are restarted in turn']);
+    expect(heavy).toBeGreaterThan(1.5 * light);
+  });
+
+  it('gives every fault a time in its storm, an end, and somebody to come on', () => {
+    for (const { faults } of firstStorms(8, 200)) {
+      expect(faults.map(({ atMs }) => atMs)).toEqual(
+        faults.map(({ atMs }) => atMs).toSorted((a, b) => a - b),
+      );
+      for (const { atMs, forMs, worker, server, journal, amount } of faults) {
+        expect(atMs).toBeLessThanOrEqual(25_000);
+        expect(forMs).toBeGreaterThanOrEqual(200);
+        expect(forMs).toBeLessThanOrEqual(12_000);
+        expect([worker < 5, server < 3, journal < 4, amount <= 1]).toEqual([true, true, true, true]);
+      }
+    }
+  });
+});

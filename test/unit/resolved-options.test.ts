@@ -1,0 +1,299 @@
+import { hostname } from 'node:os';
+import { createSecureContext } from 'node:tls';
+import { describe, expect, it } from 'vitest';
+import { resolveSupervisorOptions } from '../../src/cluster/supervisor-options.js';
+import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
+import { resolveObserverOptions } from '../../src/election/observer-options.js';
+import { InvalidOptionError } from '../../src/errors.js';
+import { resolveLogger } from '../../src/logger.js';
+import { systemEnvironment } from '../../src/session/environment.js';
+import type { Session } from '../../src/session/session.js';
+import { resolveSessionOptions } from '../../src/session/session-options.js';
+
+const logger = resolveLogger(undefined);
+const session = (options?: unknown) => resolveSessionOptions(options, logger);
+const ignore = () => undefined;
+const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
+
+describe('what a session goes by', () => {
+  it('is what the documentation says unless told otherwise', () => {
+    expect(session()).toEqual({
+      sessionTimeoutMs: 6000,
+      leaseMs: undefined,
+      connectTimeoutMs: 10_000,
+      credentials: [],
+      access: 'world',
+      allowUnprotectedPaths: false,
+      tls: undefined,
+      logger,
+      signal: undefined,
+      environment: systemEnvironment,
+    });
+  });
+
+  it('is what it was told', () => {
+    const { signal } = new AbortController();
+    const environment = { ...systemEnvironment };
+    const told = {
+      sessionTimeoutMs: 2 ** 31 - 1,
+      leaseMs: 2 ** 31 - 2,
+      connectTimeoutMs: Number.POSITIVE_INFINITY,
+      access: 'creator',
+      allowUnprotectedPaths: true,
+      signal,
+      environment,
+    };
+    const resolved = session({ ...told, auth: ALICE });
+    expect(resolved).toMatchObject({ ...told, credentials: [ALICE] });
+    expect(resolved.signal).toBe(signal);
+    expect(resolved.environment).toBe(environment);
+  });
+
+  it('lets nobody else touch its nodes when it says who it is, unless told otherwise', () => {
+    expect(session({ auth: ALICE }).access).toBe('creator');
+    expect(session({ auth: ALICE, access: 'world' }).access).toBe('world');
+    expect(session({ access: 'creator' }).access).toBe('creator');
+  });
+
+  it('may be several at once, by whatever scheme', () => {
+    const auth = [ALICE, { scheme: 'my-sasl_2', credentials: '' }];
+    expect(session({ auth }).credentials).toEqual(auth);
+    expect(session({ auth: { ...ALICE, note: 'mine' } }).credentials).toEqual([ALICE]);
+  });
+
+  it.each([
+    { scheme: 'digest', credentials: 'alice' },
+    { scheme: 'digest', credentials: 'alice:' },
+    { scheme: 'digest', credentials: ':secret' },
+    { scheme: 'digest', credentials: 7 },
+    { scheme: '', credentials: 'alice:secret' },
+    { scheme: 'di gest', credentials: 'alice:secret' },
+    { scheme: 7, credentials: 'alice:secret' },
+    { scheme: 'digest', credentials: ':secret:more' },
+    { scheme: 'my-sasl', credentials: 7 },
+    [ALICE, null],
+  ])('is not to be known by %j', (auth) => {
+    const wrong = { option: 'auth', value: '(not shown)' };
+    expect(() => session({ auth })).toThrow(expect.objectContaining(wrong));
+  });
+
+  it('is told by yes or no whether it may stand on paths that are open to all', () => {
+    const wrong = { option: 'allowUnprotectedPaths', value: 'yes' };
+    expect(() => session({ allowUnprotectedPaths: 'yes' })).toThrow(expect.objectContaining(wrong));
+  });
+
+  it.each(['clock', 'random', 'uuid', 'resolve', 'openSocket'] as const)(
+    'is not an environment without %s',
+    (part) => {
+      expect(() => session({ environment: { ...systemEnvironment, [part]: undefined } })).toThrow(
+        'environment',
+      );
+    },
+  );
+
+  it.each(['now', 'after'] as const)('is not an environment whose clock has no %s', (part) => {
+    const { clock } = systemEnvironment;
+    const broken = {
+      now: () => clock.now(),
+      date: () => clock.date(),
+      after: clock.after,
+      [part]: undefined,
+    };
+    expect(() => session({ environment: { ...systemEnvironment, clock: broken } })).toThrow('environment');
+  });
+
+  it('is TLS as Node has it, with keys and certificates that were read', () => {
+    const { tls } = session({ tls: { servername: 'zk1', rejectUnauthorized: undefined } });
+    expect(Object.keys(tls ?? {})).toEqual(['servername', 'secureContext']);
+    const secureContext = createSecureContext();
+    expect(session({ tls: { secureContext, checkServerIdentity: ignore } }).tls?.secureContext).toBe(
+      secureContext,
+    );
+  });
+
+  it.each([
+    [null, "Node's options"],
+    [true, "Node's options"],
+    [[], "Node's options"],
+    [{ host: 'zk1' }, 'options without host'],
+    [{ port: 2281 }, 'options without port'],
+    [{ path: '/run/zk' }, 'options without path'],
+    [{ socket: {} }, 'options without socket'],
+    [{ servername: '10.0.0.1' }, 'a name, not an address'],
+    [{ servername: '::1' }, 'a name, not an address'],
+    [{ checkServerIdentity: 'no' }, 'a function as checkServerIdentity'],
+    [{ key: 'secret' }, 'keys and certificates that can be read'],
+  ])('is not TLS with %j', (tls, expected) => {
+    const wrong = { option: 'tls', value: '(not shown)', expected: expect.stringContaining(expected) };
+    expect(() => session({ tls })).toThrow(expect.objectContaining(wrong));
+    expect(() => session({ tls })).not.toThrow('secret');
+  });
+});
+
+describe('what a candidate goes by', () => {
+  const defaults = {
+    data: undefined,
+    lead: undefined,
+    takeoverDelayMs: undefined,
+    onOverrun: 'report',
+    watchdog: false,
+    priority: 0,
+    seats: 1,
+    onRevoke: undefined,
+  };
+  const standing = { environment: { uuid: () => '01234567-89ab-cdef' }, logger } as unknown as Session;
+
+  it('is what the documentation says unless told otherwise', () => {
+    expect(checkCandidacyOptions({})).toEqual(defaults);
+    const id = `${hostname()}-${process.pid}-01234567`;
+    expect(resolveElectorOptions(undefined, standing)).toEqual({ ...defaults, id, logger });
+  });
+
+  it('is what it was told', () => {
+    const told = {
+      data: 'me',
+      lead: ignore,
+      takeoverDelayMs: 0,
+      onOverrun: 'exit',
+      watchdog: true,
+      priority: 255,
+      seats: 1,
+      onRevoke: ignore,
+    } as const;
+    const resolved = resolveElectorOptions({ ...told, id: 'me', logger: console }, standing);
+    expect(resolved).toMatchObject({ ...told, id: 'me' });
+    expect(resolved.logger).not.toBe(logger);
+  });
+
+  it("has the session's logger, and may be told what it does anyway", () => {
+    const own = { ...console };
+    expect(resolveElectorOptions({}, { ...standing, logger: own } as unknown as Session).logger).toBe(own);
+    expect(resolveElectorOptions({ onOverrun: 'report' }, standing).onOverrun).toBe('report');
+  });
+
+  it.each([
+    ['id', ''],
+    ['data', 7],
+    ['lead', 'lead'],
+    ['takeoverDelayMs', -1],
+    ['onOverrun', 'ignore'],
+    ['watchdog', 'yes'],
+    ['priority', 256],
+    ['seats', 0],
+    ['onRevoke', 7],
+    ['logger', {}],
+  ])('is refused by its name: %s %j', (option, value) => {
+    expect(() => resolveElectorOptions({ [option]: value }, standing)).toThrow(
+      expect.objectContaining({ option, value }),
+    );
+  });
+
+  it('is an object, with what is known in it only', () => {
+    expect(() => resolveElectorOptions(7, standing)).toThrow('elector is 7');
+    expect(() => resolveElectorOptions({ prio: 7 }, standing)).toThrow('elector.prio is 7');
+  });
+
+  it.each([
+    [{ priority: 1 }, 1],
+    [{ priority: 0, seats: 3 }, 0],
+    [{ seats: 3 }, 0],
+  ])('has a priority, if it is the only one to lead: %j', (options, priority) => {
+    expect(checkCandidacyOptions(options).priority).toBe(priority);
+  });
+
+  it.each([
+    [{ priority: -1 }, 'a whole number from 0 to 255'],
+    [{ priority: 256 }, 'a whole number from 0 to 255'],
+    [{ priority: 1.5 }, 'a whole number from 0 to 255'],
+    [{ priority: '1' }, 'a whole number from 0 to 255'],
+    [{ priority: 1, seats: 2 }, 'none with several seats'],
+  ])('has no such priority: %j', (options, expected) => {
+    const wrong = { option: 'priority', value: options.priority, expected };
+    expect(() => checkCandidacyOptions(options as never)).toThrow(expect.objectContaining(wrong));
+  });
+});
+
+describe('what a supervisor goes by', () => {
+  const least = { connect: 'zk1', path: '/election' };
+
+  it('is what the documentation says unless told otherwise', () => {
+    const resolved = resolveSupervisorOptions(least);
+    const retry = { factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
+    expect(resolved).toEqual({
+      ...least,
+      id: undefined,
+      environment: systemEnvironment,
+      sessionOptions: { logger: resolved.logger },
+      candidacy: { onOverrun: 'report', watchdog: false, priority: 0, seats: 1 },
+      cleanup: undefined,
+      cleanupTimeoutMs: 30_000,
+      cleanupRetry: { ...retry, retries: 4 },
+      guardian: true,
+      cooldownMs: undefined,
+      retry: { ...retry, retries: Number.POSITIVE_INFINITY },
+      logger: resolved.logger,
+    });
+  });
+
+  it('is what it was told, for its sessions too', () => {
+    const told = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false, cooldownMs: 0 };
+    const resolved = resolveSupervisorOptions({
+      ...least,
+      ...told,
+      session: { leaseMs: 5 },
+      retry: { retries: 2 },
+      lead: ignore,
+    });
+    expect(resolved).toMatchObject({ ...told, candidacy: { lead: ignore }, sessionOptions: { leaseMs: 5 } });
+    expect([resolved.retry.retries, resolved.cleanupRetry.retries]).toEqual([2, 2]);
+  });
+
+  it('has its own logger, or else that of its sessions', () => {
+    const said: string[] = [];
+    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
+    const session = { logger: log('session') };
+    for (const options of [{ session }, { session, logger: log('own') }])
+      resolveSupervisorOptions({ ...least, ...options }).logger.info({}, 'a word');
+    expect(said).toEqual(['session', 'own']);
+  });
+
+  it('has to be told where to stand', () => {
+    expect(() => resolveSupervisorOptions(undefined)).toThrow('an object with at least connect and path');
+    expect(() => resolveSupervisorOptions({ connect: 'zk1' })).toThrow(InvalidOptionError);
+  });
+});
+
+describe('what an observer goes by', () => {
+  it('is a source of sessions that others have, and nothing to close', async () => {
+    const mine = {} as Session;
+    const { signal } = new AbortController();
+    const asked: unknown[] = [];
+    const source = {
+      session: async (given?: AbortSignal) => {
+        asked.push(given);
+        return mine;
+      },
+    };
+    const resolved = resolveObserverOptions(source, { seat: 2 }, ignore);
+    expect(resolved.seat).toBe(2);
+    expect(await resolved.source.session(signal)).toBe(mine);
+    expect(asked).toEqual([signal]);
+    await resolved.close();
+    await expect(resolved.source.session(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  });
+
+  it('is a connect string, with sessions of its own that it closes', async () => {
+    const resolved = resolveObserverOptions('zk1', undefined, ignore);
+    expect(resolved.seat).toBeUndefined();
+    await resolved.close();
+  });
+
+  it('has its own logger, or else that of its sessions', () => {
+    const said: string[] = [];
+    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
+    const session = { logger: log('session') };
+    for (const options of [{ session }, { session, logger: log('own') }])
+      resolveObserverOptions('zk1', options, ignore).logger.info({}, 'a word');
+    expect(said).toEqual(['session', 'own']);
+  });
+});
