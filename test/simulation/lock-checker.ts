@@ -1,5 +1,6 @@
 import type { PlaceHold } from '../../src/lock/lock-hold.js';
 import { compareSequences, parseLockEntry, type QueueEntry, queueOf } from '../../src/lock/order.js';
+import { ignore } from '../../src/promises.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 
@@ -78,6 +79,7 @@ export class LockChecker {
     hold: PlaceHold,
     isReading: boolean,
   ): () => void {
+    if (hold.signal.aborted) return ignore; // It says by itself that it is over.
     const holding: Holding = { candidate, queue, capacity, hold, isReading };
     this.#ledger.count('locks held');
     this.#checkTurn(holding);

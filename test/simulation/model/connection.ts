@@ -25,6 +25,9 @@ export class ServerConnection implements Client {
   readonly waiting: Waiting[] = [];
   session: SessionRecord | undefined;
   sessionId = 0n;
+  timeoutMs = Number.POSITIVE_INFINITY;
+  /** When anything came last, by the server's clock. */
+  heardAt = 0;
   phase: 'new' | 'greeting' | 'greeted' | 'closed' = 'new';
   readonly #wire: Wire;
 
@@ -40,6 +43,7 @@ export class ServerConnection implements Client {
     const record =
       timeoutMs === 0 ? undefined : { id: sessionId, password, timeoutMs, expiresAtMs: Number.NaN };
     this.phase = 'greeted';
+    this.timeoutMs = timeoutMs;
     this.#send(writeGreeting(writer, record, true));
   }
 

@@ -233,6 +233,7 @@ export class Server implements Listening {
           if (isLost) role.followers.delete(peering.follower);
         }
         if (role.followers.size === 0) return this.#giveUp();
+        this.#dropSilent();
         if (half % 2 === 0) this.#expire(role);
         beat();
       });
@@ -350,6 +351,7 @@ export class Server implements Listening {
 
   #pinged(peering: Peering): void {
     const role = this.#role as Following;
+    this.#dropSilent();
     if (role.touched.size === 0) return peering.up.send(peering.pong);
     const touched = [...role.touched];
     role.touched.clear();
@@ -435,6 +437,7 @@ export class Server implements Listening {
 
   receive(connection: ServerConnection, bytes: Buffer): void {
     if (!this.#connections.has(connection)) return;
+    connection.heardAt = this.machine.now();
     connection.packets.push(bytes);
     for (;;) {
       const packet = connection.phase === 'closed' ? undefined : connection.packets.next();
@@ -550,6 +553,13 @@ export class Server implements Listening {
       return this.#drop(connection);
     connection.answer({ xid: asked.request.xid, zxid: transaction.zxid, ...outcome });
     this.#answerReads(connection);
+  }
+
+  /** A connection that wasn't heard of for its session's timeout is closed, wherever the session is by now. */
+  #dropSilent(): void {
+    const now = this.machine.now();
+    for (const connection of this.#connections)
+      if (now - connection.heardAt > connection.timeoutMs) this.#drop(connection);
   }
 
   #dropSession(sessionId: bigint): void {
