@@ -122,6 +122,7 @@ export class CommandOffice implements Office {
     const { connect, session: options } = this.#what.target;
     const { auth, tls } = options;
     this.#keeper.inherit({
+      of: process.pid,
       servers: { ...parseConnectString(connect), chroot: '' },
       session: { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) },
       estate: estateOf(session, term),

@@ -25,7 +25,6 @@ process.title = 'conclave keeper';
 const clock = new SystemClock();
 let kept: KeptCommand | undefined;
 let legacy: Legacy | undefined;
-const parent = process.ppid;
 
 /** util-linux's program, if it is here: the kernel kills the command itself when the keeper is killed. */
 const guard = ['setpriv', '--pdeathsig', 'KILL'] as const;
@@ -108,7 +107,7 @@ function finish(news: News): void {
 
 async function leave(): Promise<never> {
   // A process that has lost its parent has another one: so this says that it has ended, and not just closed the channel.
-  if (legacy !== undefined && process.ppid !== parent) {
+  if (legacy !== undefined && process.ppid !== legacy.of) {
     const { windUp } = await import('../winding-up.js'); // Seldom needed: a keeper is to be small, and there soon.
     await windUp(legacy.servers, legacy.estate, { ...legacy.session, logger: standardErrorLogger() });
   }

@@ -33,6 +33,8 @@ export interface Terms {
 
 /** What the process that leads would leave behind, and how the servers are reached. */
 export interface Legacy {
+  /** The process id of that process. */
+  readonly of: number;
   /** Without a chroot: the estate's paths are absolute. */
   readonly servers: ConnectTarget;
   readonly session: Pick<SessionOptions, 'auth' | 'tls'>;
