@@ -222,7 +222,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    *
    * It exits with 1 if `cleanup` has failed; with 124 when `options.deadlineMs` is over, after a line on stderr that says
    * what was still running; with 128 and the signal's number, at once, at a second signal (the same one within 100 ms
-   * counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal). In the latter two cases nothing
+   * counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal; where a guardian looks after this
+   * process it always does: the parent that tells again may kill). In the latter two cases nothing
    * is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't end a
    * process whose main thread is blocked: see the option `watchdog`.
    *

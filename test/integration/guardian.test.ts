@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { entrust, GuardianLink, type ParentChannel } from '../../src/cluster/guardian-link.js';
 import type { SessionGuardianOptions } from '../../src/cluster/session-guardian.js';
@@ -39,6 +40,19 @@ function told(child: ChildProcess, what: string): Promise<Record<string, unknown
   });
 }
 
+/** A process that leads, and of which the guardian knows it. */
+async function guardLeader(
+  guardian: SessionGuardian,
+  ...how: Parameters<typeof forkOne>
+): Promise<ChildProcess> {
+  const child = forkOne(...how);
+  const leads = told(child, 'elected');
+  guardian.watch(child);
+  await leads;
+  await until(() => guardian.standingOf(child) === 'leading');
+  return child;
+}
+
 /** A candidate in this process that comes next. */
 async function nextInLine(path: string): Promise<{ elector: LeaderElector; elected: Promise<[Term]> }> {
   const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
@@ -62,11 +76,7 @@ describe('a guardian', () => {
     async (_, end) => {
       const path = uniquePath('guarded');
       const guardian = makeGuardian();
-      const child = forkOne(path);
-      const leads = told(child, 'elected');
-      guardian.watch(child);
-      await leads;
-      await until(() => guardian.standingOf(child) === 'leading');
+      const child = await guardLeader(guardian, path);
       const { elected } = await nextInLine(path);
       const buried = nextEvent<[Burial]>(guardian, 'buried');
       end(child);
@@ -99,11 +109,7 @@ describe('a guardian', () => {
   it('does nothing to a process that has closed its channel, until that has ended', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
-    const child = forkOne(path);
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const child = await guardLeader(guardian, path);
     const session = await openSession();
     const disconnected = nextEvent(child, 'disconnect');
     child.send('disconnect');
@@ -120,11 +126,7 @@ describe('a guardian', () => {
   it('does nothing to a process that stands still', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
-    const child = forkOne(path);
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const child = await guardLeader(guardian, path);
     const buried: Burial[] = [];
     guardian.on('buried', (burial) => void buried.push(burial));
     child.kill('SIGSTOP');
@@ -140,11 +142,7 @@ describe('a guardian', () => {
   it('takes a term that was given back for nobody’s, whatever it heard last', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
-    const child = forkOne(path);
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const child = await guardLeader(guardian, path);
     const { elected } = await nextInLine(path);
     // It hears nothing of what the child does from here on.
     const disconnected = nextEvent(child, 'disconnect');
@@ -193,11 +191,7 @@ describe('a guardian', () => {
   it('that was closed guards nothing, and lets the children be', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
-    const child = forkOne(path);
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const child = await guardLeader(guardian, path);
     const before = child.listenerCount('message');
     await guardian.close();
     expect(child.listenerCount('message')).toBe(before - 1);
@@ -212,22 +206,26 @@ describe('a guardian', () => {
 
   it('closes the session without the credentials for what was led, and says why the rest was left', async () => {
     const path = uniquePath('guarded');
-    const guardian = makeGuardian();
-    const child = forkOne(path, {
-      session: { sessionTimeoutMs: 10_000, auth: { scheme: 'digest', credentials: 'alice:secret' } },
+    const auth = { scheme: 'digest', credentials: 'alice:secret' };
+    const logged: unknown[] = [];
+    const log = (...words: unknown[]) => void logged.push(words);
+    const guardian = makeGuardian({ logger: { debug: log, info: log, warn: log, error: log } });
+    const child = await guardLeader(guardian, path, {
+      session: { sessionTimeoutMs: 10_000, auth },
       takeoverDelayMs: 0,
     });
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const alice = await openSession({ auth });
+    const [node] = await alice.getChildren(path);
+    const owner = (await alice.exists(`${path}/${node}`))?.ephemeralOwner as bigint;
     const buried = nextEvent<[Burial]>(guardian, 'buried');
     const failed = nextEvent<[Error]>(guardian, 'error');
     child.kill('SIGKILL');
-    const [{ sessions }] = await buried;
-    expect(sessions).toMatchObject([{ terms: 1, clean: false }]);
-    expect((await failed)[0].message).not.toContain('secret');
-    const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:secret' } });
+    const [burial] = await buried;
+    expect(burial.sessions).toMatchObject([{ terms: 1, clean: false }]);
+    // A session's password follows from its id: neither is for anybody to see.
+    const shown = inspect([logged, burial, await failed], { depth: 10 });
+    expect(shown).toContain(String(child.pid));
+    for (const secret of ['secret', owner.toString(16), String(owner)]) expect(shown).not.toContain(secret);
     expect(await alice.getChildren(path)).toEqual([]);
   }, 9000);
 
@@ -235,11 +233,12 @@ describe('a guardian', () => {
     const auth = { scheme: 'digest', credentials: 'alice:secret' };
     const path = uniquePath('guarded');
     const guardian = makeGuardian({ session: { auth } });
-    const child = forkOne(path, { session: { sessionTimeoutMs: 10_000, auth } }, `${connectString()}/alices`);
-    const leads = told(child, 'elected');
-    guardian.watch(child);
-    await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    const child = await guardLeader(
+      guardian,
+      path,
+      { session: { sessionTimeoutMs: 10_000, auth } },
+      `${connectString()}/alices`,
+    );
     const buried = nextEvent<[Burial]>(guardian, 'buried');
     child.kill('SIGKILL');
     expect((await buried)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
