@@ -57,7 +57,7 @@ const FAULTS = (path: string): Record<string, Fault> => ({
   'asked to step down': {
     begin: async () => void (await revokeLeader(await openSession(), path)),
   },
-  'command killed': { begin: (_, { pid }) => process.kill(pid, 'SIGKILL') },
+  'command killed': { begin: (_, { pid }) => kill(pid, 'SIGKILL') },
   'runner stopped': {
     begin: ({ runner }) => runner.signal('SIGSTOP'),
     end: ({ runner }) => runner.signal('SIGCONT'),
@@ -76,16 +76,21 @@ const KILLINGS: Record<string, Fault> = {
     end: (leader) => leader.replace(),
     endsLease: true,
   },
-  'keeper killed': { begin: ({ runner }) => process.kill(runner.keeperPid as number, 'SIGKILL') },
+  'keeper killed': { begin: ({ runner }) => kill(runner.keeperPid, 'SIGKILL') },
   'keeper stopped and link black-holed': {
     begin: ({ runner, proxy }) => {
-      process.kill(runner.keeperPid as number, 'SIGSTOP');
+      kill(runner.keeperPid, 'SIGSTOP');
       proxy.blackHole();
     },
     end: ({ proxy }) => proxy.restore(),
     endsLease: true,
   },
 };
+
+/** A process that has ended meanwhile, since a term may end by itself on a busy machine, needs no signal any more. */
+function kill(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid !== undefined && isAlive(pid)) process.kill(pid, signal);
+}
 
 describe('conclave run', () => {
   it(`never runs two commands at once, whatever befalls the leader (${ROUNDS} rounds and more)`, {

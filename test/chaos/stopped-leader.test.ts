@@ -102,6 +102,6 @@ describe.each(['default', '0'])('with a takeover delay of %s', (delay) => {
         if (next !== undefined) expect(acting.to, `the last act of term ${term}`).toBeLessThan(next.from);
       }
     },
-    Math.max(60_000, ROUNDS * 10_000),
+    Math.max(120_000, ROUNDS * 10_000),
   );
 });
