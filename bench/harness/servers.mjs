@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
+
+/** @typedef {'tmpfs' | 'disk'} Storage in memory, or on a disk that is waited for at each write, as in production */
+
+const HOST = '127.0.0.1';
+const MEMORY = '/dev/shm';
+
+/**
+ * A ZooKeeper of the benchmark's own, which nobody else uses.
+ *
+ * @param {object} [options]
+ * @param {1 | 3} [options.count] how many servers
+ * @param {Storage} [options.storage]
+ * @param {number} [options.tickMs]
+ * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`
+ */
+export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500, settings = {} } = {}) {
+  const folder = await mkdtemp(join(storage === 'tmpfs' ? MEMORY : tmpdir(), 'conclave-bench-'));
+  const ensemble = await startZooKeeper({
+    servers: count,
+    tickMs,
+    settings: {
+      maxSessionTimeout: 600_000,
+      forceSync: storage === 'disk' ? 'yes' : 'no',
+      // A handover is over before a snapshot of everything could be written beside it.
+      snapCount: 10_000_000,
+      ...settings,
+    },
+    machines: Array.from({ length: count }, (_, at) => ({
+      host: HOST,
+      folder: join(folder, String(at + 1)),
+    })),
+  });
+  const stop = async () => {
+    await ensemble.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return {
+    connect: ensemble.connectString,
+    meter: new Meter(ensemble.servers.map(({ port }) => port)),
+    stop,
+  };
+}
+
+/** @typedef {{ requests: number, notifications: number }} Traffic */
+
+/** What the servers have received from their clients and sent to them, by their own counts. */
+export class Meter {
+  /** @type {readonly number[]} */
+  #ports;
+
+  /** @param {readonly number[]} ports */
+  constructor(ports) {
+    this.#ports = ports;
+  }
+
+  /**
+   * What the servers did while `task` ran. Each request has one reply, so what was sent beyond the replies is
+   * notifications: of watches, by the server's own count of those.
+   *
+   * @param {() => Promise<unknown>} task
+   * @returns {Promise<Traffic>}
+   */
+  async during(task) {
+    const earlier = await this.#counts();
+    const before = await this.#counts();
+    const asking = difference(before, earlier).requests;
+    await task();
+    const { requests, notifications } = difference(await this.#counts(), before);
+    return { requests: requests - asking, notifications };
+  }
+
+  /** @returns {Promise<Traffic>} */
+  async #counts() {
+    const reports = await Promise.all(this.#ports.map((port) => fourLetterWord(port, 'mntr')));
+    return {
+      requests: sum(reports, /^zk_packets_received\s+(\d+)/m),
+      notifications:
+        sum(reports, /^zk_sum_node_created_watch_count\s+(\d+)/m) +
+        sum(reports, /^zk_sum_node_deleted_watch_count\s+(\d+)/m) +
+        sum(reports, /^zk_sum_node_changed_watch_count\s+(\d+)/m) +
+        sum(reports, /^zk_sum_node_children_watch_count\s+(\d+)/m),
+    };
+  }
+}
+
+/** @param {readonly string[]} reports @param {RegExp} pattern */
+function sum(reports, pattern) {
+  return reports.reduce((total, report) => total + Number(pattern.exec(report)?.[1] ?? Number.NaN), 0);
+}
+
+/** @param {Traffic} after @param {Traffic} before @returns {Traffic} */
+function difference(after, before) {
+  return {
+    requests: after.requests - before.requests,
+    notifications: after.notifications - before.notifications,
+  };
+}
