@@ -1,0 +1,48 @@
+/** Conclave, as `README.md` says. */
+import { DistributedLock, LeaderElector, Session } from 'conclave';
+import { failLoudly, obey } from './protocol.mjs';
+
+/** @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend */
+const client = (contend) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
+  const session = await Session.connect(connect, { sessionTimeoutMs });
+  return {
+    contender: (/** @type {string} */ path) => contend(session, path),
+    close: () => session.close(),
+  };
+};
+
+/** @param {Session} session @param {string} path */
+function lock(session, path) {
+  const distributed = new DistributedLock(session, path);
+  /** @type {import('conclave').LockHold | undefined} */
+  let hold;
+  let quit = new AbortController();
+  return {
+    async join() {
+      quit = new AbortController();
+      hold = await distributed.acquire({ signal: quit.signal });
+    },
+    release: async () => await hold?.release(),
+    async leave() {
+      quit.abort();
+      await hold?.release();
+    },
+  };
+}
+
+/** @param {Session} session @param {string} path */
+function election(session, path) {
+  let elector = new LeaderElector(session, path);
+  return {
+    async join() {
+      elector = new LeaderElector(session, path);
+      const elected = new Promise((resolve) => elector.once('elected', resolve));
+      await elector.start();
+      await elected;
+    },
+    release: () => elector.stop(),
+    leave: () => elector.stop(),
+  };
+}
+
+failLoudly(obey({ lock: client(lock), election: client(election) }));

@@ -1,0 +1,149 @@
+import { createInterface } from 'node:readline';
+
+/**
+ * One contender on a session of its own.
+ *
+ * @typedef {object} Contender
+ * @property {() => Promise<unknown>} join gets in line; resolves when it holds, and never if it leaves before
+ * @property {() => Promise<unknown>} release gives back what it holds
+ * @property {() => Promise<unknown>} leave gets out of the line, or gives back
+ */
+
+/**
+ * A session with a client.
+ *
+ * @typedef {object} Client
+ * @property {(path: string) => Contender} contender
+ * @property {() => Promise<unknown>} close
+ */
+
+const [connect = '', sessionTimeout = '', recipe = ''] = process.argv.slice(2);
+
+const nowUs = () => Number(process.hrtime.bigint()) / 1000;
+
+/** @param {number[]} times */
+const took = (times) => `took ${times.map((us) => us.toFixed(1)).join(' ')}`;
+
+/** Contenders in one line, and who of them holds. */
+class Line {
+  /** @type {Contender[]} */
+  #contenders = [];
+  /** @type {{ contender: Contender, sinceUs: number } | undefined} */
+  #holder;
+  /** @type {(() => void) | undefined} */
+  #onHeld;
+
+  /** @param {Client[]} clients @param {string} path */
+  async form(clients, path) {
+    const held = this.#nextHeld();
+    for (const client of clients) {
+      const contender = client.contender(path);
+      this.#contenders.push(contender);
+      void contender.join().then(() => {
+        this.#holder = { contender, sinceUs: nowUs() };
+        this.#onHeld?.();
+      });
+    }
+    await held;
+  }
+
+  async handOver() {
+    const former = this.#holder?.contender;
+    if (former === undefined) throw new Error('nobody holds');
+    const held = this.#nextHeld();
+    const releasedUs = nowUs();
+    const released = former.release();
+    await held;
+    const us = /** @type {{ sinceUs: number }} */ (/** @type {unknown} */ (this.#holder)).sinceUs - releasedUs;
+    await released;
+    this.#contenders.splice(this.#contenders.indexOf(former), 1);
+    return us;
+  }
+
+  async leave() {
+    // From the end: otherwise everybody would get its turn.
+    await Promise.all(this.#contenders.reverse().map((contender) => contender.leave()));
+  }
+
+  #nextHeld() {
+    return new Promise((resolve) => {
+      this.#onHeld = () => resolve(undefined);
+    });
+  }
+}
+
+/**
+ * Obeys the commands of `README.md` until it is told to quit.
+ *
+ * @param {Record<string, (connect: string, sessionTimeoutMs: number) => Promise<Client>>} recipes
+ */
+export async function obey(recipes) {
+  const open = recipes[recipe];
+  if (open === undefined) throw new Error(`expected one of ${Object.keys(recipes).join(', ')}, not ${recipe}`);
+  /** @type {Client[]} */
+  const clients = [];
+  let line = new Line();
+  const first = () => {
+    const [client] = clients;
+    if (client === undefined) throw new Error('no session is open');
+    return client;
+  };
+  /** @type {Record<string, (...args: string[]) => Promise<string>>} */
+  const commands = {
+    async open(count) {
+      const missing = Number(count) - clients.length;
+      const opened = await Promise.all(
+        Array.from({ length: Math.max(0, missing) }, () => open(connect, Number(sessionTimeout))),
+      );
+      clients.push(...opened);
+      return 'opened';
+    },
+    async cycle(path = '', count = '0') {
+      const contender = first().contender(path);
+      const times = [];
+      for (let at = 0; at < Number(count); at++) {
+        const startedUs = nowUs();
+        await contender.join();
+        await contender.release();
+        times.push(nowUs() - startedUs);
+      }
+      return took(times);
+    },
+    async queue(path = '', count = '0') {
+      line = new Line();
+      await line.form(clients.slice(0, Number(count)), path);
+      return 'queued';
+    },
+    async hand() {
+      return took([await line.handOver()]);
+    },
+    async leave() {
+      await line.leave();
+      return 'left';
+    },
+    async stand(path = '') {
+      void first()
+        .contender(path)
+        .join()
+        .then(() => console.log('held'));
+      return 'standing';
+    },
+  };
+  console.log('ready');
+  for await (const words of createInterface({ input: process.stdin })) {
+    const [command = '', ...args] = words.split(' ');
+    if (command === 'quit') break;
+    const run = commands[command];
+    if (run === undefined) throw new Error(`no such command: ${words}`);
+    console.log(await run(...args));
+  }
+  await Promise.all(clients.map((client) => client.close()));
+}
+
+/** @param {Promise<void>} running */
+export function failLoudly(running) {
+  running.catch((error) => {
+    console.log(`failed ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  });
+}
