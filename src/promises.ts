@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { type Clock, sleep } from './clock.js';
+import type { Clock } from './clock.js';
+import { type Abortable, Ending } from './ending.js';
 
 /** A promise and the two functions that settle it. */
 export interface Deferred<T> {
@@ -22,7 +23,7 @@ export function deferred<T = void>(): Deferred<T> {
  * Settles as `promise` does, or rejects with the reason of the first signal that aborts before. The promise itself
  * goes on: whoever abandons work that leaves something behind has to look after it.
  */
-export function abortable<T>(promise: PromiseLike<T>, ...signals: (AbortSignal | undefined)[]): Promise<T> {
+export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | undefined)[]): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stops: (() => void)[] = [];
     const settle = (how: () => void) => {
@@ -36,9 +37,7 @@ export function abortable<T>(promise: PromiseLike<T>, ...signals: (AbortSignal |
         return;
       }
       if (signal === undefined) continue;
-      const onAbort = () => settle(() => reject(signal.reason));
-      signal.addEventListener('abort', onAbort, { once: true });
-      stops.push(() => signal.removeEventListener('abort', onAbort));
+      stops.push(onAbort(signal, () => settle(() => reject(signal.reason))));
     }
     promise.then(
       (value) => settle(() => resolve(value)),
@@ -48,13 +47,15 @@ export function abortable<T>(promise: PromiseLike<T>, ...signals: (AbortSignal |
 }
 
 /** Resolves when `promise` has settled, either way, or after `ms`, whichever comes first. Never rejects. */
-export async function settledWithin(clock: Clock, promise: Promise<unknown>, ms: number): Promise<void> {
-  const waiting = new AbortController();
-  await Promise.race([
-    promise.then(ignore, ignore),
-    sleep(clock, ms, waiting.signal).catch(ignore), // Rejects only because the other one won.
-  ]);
-  waiting.abort();
+export function settledWithin(clock: Clock, promise: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(ms, resolve);
+    const settle = () => {
+      timer.clear();
+      resolve();
+    };
+    promise.then(settle, settle);
+  });
 }
 
 /** A controller of a signal that any number may listen to, without Node's warning of a leak. */
@@ -65,13 +66,31 @@ export function sharedAbortController(): AbortController {
 }
 
 /** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */
-export function onAbort(signal: AbortSignal, task: () => void): () => void {
+export function onAbort(signal: Abortable, task: () => void): () => void {
   if (signal.aborted) {
     task();
     return ignore;
   }
+  if (signal instanceof Ending) return signal.listen(task);
   signal.addEventListener('abort', task, { once: true });
   return () => signal.removeEventListener('abort', task);
+}
+
+/** Aborts with the first of `signals` that does, for the same reason, until it is told to follow them no longer. */
+export function endingWith(...signals: readonly (Abortable | undefined)[]): {
+  ending: Ending;
+  forget(): void;
+} {
+  const ending = new Ending();
+  const stops = signals.map((signal) =>
+    signal === undefined ? ignore : onAbort(signal, () => ending.abort(signal.reason)),
+  );
+  return {
+    ending,
+    forget: () => {
+      for (const stop of stops) stop();
+    },
+  };
 }
 
 /** For a promise whose outcome is somebody else's concern. Say whose, beside the call. */

@@ -54,7 +54,8 @@ class Line {
     const releasedUs = nowUs();
     const released = former.release();
     await held;
-    const us = /** @type {{ sinceUs: number }} */ (/** @type {unknown} */ (this.#holder)).sinceUs - releasedUs;
+    const us =
+      /** @type {{ sinceUs: number }} */ (/** @type {unknown} */ (this.#holder)).sinceUs - releasedUs;
     await released;
     this.#contenders.splice(this.#contenders.indexOf(former), 1);
     return us;
@@ -79,7 +80,8 @@ class Line {
  */
 export async function obey(recipes) {
   const open = recipes[recipe];
-  if (open === undefined) throw new Error(`expected one of ${Object.keys(recipes).join(', ')}, not ${recipe}`);
+  if (open === undefined)
+    throw new Error(`expected one of ${Object.keys(recipes).join(', ')}, not ${recipe}`);
   /** @type {Client[]} */
   const clients = [];
   let line = new Line();

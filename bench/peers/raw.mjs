@@ -19,7 +19,8 @@ function lock(client, path) {
   let own;
   return {
     async join() {
-      await (parents.get(path) ?? parents.set(path, client.createPersistent(path).catch(unlessThere)).get(path));
+      await (parents.get(path) ??
+        parents.set(path, client.createPersistent(path).catch(unlessThere)).get(path));
       own = await client.createSequential(`${path}/n-`);
       const name = own.slice(path.length + 1);
       for (;;) {
@@ -27,7 +28,9 @@ function lock(client, path) {
         const ahead = queue[queue.indexOf(name) - 1];
         if (ahead === undefined) return;
         await new Promise((resolve) => {
-          void client.exists(`${path}/${ahead}`, () => resolve(undefined)).then((there) => !there && resolve(undefined));
+          void client
+            .exists(`${path}/${ahead}`, () => resolve(undefined))
+            .then((there) => !there && resolve(undefined));
         });
       }
     },

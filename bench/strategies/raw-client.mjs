@@ -49,7 +49,7 @@ export class RawClient {
     await promisify(this.#client.create.bind(this.#client))(path);
   }
 
-  /** @param {string} path @param {() => void} onChange @returns {Promise<string[]>} */
+  /** @param {string} path @param {() => void} [onChange] @returns {Promise<string[]>} */
   children(path, onChange) {
     return promisify(this.#client.getChildren.bind(this.#client))(path, onChange);
   }

@@ -1,3 +1,4 @@
+import type { Abortable } from '../ending.js';
 import type { QueueEntry } from './order.js';
 
 /** Who must be gone before a contender holds: all that tells one lock from another. */
@@ -9,7 +10,7 @@ export interface Admission {
   /** Whether a node that stood in the way doesn't any more, because of what it says. @default it never does */
   yields?(data: Buffer): boolean;
   /** Aborts when this isn't true any more: then it has to be asked for again. */
-  readonly outdated?: AbortSignal;
+  readonly outdated?: Abortable;
 }
 
 /** Everybody ahead must be gone: a lock, or an election with one leader. */

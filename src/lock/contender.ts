@@ -1,5 +1,6 @@
+import type { Abortable, Ending } from '../ending.js';
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, ignore } from '../promises.js';
+import { abortable, endingWith, ignore } from '../promises.js';
 import type { Access } from '../session/access.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
@@ -15,6 +16,9 @@ import {
   queueOf,
 } from './order.js';
 import { untilGone, Vigil } from './vigil.js';
+
+/** With this a wait ends that was for so long at most. Never seen outside. */
+const ENOUGH = new Error('waited for long enough');
 
 /** Where a contender stands. */
 export interface Place {
@@ -37,7 +41,7 @@ export interface JoinOptions {
   /** Who counts as a contender. @default whoever has a name of ours or Curator's */
   readonly parse?: EntryParser;
   /** Aborts when the place is of no use any more: from then on no node is created. One that may exist is still looked for. */
-  readonly signal?: AbortSignal;
+  readonly signal?: Abortable;
 }
 
 /** What is known of a node when it has been created, or found. */
@@ -52,7 +56,7 @@ interface NewPlace {
 /** How to wait in the queue. */
 export interface WaitOptions {
   /** Aborting it ends the wait. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Abortable | undefined;
   /** Called each time there turns out to be somebody ahead. */
   readonly onWaiting?: ((place: Place) => void) | undefined;
 }
@@ -167,15 +171,15 @@ export class Contender {
    * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
    */
   async untilTurn({ signal, onWaiting }: WaitOptions = {}, admission: Admission = ALONE): Promise<void> {
-    const signals = signal === undefined ? [this.own.signal] : [this.own.signal, signal];
-    const vigil = new Vigil(this.#session, this.queue, admission.yields, signals);
+    let vigil: Vigil | undefined;
     try {
       for (;;) {
         const inTheWay = (await this.#inTheWay(admission, signal)).filter(
-          (entry) => !vigil.hasYielded(entry),
+          (entry) => !vigil?.hasYielded(entry),
         );
         const missing = inTheWay.length - admission.spare;
         if (missing <= 0) return;
+        vigil ??= new Vigil(this.#session, this.queue, admission.yields, [this.own.lost, signal]);
         // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
         this.own.watch();
         if (missing === 1) this.own.keepAlive();
@@ -184,7 +188,7 @@ export class Contender {
         if (missing === 1) return;
       }
     } finally {
-      vigil.end();
+      vigil?.end();
     }
   }
 
@@ -201,7 +205,8 @@ export class Contender {
   async #says({ node }: QueueEntry, what: (data: Buffer) => boolean): Promise<boolean> {
     try {
       const read = () => this.#session.getData(`${this.queue}/${node}`);
-      return what((await this.#unlessLost(this.#session.untilAnswered(read), undefined)).data);
+      const { data } = await this.#session.untilAnswered(read, this.own.lost);
+      return what(data);
     } catch (error) {
       if (error instanceof NoNodeError) return false;
       throw error;
@@ -209,9 +214,11 @@ export class Contender {
   }
 
   /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilTurn} does */
-  async sees(node: string, signal?: AbortSignal): Promise<boolean> {
+  async sees(node: string, signal?: Abortable): Promise<boolean> {
     const exists = () => this.#session.exists(`${this.queue}/${node}`);
-    return (await this.#unlessLost(this.#session.untilAnswered(exists, signal), signal)) !== undefined;
+    return (
+      (await this.#unlessLost((over) => this.#session.untilAnswered(exists, over), signal)) !== undefined
+    );
   }
 
   /**
@@ -219,18 +226,18 @@ export class Contender {
    *
    * @throws as {@link Contender.untilTurn} does
    */
-  async untilGone(node: string, signal?: AbortSignal, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const enough = new AbortController();
+  async untilGone(node: string, signal?: Abortable, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const { ending, forget } = endingWith(this.own.lost, signal);
     const timer = Number.isFinite(atMostMs)
-      ? this.#session.clock.after(atMostMs, () => enough.abort())
+      ? this.#session.clock.after(atMostMs, () => ending.abort(ENOUGH))
       : undefined;
     try {
-      const signals = [enough.signal, this.own.signal, ...(signal === undefined ? [] : [signal])];
-      await untilGone(this.#session, `${this.queue}/${node}`, AbortSignal.any(signals));
+      await untilGone(this.#session, `${this.queue}/${node}`, ending);
     } catch (error) {
-      if (!enough.signal.aborted || error !== enough.signal.reason) throw error;
+      if (error !== ENOUGH) throw error;
     } finally {
       timer?.clear();
+      forget();
     }
   }
 
@@ -260,16 +267,16 @@ export class Contender {
     await deleteForSure(this.#session, this.own.path);
   }
 
-  async #inTheWay(admission: Admission, signal?: AbortSignal): Promise<QueueEntry[]> {
-    const queue = await this.#unlessLost(this.#queueInOrder(signal), signal);
+  async #inTheWay(admission: Admission, signal?: Abortable): Promise<QueueEntry[]> {
+    const queue = await this.#unlessLost((over) => this.#queueInOrder(over), signal);
     const place = queue.findIndex(({ node }) => node === this.entry.node);
     if (place < 0) this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
-    this.own.signal.throwIfAborted();
+    this.own.lost.throwIfAborted();
     return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
   }
 
-  async #queueInOrder(signal?: AbortSignal): Promise<QueueEntry[]> {
-    const children = await this.#session.untilAnswered(() => this.#listChildren(), signal);
+  async #queueInOrder(over: Ending): Promise<QueueEntry[]> {
+    const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
     return await inOrderOfAge(this.#session, this.queue, children, this.#parse);
   }
 
@@ -281,8 +288,14 @@ export class Contender {
     return first?.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
   }
 
-  #unlessLost<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    return abortable(promise, this.own.signal, signal);
+  /** Does `task`, but doesn't wait for it any longer when the own node is lost, or the signal aborts. */
+  async #unlessLost<T>(task: (over: Ending) => Promise<T>, signal: Abortable | undefined): Promise<T> {
+    const { ending, forget } = endingWith(this.own.lost, signal);
+    try {
+      return await abortable(task(ending), ending);
+    } finally {
+      forget();
+    }
   }
 }
 

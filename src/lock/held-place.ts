@@ -59,7 +59,7 @@ export class HeldPlace {
   /** One hold more. @throws LockLostError if the place is lost */
   begin(mode: Mode): void {
     if (this.#state.name === 'lost') throw this.#state.reason;
-    this.contender.own.signal.throwIfAborted();
+    this.contender.own.lost.throwIfAborted();
     this.#count(mode, 1);
   }
 

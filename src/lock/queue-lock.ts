@@ -1,6 +1,7 @@
+import { type Abortable, Ending } from '../ending.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import { checkInstance, checkPath } from '../options.js';
-import { abortable, ignore, settledWithin } from '../promises.js';
+import { abortable, endingWith, ignore, onAbort, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import type { Admission } from './admission.js';
 import { inOrderOfAge } from './age.js';
@@ -22,7 +23,7 @@ import { type EntryParser, lockEntryParser, type Purpose } from './order.js';
 import { heldAround, runUnder } from './reentrancy.js';
 import { untilGone } from './vigil.js';
 
-/** Made once: an AbortError of its own for each acquire would cost more than the rest. */
+/** The reason with which what an acquire has left behind is ended. Never seen outside. */
 const DONE = new Error('nobody waits for it any more');
 
 /** What one kind of lock is, beyond the queue. */
@@ -66,7 +67,7 @@ export abstract class QueueLock implements Lock {
    *
    * @param signal - aborts when the answer is of no interest any more
    */
-  protected abstract admission(signal: AbortSignal): Admission | Promise<Admission>;
+  protected abstract admission(signal: Abortable): Admission | Promise<Admission>;
 
   /** For work that is done under this lock and asks for it again. */
   protected share(place: HeldPlace): PlaceHold {
@@ -158,7 +159,7 @@ export abstract class QueueLock implements Lock {
       const path = `${this.path}/${asked.node}`;
       try {
         await session.untilAnswered(() => session.setData(path, REVOKE), giveUp);
-        await untilGone(session, path, AbortSignal.any([giveUp, session.signal]));
+        await untilGone(session, path, giveUp);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
       }
@@ -191,26 +192,25 @@ export abstract class QueueLock implements Lock {
   /** Does something that is given up after `limitMs`, or when `signal` aborts. */
   async #within<T>(
     { limitMs, signal, what }: { limitMs: number | undefined; signal: AbortSignal | undefined; what: string },
-    task: (giveUp: AbortSignal) => Promise<T>,
+    task: (giveUp: Ending) => Promise<T>,
   ): Promise<T> {
-    const own = new AbortController();
+    const giveUp = new Ending();
+    const forget = signal === undefined ? ignore : onAbort(signal, () => giveUp.abort(signal.reason));
     const timer =
       limitMs === undefined
         ? undefined
-        : this.session.clock.after(limitMs, () => own.abort(this.#tooLate(what, limitMs)));
+        : this.session.clock.after(limitMs, () => giveUp.abort(this.#tooLate(what, limitMs)));
     try {
-      return await task(signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]));
+      return await task(giveUp);
     } finally {
       timer?.clear();
-      own.abort(DONE); // Ends what the task has left behind: a watch, say.
+      forget();
+      giveUp.abort(DONE); // Ends what the task has left behind: a watch, say.
     }
   }
 
   /** Takes a place in the queue, waits there, and gives it up unless that led to a hold. */
-  async #contend(
-    wait: (contender: Contender) => Promise<PlaceHold>,
-    giveUp: AbortSignal,
-  ): Promise<PlaceHold> {
+  async #contend(wait: (contender: Contender) => Promise<PlaceHold>, giveUp: Ending): Promise<PlaceHold> {
     const { data, access } = this.#options;
     const joining = Contender.join(this.session, this.path, {
       ...(data !== undefined && { data }),
@@ -230,25 +230,28 @@ export abstract class QueueLock implements Lock {
     }
   }
 
-  async #untilAdmitted(contender: Contender, first: Admission, wait: WaitOptions & { signal: AbortSignal }) {
+  async #untilAdmitted(contender: Contender, first: Admission, wait: WaitOptions & { signal: Ending }) {
     for (let admission = first; ; admission = await this.#ask(wait.signal)) {
       const { outdated } = admission;
-      const signal = outdated === undefined ? wait.signal : AbortSignal.any([wait.signal, outdated]);
+      const { ending: signal, forget } = endingWith(wait.signal, outdated);
       try {
         return await contender.untilTurn({ ...wait, signal }, admission);
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
+      } finally {
+        forget();
       }
     }
   }
 
   /** Not waited for any longer than somebody waits for the lock: there may be no server to ask. */
-  async #ask(giveUp: AbortSignal): Promise<Admission> {
-    return await abortable(Promise.resolve(this.admission(giveUp)), giveUp);
+  async #ask(giveUp: Ending): Promise<Admission> {
+    const admission = this.admission(giveUp);
+    return 'spare' in admission ? admission : await abortable(admission, giveUp);
   }
 
   /** Now or never. */
-  async #isAdmitted(contender: Contender, first: Admission, giveUp: AbortSignal): Promise<boolean> {
+  async #isAdmitted(contender: Contender, first: Admission, giveUp: Ending): Promise<boolean> {
     for (let admission = first; ; admission = await this.#ask(giveUp)) {
       const admitted = await contender.hasTurn(admission);
       // Told of before what was read here: the answer is one to a question that nobody asks any more.
@@ -259,8 +262,9 @@ export abstract class QueueLock implements Lock {
   /** Nobody is in the way: what is missing is a lease, if the last proof of the node is too old to act on. */
   async #take(contender: Contender): Promise<PlaceHold> {
     const { leaseMs } = this.session;
-    if (!contender.own.isCurrent() || contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
-    contender.own.signal.throwIfAborted();
+    // What is left of it says nothing of a node that is lost: that comes out below.
+    if (contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
+    contender.own.lost.throwIfAborted();
     const { onRevoke } = this.#options;
     const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
     const place = new HeldPlace(contender, this.session, this.#kind.identity, asked);

@@ -1,7 +1,7 @@
+import type { Abortable } from '../ending.js';
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Access } from '../session/access.js';
-import type { ReadOptions } from '../session/operations.js';
-import type { NodeData } from '../session/protocol.js';
+import type { Change, NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 
 /** How many seats a node says that there are; `undefined` if it says something else. */
@@ -12,6 +12,12 @@ export function parseSeats(data: Buffer): number | undefined {
 
 export function serializeSeats(seats: number): Buffer {
   return Buffer.from(JSON.stringify({ seats }));
+}
+
+/** Who is told of the next change, until the signal aborts. */
+interface Watch {
+  readonly onChange: (change: Change) => void;
+  readonly signal: Abortable;
 }
 
 /**
@@ -57,7 +63,7 @@ export class Seats {
    * @param watch - tells of the next change to it
    * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
-  async agree(watch?: Required<ReadOptions>): Promise<number> {
+  async agree(watch?: Watch): Promise<number> {
     await this.#session.guard.check(this.#path);
     for (;;) {
       const found = await this.#read(watch);
@@ -94,9 +100,12 @@ export class Seats {
     return agreed;
   }
 
-  async #read(watch?: Required<ReadOptions>): Promise<NodeData | undefined> {
+  async #read(watch?: Watch): Promise<NodeData | undefined> {
     try {
-      const read = () => this.#session.getData(this.#path, watch);
+      const read = () =>
+        watch === undefined
+          ? this.#session.getData(this.#path)
+          : this.#session.watchData(this.#path, watch.onChange, watch.signal);
       return await this.#session.untilAnswered(read, watch?.signal);
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;

@@ -1,3 +1,4 @@
+import { type Abortable, Ending } from '../ending.js';
 import { checkSeats } from '../options.js';
 import type { Session } from '../session/session.js';
 import type { Admission } from './admission.js';
@@ -52,10 +53,10 @@ export class Semaphore extends QueueLock {
     await this.#seats.change(checkSeats('seats', seats));
   }
 
-  protected override async admission(signal: AbortSignal): Promise<Admission> {
-    const outdated = new AbortController();
+  protected override async admission(signal: Abortable): Promise<Admission> {
+    const outdated = new Ending();
     const onChange = () => outdated.abort(new Resized());
     const seats = await this.#seats.agree({ onChange, signal });
-    return { blocks: () => true, spare: seats - 1, outdated: outdated.signal };
+    return { blocks: () => true, spare: seats - 1, outdated };
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../clock.js';
+import { Ending } from '../ending.js';
 import { NodeLostError, SessionClosedError } from '../errors.js';
-import { onAbort, sharedAbortController } from '../promises.js';
+import { onAbort } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 
@@ -15,7 +16,7 @@ export type LossReason = 'lease-expired' | 'session-expired' | 'session-closed' 
 export abstract class Tenure {
   readonly #own: OwnNode;
   readonly #clock: Clock;
-  readonly #controller = sharedAbortController();
+  readonly #ended = new Ending<Error>();
   readonly #forgetNode: () => void;
   #timer: Timer | undefined;
 
@@ -24,20 +25,21 @@ export abstract class Tenure {
     this.#own = own;
     this.#clock = clock;
     this.#watchLease();
-    this.#forgetNode = onAbort(own.signal, () =>
-      this.onLoss(lossReason(own.signal.reason), own.signal.reason),
-    );
+    this.#forgetNode = onAbort(own.lost, () => {
+      const reason = own.lost.reason as Error;
+      this.onLoss(lossReason(reason), reason);
+    });
   }
 
   /** What is held is being lost, for this reason. Has to call {@link Tenure.endTenure}. */
   protected abstract onLoss(reason: LossReason, cause?: Error): void;
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#ended.signal;
   }
 
   isHeld(): boolean {
-    if (this.signal.aborted) return false;
+    if (this.#ended.aborted) return false;
     if (this.#own.isCurrent()) return true;
     // Seen to be over, so it stays over: a heartbeat that comes late must not bring it back.
     this.onLoss('lease-expired');
@@ -45,7 +47,7 @@ export abstract class Tenure {
   }
 
   assertHeld(): void {
-    if (!this.isHeld()) throw this.signal.reason;
+    if (!this.isHeld()) throw this.#ended.reason;
   }
 
   remainingMs(): number {
@@ -55,16 +57,16 @@ export abstract class Tenure {
   transaction(): GuardedTransaction {
     return new OwnNodeTransaction([this.#own], () => {
       this.isHeld(); // Notes the loss, if nothing else has.
-      return this.signal.reason;
+      return this.#ended.reason as Error;
     });
   }
 
   /** The first reason counts: it is the signal's. */
   protected endTenure(reason: Error): void {
-    if (this.signal.aborted) return;
+    if (this.#ended.aborted) return;
     this.#timer?.clear();
     this.#forgetNode();
-    this.#controller.abort(reason);
+    this.#ended.abort(reason);
   }
 
   /** A timer for the lease's end. Not in the background: as long as something is held, somebody must see its end. */

@@ -1,5 +1,6 @@
+import type { Abortable, Ending } from '../ending.js';
 import { NoNodeError } from '../errors.js';
-import { abortable, deferred, ignore } from '../promises.js';
+import { abortable, deferred, endingWith, ignore } from '../promises.js';
 import type { Change } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import type { QueueEntry } from './order.js';
@@ -12,16 +13,15 @@ import type { QueueEntry } from './order.js';
 export async function untilGone(
   session: Session,
   path: string,
-  signal: AbortSignal,
+  signal: Abortable,
   yields?: (data: Buffer) => boolean,
 ): Promise<'gone' | 'yields'> {
-  const done = new AbortController();
-  const over = AbortSignal.any([signal, done.signal]);
+  const { ending: over, forget } = endingWith(signal);
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
       const changed = deferred<Change>();
-      const read = () => session.getData(path, { onChange: changed.resolve, signal: over });
+      const read = () => session.watchData(path, changed.resolve, over);
       const { data } = await session.untilAnswered(read, over);
       if (yields?.(data)) return 'yields';
       // A name is used once: what has been deleted doesn't come back, and needn't be read again.
@@ -31,7 +31,8 @@ export async function untilGone(
     if (error instanceof NoNodeError) return 'gone';
     throw error;
   } finally {
-    done.abort();
+    forget();
+    over.abort(undefined); // Takes the watch back.
   }
 }
 
@@ -40,8 +41,8 @@ export class Vigil {
   readonly #session: Session;
   readonly #queue: string;
   readonly #yields: ((data: Buffer) => boolean) | undefined;
-  readonly #over = new AbortController();
-  readonly #signal: AbortSignal;
+  readonly #over: Ending;
+  readonly #forget: () => void;
   readonly #watched = new Map<string, Promise<void>>();
   readonly #yielded = new Set<string>();
 
@@ -50,12 +51,14 @@ export class Vigil {
     session: Session,
     queue: string,
     yields: ((data: Buffer) => boolean) | undefined,
-    signals: AbortSignal[],
+    signals: readonly (Abortable | undefined)[],
   ) {
     this.#session = session;
     this.#queue = queue;
     this.#yields = yields;
-    this.#signal = AbortSignal.any([this.#over.signal, ...signals]);
+    const { ending, forget } = endingWith(...signals);
+    this.#over = ending;
+    this.#forget = forget;
   }
 
   /** Whether it is there and was seen to stand in nobody's way any more. */
@@ -70,13 +73,14 @@ export class Vigil {
 
   /** Takes all watches back. */
   end(): void {
-    this.#over.abort();
+    this.#forget();
+    this.#over.abort(undefined);
   }
 
   #watch(node: string): Promise<void> {
     const known = this.#watched.get(node);
     if (known !== undefined) return known;
-    const watching = untilGone(this.#session, `${this.#queue}/${node}`, this.#signal, this.#yields).then(
+    const watching = untilGone(this.#session, `${this.#queue}/${node}`, this.#over, this.#yields).then(
       (how) => {
         this.#watched.delete(node);
         if (how === 'yields') this.#yielded.add(node);

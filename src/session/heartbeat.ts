@@ -64,6 +64,8 @@ export class Heartbeat {
   #beating = false;
   #lastAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
+  /** When the timer is due. */
+  #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -74,6 +76,7 @@ export class Heartbeat {
     this.#times = times;
     this.#connection = connection;
     this.#beating = false;
+    this.#clearTimer();
     this.#lastAt = this.#nodes.size > 0 ? Number.NEGATIVE_INFINITY : this.#clock.now();
     this.#schedule();
   }
@@ -81,7 +84,7 @@ export class Heartbeat {
   /** Stops. The nodes are kept for the next connection. */
   stop(): void {
     this.#connection = undefined;
-    this.#timer?.clear();
+    this.#clearTimer();
   }
 
   /** Proves `node` too, from the next heartbeat on. */
@@ -96,14 +99,27 @@ export class Heartbeat {
     this.#parts = undefined;
   }
 
+  get #dueAt(): number {
+    return this.#lastAt + heartbeatIntervalMs(this.#nodes.size, this.#times);
+  }
+
+  /** A timer that is due too early is left as it is, and looks again: locks are taken and given back much more often. */
   #schedule(): void {
-    this.#timer?.clear();
     const connection = this.#connection;
-    if (connection === undefined || this.#beating) return;
-    const dueAt = this.#lastAt + heartbeatIntervalMs(this.#nodes.size, this.#times);
-    this.#timer = this.#clock.after(Math.max(0, dueAt - this.#clock.now()), () => {
-      void this.#beat(connection); // Never rejects: what fails ends the connection.
+    if (connection === undefined || this.#beating || this.#timerAt <= this.#dueAt) return;
+    this.#clearTimer();
+    this.#timerAt = this.#dueAt;
+    this.#timer = this.#clock.after(Math.max(0, this.#timerAt - this.#clock.now()), () => {
+      this.#timerAt = Number.POSITIVE_INFINITY;
+      // Never rejects: what fails ends the connection.
+      if (this.#dueAt <= this.#clock.now()) void this.#beat(connection);
+      else this.#schedule();
     });
+  }
+
+  #clearTimer(): void {
+    this.#timer?.clear();
+    this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
   async #beat(connection: Connection): Promise<void> {

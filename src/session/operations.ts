@@ -1,4 +1,5 @@
 import { SafeEmitter } from '../emitter.js';
+import type { Abortable } from '../ending.js';
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -73,7 +74,7 @@ export abstract class Operations<
   protected abstract unwatch(target: string): boolean;
 
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
-  abstract whenConnected(signal?: AbortSignal): Promise<void>;
+  abstract whenConnected(signal?: Abortable): Promise<void>;
 
   /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
@@ -98,8 +99,17 @@ export abstract class Operations<
     const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
     checkFunction('onChange', onChange);
     checkSignal('signal', signal);
+    if (onChange !== undefined) return await this.watchData(path, onChange, signal);
+    return (await this.perform(requests.getDataRequest(this.absolute(path), false))).value;
+  }
+
+  /** @internal As {@link getData} with `onChange`. */
+  async watchData(
+    path: string,
+    onChange: (change: requests.Change) => void,
+    signal?: Abortable,
+  ): Promise<requests.NodeData> {
     const target = this.absolute(path);
-    if (onChange === undefined) return (await this.perform(requests.getDataRequest(target, false))).value;
     signal?.throwIfAborted();
     const watcher = (change: requests.Change) => {
       forget();
@@ -214,11 +224,12 @@ export abstract class Operations<
    *
    * @throws the server's refusal, what ended the session, or the signal's reason
    */
-  async untilAnswered<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async untilAnswered<T>(operation: () => Promise<T>, signal?: Abortable): Promise<T> {
     for (;;) {
       signal?.throwIfAborted();
       try {
-        return await abortable(operation(), signal);
+        const asked = operation();
+        return await (signal === undefined ? asked : abortable(asked, signal));
       } catch (error) {
         if (!isUnanswered(error)) throw error;
         await this.whenConnected(signal);

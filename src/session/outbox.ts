@@ -157,7 +157,7 @@ class Deadlines {
   #watch(): void {
     const [first] = this.#waiting;
     this.#timer =
-      first && this.#clock.after(Math.max(0, first.deadline - this.#clock.now()), () => this.#giveUp());
+      first && this.#clock.after(Math.max(0, first.deadline - this.#turn()), () => this.#giveUp());
   }
 
   #giveUp(): void {

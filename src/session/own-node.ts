@@ -1,6 +1,7 @@
 import { type Clock, sleep, type Timer } from '../clock.js';
+import { type Abortable, Ending } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { abortable, deferred, ignore, onAbort, sharedAbortController } from '../promises.js';
+import { abortable, deferred, ignore, onAbort } from '../promises.js';
 import type { Reply } from './connection.js';
 import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
@@ -33,8 +34,9 @@ export class OwnNode {
   readonly #session: Session;
   readonly #port: OwnNodePort;
   readonly #lease: Lease;
-  readonly #lost = sharedAbortController();
-  readonly #released = new AbortController();
+  readonly #lost = new Ending();
+  /** Aborts when it is lost or released, whichever comes first. */
+  readonly #over = new Ending();
   readonly #heartbeat: HeartbeatNode;
   #forgetSession: () => void = ignore;
   #lastRead: NodeData | undefined;
@@ -55,7 +57,7 @@ export class OwnNode {
       confirm: (at) => this.confirm(at),
       lose: () => this.lose(new NodeLostError(`${path} was deleted by somebody else`)),
     };
-    this.#forgetSession = onAbort(session.signal, () => this.lose(session.signal.reason));
+    this.#forgetSession = onAbort(session.over, () => this.lose(session.over.reason as Error));
     this.#watchLater = port.clock.after(session.leaseMs * WATCH_AFTER, () => this.watch(), {
       background: true,
     });
@@ -65,13 +67,18 @@ export class OwnNode {
    * Aborts when the node is known to be gone: with `NodeLostError`, or with what ended the session. Not when
    * {@link OwnNode.release} was called before.
    */
+  get lost(): Ending {
+    return this.#lost;
+  }
+
+  /** {@link OwnNode.lost}, for those who need a signal of the platform's. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
 
   /** Whether it is known to be gone: lost, or gone with its session. */
   get isGone(): boolean {
-    return this.#lost.signal.aborted || this.#session.signal.aborted;
+    return this.#lost.aborted || this.#session.over.aborted;
   }
 
   /** How much of the last lease is left, in milliseconds, also when the node is lost or released. */
@@ -81,12 +88,12 @@ export class OwnNode {
 
   /** Whether the node is ours and its lease lasts, at this very moment. */
   isCurrent(): boolean {
-    return !this.#lost.signal.aborted && !this.#released.signal.aborted && this.#lease.isCurrent();
+    return !this.#over.aborted && this.#lease.isCurrent();
   }
 
   /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
   confirm(sentAt: number): void {
-    if (this.#lost.signal.aborted) return;
+    if (this.#lost.aborted) return;
     this.#lease.confirm(sentAt);
     this.#onConfirmed();
   }
@@ -98,8 +105,7 @@ export class OwnNode {
 
   /** Sends heartbeats for it from now on, so that its lease goes on and on. */
   keepAlive(): void {
-    if (!this.#lost.signal.aborted && !this.#released.signal.aborted)
-      this.#port.startHeartbeat(this.#heartbeat);
+    if (!this.#over.aborted) this.#port.startHeartbeat(this.#heartbeat);
   }
 
   /**
@@ -108,7 +114,7 @@ export class OwnNode {
    *
    * @throws NodeLostError if it isn't there, what ended the session, or the signal's reason
    */
-  async renew(signal?: AbortSignal): Promise<void> {
+  async renew(signal?: Abortable): Promise<void> {
     try {
       const check = () => this.#session.commit([{ kind: 'check', path: this.path }]);
       const { sentAt } = await this.#session.untilAnswered(check, signal);
@@ -117,7 +123,7 @@ export class OwnNode {
       if (error instanceof NoNodeError) this.#heartbeat.lose();
       else throw error;
     }
-    this.#lost.signal.throwIfAborted();
+    this.#lost.throwIfAborted();
   }
 
   /**
@@ -131,7 +137,7 @@ export class OwnNode {
     beside: readonly OwnNode[] = [],
   ): Promise<Reply<PartResult[]>> {
     const guards = [this, ...beside];
-    for (const { signal } of guards) signal.throwIfAborted();
+    for (const { lost } of guards) lost.throwIfAborted();
     try {
       const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
       const reply = await this.#session.commit([...checks, ...parts]);
@@ -142,7 +148,7 @@ export class OwnNode {
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
       const gone = guards.find((guard) => guard.#heartbeat.path === error.path) ?? this;
       gone.#heartbeat.lose();
-      throw gone.signal.reason ?? new NodeLostError(`${gone.path} is gone`);
+      throw gone.lost.reason ?? new NodeLostError(`${gone.path} is gone`);
     }
   }
 
@@ -155,18 +161,18 @@ export class OwnNode {
 
   /** It is about to be deleted by us, or has been: no heartbeat any more, and its end is nobody's loss. */
   release(): void {
-    this.#released.abort();
     this.#stop();
   }
 
   /** It is gone. The first reason counts. */
   lose(reason: Error): void {
-    if (this.#lost.signal.aborted || this.#released.signal.aborted) return;
+    if (this.#over.aborted) return;
     this.#stop();
     this.#lost.abort(reason);
   }
 
   #stop(): void {
+    this.#over.abort(undefined);
     this.#watchLater?.clear();
     this.#port.stopHeartbeat(this.#heartbeat);
     this.#forgetSession();
@@ -182,7 +188,7 @@ export class OwnNode {
 
   /** Watches for its deletion. Each change is only a hint: what counts is what is read after it. */
   async #watch(): Promise<void> {
-    const over = AbortSignal.any([this.#lost.signal, this.#released.signal]);
+    const over = this.#over;
     try {
       while (!over.aborted) {
         const changed = deferred();
@@ -192,7 +198,7 @@ export class OwnNode {
           if (change === 'deleted') this.#heartbeat.lose();
           changed.resolve();
         };
-        const read = () => this.#session.getData(this.path, { onChange, signal: over });
+        const read = () => this.#session.watchData(this.path, onChange, over);
         const node = await this.#session.untilAnswered(read, over);
         this.#checkOwner(node.stat);
         this.#lastRead = node;

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { type Abortable, Ending } from '../ending.js';
 import {
   AuthenticationError,
   ConnectionLossError,
@@ -10,7 +11,7 @@ import {
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
-import { abortable, deferred, ignore, onAbort, settledWithin, sharedAbortController } from '../promises.js';
+import { abortable, deferred, ignore, onAbort, settledWithin } from '../promises.js';
 import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';
@@ -95,7 +96,7 @@ export class Session extends Operations<SessionEvents> {
   readonly #outbox: Outbox;
   readonly #heartbeat: Heartbeat;
   readonly #guard: PathGuard;
-  readonly #over = sharedAbortController();
+  readonly #over = new Ending();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
   readonly #network = new AbortController();
   #state: SessionState = { name: 'connecting' };
@@ -206,8 +207,14 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
-  async whenConnected(signal?: AbortSignal): Promise<void> {
-    await abortable(this.#connected.promise, this.#over.signal, signal);
+  async whenConnected(signal?: Abortable): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#state.name !== 'connected') await abortable(this.#connected.promise, this.#over, signal);
+  }
+
+  /** @internal {@link Session.signal}, for those who needn't have a signal of the platform's. */
+  get over(): Ending {
+    return this.#over;
   }
 
   /** Whether `stat` is of an ephemeral node of this very session. */
@@ -448,8 +455,8 @@ export class Session extends Operations<SessionEvents> {
     // Over the connection at hand, if there is one; else the search for a server goes on for a while.
     if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
     await settledWithin(this.clock, this.#maintaining, limitMs);
-    this.#network.abort(this.#over.signal.reason);
-    connection?.destroy(this.#over.signal.reason);
+    this.#network.abort(this.#over.reason);
+    connection?.destroy(this.#over.reason as Error);
     await this.#maintaining;
   }
 
