@@ -14,12 +14,17 @@ export class Ending<Reason = unknown> {
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: Reason | undefined;
+  #makeReason: (() => Reason) | undefined;
 
   get aborted(): boolean {
     return this.#aborted;
   }
 
   get reason(): Reason | undefined {
+    if (this.#makeReason !== undefined) {
+      this.#reason = this.#makeReason();
+      this.#makeReason = undefined;
+    }
     return this.#reason;
   }
 
@@ -28,24 +33,29 @@ export class Ending<Reason = unknown> {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       setMaxListeners(0, this.#controller.signal);
-      if (this.#aborted) this.#controller.abort(this.#reason);
+      if (this.#aborted) this.#controller.abort(this.reason);
     }
     return this.#controller.signal;
   }
 
   /** The first reason counts. */
   abort(reason: Reason): void {
+    this.abortFor(() => reason);
+  }
+
+  /** As {@link abort}, with a reason that is made when somebody asks for it: an error costs its stack's writing down. */
+  abortFor(makeReason: () => Reason): void {
     if (this.#aborted) return;
     this.#aborted = true;
-    this.#reason = reason;
+    this.#makeReason = makeReason;
     const listeners = this.#listeners;
     this.#listeners = undefined;
     if (listeners !== undefined) for (const listener of listeners) listener();
-    this.#controller?.abort(reason);
+    this.#controller?.abort(this.reason);
   }
 
   throwIfAborted(): void {
-    if (this.#aborted) throw this.#reason;
+    if (this.#aborted) throw this.reason;
   }
 
   /** Calls `listener` when it aborts; never if it has. Returns what takes that back. */

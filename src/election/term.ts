@@ -140,7 +140,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
 
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
-    this.endTenure(new TermEndedError(this.number, reason, { cause: ending.cause }));
+    this.endTenure(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
   /** A session that was closed was closed by this process: that is the same as stopping. */

@@ -1,5 +1,5 @@
-import { type HoldEndReason, LockLostError } from '../errors.js';
-import { settledWithin } from '../promises.js';
+import { LockLostError } from '../errors.js';
+import { deferred, settledWithin } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { GuardedTransaction } from './guarded-transaction.js';
 import type { HeldPlace, Mode } from './held-place.js';
@@ -64,8 +64,10 @@ export class PlaceHold extends Tenure implements LockHold {
   }
 
   release(): Promise<void> {
-    this.#releasing ??= this.#end('released', () => this.#place.end(this.#mode));
-    return this.#releasing;
+    return this.#end(
+      () => new LockLostError('released'),
+      () => this.#place.end(this.#mode),
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -74,17 +76,22 @@ export class PlaceHold extends Tenure implements LockHold {
 
   /** A lock that is lost is given up as well: its node may still be there, and those behind it wait for that. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
-    this.#releasing ??= this.#end(reason, (error) => this.#place.lose(error), cause);
+    const error = new LockLostError(reason, { cause });
+    void this.#end(
+      () => error,
+      () => this.#place.lose(error),
+    );
   }
 
-  async #end(
-    reason: HoldEndReason,
-    give: (error: LockLostError) => Promise<void>,
-    cause?: Error,
-  ): Promise<void> {
-    const { clock, leaseMs } = this.#place.session;
-    const error = new LockLostError(reason, { cause });
-    this.endTenure(error);
-    await settledWithin(clock, give(error), leaseMs);
+  /** The first end counts, also where the one who hears of it releases at once. */
+  #end(reason: () => LockLostError, give: () => Promise<void>): Promise<void> {
+    if (this.#releasing === undefined) {
+      const given = deferred();
+      this.#releasing = given.promise;
+      this.endTenure(reason);
+      const { clock, leaseMs } = this.#place.session;
+      given.resolve(settledWithin(clock, give(), leaseMs));
+    }
+    return this.#releasing;
   }
 }

@@ -62,11 +62,11 @@ export abstract class Tenure {
   }
 
   /** The first reason counts: it is the signal's. */
-  protected endTenure(reason: Error): void {
+  protected endTenure(reason: () => Error): void {
     if (this.#ended.aborted) return;
     this.#timer?.clear();
     this.#forgetNode();
-    this.#ended.abort(reason);
+    this.#ended.abortFor(reason);
   }
 
   /** A timer for the lease's end. Not in the background: as long as something is held, somebody must see its end. */

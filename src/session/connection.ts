@@ -161,11 +161,15 @@ export class Connection {
     return outcome.promise;
   }
 
-  /** As {@link send}, for whoever keeps very many: tells `outcome` what becomes of the request. */
-  dispatch<T>(request: Request<T>, outcome: Outcome<T>): void {
+  /**
+   * As {@link send}, for whoever keeps very many: tells `outcome` what becomes of the request.
+   *
+   * @returns when it is about to be written; `undefined` if it can't be, and `outcome` has been told
+   */
+  dispatch<T>(request: Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     const xid = this.#xid;
-    this.#exchange(request, xid, outcome, (pending) => this.#pending.set(xid, pending));
+    return this.#exchange(request, xid, outcome, (pending) => this.#pending.set(xid, pending));
   }
 
   /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
@@ -203,19 +207,24 @@ export class Connection {
     xid: number,
     outcome: Outcome<T>,
     register: (pending: Pending) => void,
-  ): void {
+  ): number | undefined {
     const { name, path, decode } = request;
-    if (this.#end !== undefined) return outcome.reject(this.#lossOf(name));
+    if (this.#end !== undefined) {
+      outcome.reject(this.#lossOf(name));
+      return undefined;
+    }
     let bytes: Buffer;
     try {
       bytes = request.encode(xid);
     } catch (error) {
-      return outcome.reject(error); // Its caller's concern alone.
+      outcome.reject(error); // Its caller's concern alone.
+      return undefined;
     }
     // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
     if (this.#unwritten.length === 0) this.#writingAt = this.#clock.now();
     register({ name, path, decode, sentAt: this.#writingAt, outcome: outcome as Outcome<unknown> });
     this.#write(bytes);
+    return this.#writingAt;
   }
 
   /** What is asked in one go is written in one go: each write is a call of the system. */

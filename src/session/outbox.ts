@@ -28,9 +28,14 @@ export class Outbox {
     return new Promise<Reply<T>>((resolve, reject) => {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
-      this.#deadlines.add(operation);
-      if (this.#outlet.name === 'open') this.#outlet.connection.dispatch(request, operation);
-      else this.#held.set(operation, request);
+      if (this.#outlet.name === 'open') {
+        // The time at which it is written is near enough for a deadline, and the clock takes its time.
+        const sentAt = this.#outlet.connection.dispatch(request, operation);
+        if (sentAt !== undefined) this.#deadlines.add(operation, sentAt);
+      } else {
+        this.#held.set(operation, request);
+        this.#deadlines.add(operation);
+      }
     });
   }
 
@@ -129,13 +134,13 @@ class Deadlines {
     this.#onDue = onDue;
   }
 
-  add(operation: Operation): void {
-    operation.deadline = this.#turn() + operation.timeoutMs;
+  add(operation: Operation, now = this.#turn()): void {
+    operation.deadline = now + operation.timeoutMs;
     this.#waiting.add(operation);
-    if (this.#timer === undefined) this.#watch();
+    if (this.#timer === undefined) this.#watch(now);
   }
 
-  /** The time, read once for all that is asked in one go: near enough for a deadline, and the clock takes its time. */
+  /** The time, read once for all that is asked in one go. */
   #turn(): number {
     if (this.#turnAt === undefined) {
       this.#turnAt = this.#clock.now();
@@ -154,10 +159,9 @@ class Deadlines {
     this.#timer = undefined;
   }
 
-  #watch(): void {
+  #watch(now: number): void {
     const [first] = this.#waiting;
-    this.#timer =
-      first && this.#clock.after(Math.max(0, first.deadline - this.#turn()), () => this.#giveUp());
+    this.#timer = first && this.#clock.after(Math.max(0, first.deadline - now), () => this.#giveUp());
   }
 
   #giveUp(): void {
@@ -167,6 +171,6 @@ class Deadlines {
       this.#waiting.delete(operation);
       this.#onDue(operation);
     }
-    this.#watch();
+    this.#watch(now);
   }
 }

@@ -258,3 +258,19 @@ describe('an election with several seats', () => {
     await supervisor.stop();
   }, 30_000);
 });
+
+describe('a hold', () => {
+  it('counted a hold twice that was released by whoever heard of its release, and so gave up the hold around it', async () => {
+    const session = await openSession();
+    const lock = new DistributedLock(session, uniquePath('bug'));
+    await lock.using(async (outer) => {
+      const inner = await lock.acquire();
+      const middle = await lock.acquire();
+      inner.signal.addEventListener('abort', () => void inner.release());
+      await inner.release();
+      await middle.release();
+      expect(outer.isHeld()).toBe(true);
+      expect(await session.exists(outer.path)).toBeDefined();
+    });
+  });
+});
