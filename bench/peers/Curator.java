@@ -34,7 +34,7 @@ public class Curator {
       for (String line = commands.readLine(); line != null && !line.equals("quit"); line = commands.readLine())
         obey(line.split(" "), args);
       closing = true;
-      // Each close takes a second, most of it for threads of its own.
+      // ZooKeeper's client closes one session of a process at a time, up to 0.1 s each; Curator then waits for threads.
       ExecutorService closers = Executors.newCachedThreadPool();
       List<Future<?>> closed = new ArrayList<>();
       for (Contender each : contenders) closed.add(closers.submit(each.client::close));
@@ -57,7 +57,8 @@ public class Curator {
       case "queue" -> {
         inLine = Integer.parseInt(words[2]);
         CountDownLatch begun = new CountDownLatch(inLine);
-        for (Contender each : contenders.subList(0, inLine)) each.getInLine(words[1], begun::countDown, () -> held.add(each));
+        for (Contender each : contenders.subList(0, inLine))
+          each.getInLine(words[1], begun::countDown, () -> held.add(each));
         begun.await();
         holder = held.take();
         say("queued");
