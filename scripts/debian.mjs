@@ -13,7 +13,7 @@ export function installDebianPackages(name, packages, otherWays) {
   const [main] = packages;
   const advice = [
     `No ${name} found. One of these provides it:`,
-    `  - as root on Debian or Ubuntu: apt-get update && apt-get install -y ${main}`,
+    `  - as root on Debian or Ubuntu: apt-get update && apt-get install -y ${packages.join(' ')}`,
     ...otherWays.map((way) => `  - ${way}`),
   ].join('\n');
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);

@@ -1,0 +1,90 @@
+/** Whom the benchmark measures, and how each is started: `bench/peers/README.md` has what they do. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findCuratorClassPath, findGo, findKazoo } from '../../scripts/peers.mjs';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PEERS = join(ROOT, 'bench/peers');
+// Below node_modules, so that nobody has to ignore it.
+const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
+
+/**
+ * @typedef {object} Contestant
+ * @property {string} name
+ * @property {'lock' | 'election'} kind
+ * @property {string} recipe what its program is to contend with
+ * @property {() => string[]} command what starts it, but for the arguments. Installs and compiles what it needs
+ */
+
+const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
+const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
+const go = once(() => {
+  const program = join(COMPILED, 'go-peer');
+  compile(findGo(), 'build', '-o', program, join(PEERS, 'go/peer.go'));
+  return [program];
+});
+const curator = once(() => {
+  const classPath = findCuratorClassPath();
+  compile(['javac'], '-d', COMPILED, '-cp', classPath, join(PEERS, 'Curator.java'));
+  // A thousand sessions have five threads each.
+  return ['java', '-Xmx2g', '-Xss256k', '-cp', `${COMPILED}:${classPath}`, 'Curator'];
+});
+const kazoo = once(() => [...findKazoo(), join(PEERS, 'kazoo_peer.py')]);
+
+/** @type {readonly Contestant[]} */
+export const CONTESTANTS = [
+  { name: 'Conclave lock', kind: 'lock', recipe: 'lock', command: conclave },
+  { name: 'raw', kind: 'lock', recipe: 'lock', command: raw },
+  { name: 'go-zookeeper Lock', kind: 'lock', recipe: 'lock', command: go },
+  { name: 'Curator InterProcessMutex', kind: 'lock', recipe: 'mutex', command: curator },
+  { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
+  { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
+  { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
+];
+
+/**
+ * Those that can be started here. One whose packages can't be had is left out.
+ *
+ * @param {(line: string) => void} say is told who is left out, and how to get it
+ * @returns {{ name: string, kind: 'lock' | 'election', recipe: string, command: string[] }[]}
+ */
+export function findContestants(say) {
+  return CONTESTANTS.flatMap((contestant) => {
+    try {
+      return [{ ...contestant, command: contestant.command() }];
+    } catch (error) {
+      say(`${contestant.name} is left out. ${error instanceof Error ? error.message : error}`);
+      return [];
+    }
+  });
+}
+
+/** @param {readonly string[]} compiler @param {string[]} args */
+function compile([command = '', ...options], ...args) {
+  mkdirSync(COMPILED, { recursive: true });
+  execFileSync(command, [...options, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+/**
+ * Also what it throws is kept: nobody has to hear twice that something can't be installed.
+ *
+ * @template T
+ * @param {() => T} find
+ * @returns {() => T}
+ */
+function once(find) {
+  /** @type {{ value: T } | { error: unknown } | undefined} */
+  let outcome;
+  return () => {
+    if (outcome === undefined) {
+      try {
+        outcome = { value: find() };
+      } catch (error) {
+        outcome = { error };
+      }
+    }
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
+  };
+}

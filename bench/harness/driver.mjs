@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
+
+/**
+ * @typedef {object} Contention
+ * @property {string} connect the servers
+ * @property {number} sessionMs the timeout of each session, in milliseconds
+ * @property {string} recipe
+ */
+
+const COMPLAINTS_CHARS = 10_000;
+const INTERRUPTIONS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+
+/** Those that run. @type {Set<() => void>} */
+const killers = new Set();
+
+/** Drivers read from this process, and most end with it; not one that sits in a command. */
+const killAll = () => {
+  for (const kill of killers) kill();
+};
+
+/** An interrupted process has no `exit` of its own. Where others listen too, they say what becomes of it.
+ * @param {NodeJS.Signals} signal */
+const exitOn = (signal) => {
+  if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
+};
+
+/** @param {() => void} kill */
+function killWithUs(kill) {
+  if (killers.size === 0) {
+    process.on('exit', killAll);
+    for (const signal of INTERRUPTIONS) process.on(signal, exitOn);
+  }
+  killers.add(kill);
+  return () => {
+    killers.delete(kill);
+    if (killers.size > 0) return;
+    process.off('exit', killAll);
+    for (const signal of INTERRUPTIONS) process.off(signal, exitOn);
+  };
+}
+
+/** A program that contends, in a process of its own: `bench/peers/README.md` has the protocol. */
+export class Driver {
+  /** When it said `held`, by `performance.now()`. @type {Promise<number>} */
+  held;
+  /** What it ended with, an exit code or a signal, once it has and all it said was heard. @type {Promise<number | string>} */
+  ended;
+  #process;
+  /** Those without an answer yet, in the order of asking.
+   * @type {{ expected: string, resolve: (words: string[]) => void, reject: (error: Error) => void }[]} */
+  #questions = [];
+  /** What it ends of, where that is known before it ends. @type {string | undefined} */
+  #reason;
+  /** @type {Error | undefined} */
+  #end;
+  #complaints = '';
+  /** @type {(at: number) => void} */
+  #resolveHeld = () => undefined;
+  /** @type {(error: Error) => void} */
+  #rejectHeld = () => undefined;
+
+  /** @param {readonly string[]} command @param {Contention} contention */
+  constructor([command = '', ...args], { connect, sessionMs, recipe }) {
+    this.held = new Promise((resolve, reject) => {
+      this.#resolveHeld = resolve;
+      this.#rejectHeld = reject;
+    });
+    // Most are never asked to stand.
+    this.held.catch(() => undefined);
+    const child = spawn(command, [...args, connect, String(sessionMs), recipe], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    const endsAlone = killWithUs(() => child.kill('SIGKILL'));
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      this.#complaints = (this.#complaints + text).slice(-COMPLAINTS_CHARS);
+    });
+    // Writing to one that has ended: its end says it.
+    child.stdin.on('error', () => undefined);
+    createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line));
+    child.once('error', ({ message }) => {
+      this.#reason ??= message;
+    });
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => {
+        endsAlone();
+        this.#rejectAll(
+          new Error(`${this.#reason ?? `the driver ended (${code ?? signal})`}\n${this.#complaints}`),
+        );
+        resolve(signal ?? code ?? 0);
+      });
+    });
+  }
+
+  /**
+   * Starts one, and waits until it can be told something.
+   *
+   * @param {readonly string[]} command
+   * @param {Contention} contention
+   */
+  static async start(command, contention) {
+    const driver = new Driver(command, contention);
+    await driver.#answer('ready');
+    return driver;
+  }
+
+  get pid() {
+    return this.#process.pid;
+  }
+
+  /** @param {number} count how many sessions are to be open */
+  async open(count) {
+    await this.#ask(`open ${count}`, 'opened');
+  }
+
+  /**
+   * @param {string} path
+   * @param {number} count
+   * @returns {Promise<number[]>} how long each cycle took, in microseconds
+   */
+  async cycle(path, count) {
+    return (await this.#ask(`cycle ${path} ${count}`, 'took')).map(Number);
+  }
+
+  /** @param {string} path @param {number} count how many get in line */
+  async queue(path, count) {
+    await this.#ask(`queue ${path} ${count}`, 'queued');
+  }
+
+  /** @returns {Promise<number>} how long it took, in microseconds */
+  async hand() {
+    const [took] = await this.#ask('hand', 'took');
+    return Number(took);
+  }
+
+  async leave() {
+    await this.#ask('leave', 'left');
+  }
+
+  /** @param {string} path */
+  async stand(path) {
+    await this.#ask(`stand ${path}`, 'standing');
+  }
+
+  /** Lets it close its sessions, and waits for its end. */
+  async quit() {
+    this.#process.stdin.end('quit\n');
+    return await this.ended;
+  }
+
+  /** Ends it as it stands, and waits for its end. @param {NodeJS.Signals} [signal] */
+  async kill(signal = 'SIGKILL') {
+    this.#process.kill(signal);
+    return await this.ended;
+  }
+
+  /** @param {string} command @param {string} expected what its answer begins with */
+  async #ask(command, expected) {
+    this.#process.stdin.write(`${command}\n`);
+    return await this.#answer(expected);
+  }
+
+  /** @param {string} expected @returns {Promise<string[]>} */
+  #answer(expected) {
+    return new Promise((resolve, reject) => {
+      if (this.#end === undefined) this.#questions.push({ expected, resolve, reject });
+      else reject(this.#end);
+    });
+  }
+
+  /** @param {string} line */
+  #hear(line) {
+    const [answer, ...words] = line.trim().split(' ');
+    if (answer === 'held') return this.#resolveHeld(performance.now());
+    if (answer === this.#questions[0]?.expected) return this.#questions.shift()?.resolve(words);
+    // It ends by itself after `failed`; one that says what nobody asked for may not.
+    this.#reason ??= answer === 'failed' ? line : `expected the driver to say something else than: ${line}`;
+    this.#process.kill('SIGKILL');
+  }
+
+  /** @param {Error} error */
+  #rejectAll(error) {
+    this.#end = error;
+    for (const { reject } of this.#questions.splice(0)) reject(error);
+    this.#rejectHeld(error);
+  }
+}

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Driver } from '../../bench/harness/driver.mjs';
+import { readProcess } from '../../src/cluster/command/process-table.js';
+import { until } from '../helpers/cluster.js';
+
+const FAKE = [process.execPath, join(import.meta.dirname, '../helpers/fake-driver.mjs')];
+const HARNESS = join(import.meta.dirname, '../../bench/harness/driver.mjs');
+
+async function start(recipe = 'lock', command = FAKE) {
+  const driver = await Driver.start(command, { connect: 'here:2181', sessionMs: 5000, recipe });
+  onTestFinished(async () => void (await driver.kill()));
+  return driver;
+}
+
+describe("a benchmark's driver", () => {
+  it('is told everything that the protocol knows, and answers', async () => {
+    const driver = await start();
+    await driver.open(3);
+    expect(await driver.cycle('/cycle', 3)).toEqual([1.5, 2.5, 3.5]);
+    await driver.queue('/queue', 3);
+    expect(await driver.hand()).toBe(42);
+    await driver.leave();
+    expect(await driver.quit()).toBe(0);
+  });
+
+  it('answers each command in its turn', async () => {
+    const driver = await start();
+    const answers = [driver.cycle('/cycle', 2), driver.hand(), driver.cycle('/cycle', 1), driver.leave()];
+    expect(await Promise.all(answers)).toEqual([[1.5, 2.5], 42, [1.5], undefined]);
+  });
+
+  it('says when it held', async () => {
+    const driver = await start();
+    const before = performance.now();
+    await driver.stand('/stand');
+    const heldAt = await driver.held;
+    expect(heldAt).toBeGreaterThan(before);
+    expect(heldAt).toBeLessThanOrEqual(performance.now());
+  });
+
+  it('rejects all that is outstanding when one command fails, with what it complained of', async () => {
+    const driver = await start('failing');
+    const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
+    for (const outcome of outcomes)
+      expect(outcome).toEqual({ status: 'rejected', reason: new Error('failed NoNode\nfor this reason\n') });
+    await expect(driver.open(1)).rejects.toThrow('failed NoNode');
+    await driver.ended;
+  });
+
+  it('rejects all that is outstanding when its process ends', async () => {
+    const driver = await start('dying');
+    const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
+    for (const outcome of outcomes)
+      expect(outcome).toEqual({
+        status: 'rejected',
+        reason: new Error('the driver ended (3)\nout of memory\n'),
+      });
+    expect(await driver.ended).toBe(3);
+  });
+
+  it('rejects what is outstanding when it is killed', async () => {
+    const driver = await start('silent');
+    const hand = expect(driver.hand()).rejects.toThrow('the driver ended (SIGKILL)');
+    expect(await driver.kill()).toBe('SIGKILL');
+    await hand;
+  });
+
+  it('is ended when it says what nobody asked for', async () => {
+    const driver = await start('chattering');
+    await expect(driver.hand()).rejects.toThrow('something else than: log: something happened');
+    expect(await driver.ended).toBe('SIGKILL');
+  });
+
+  it('says why it did not start', async () => {
+    await expect(start('lock', ['/no/such/program'])).rejects.toThrow('ENOENT');
+    await expect(
+      start('lock', [process.execPath, '-e', 'throw new Error("no such recipe")']),
+    ).rejects.toThrow(/the driver ended \(1\)\n[\s\S]*no such recipe/);
+  });
+
+  it('listens to nothing once no driver is left', async () => {
+    const names = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'];
+    const listeners = () => names.map((name) => process.listenerCount(name));
+    const before = listeners();
+    const drivers = [await start(), await start()];
+    expect(listeners()).toEqual(before.map((count) => count + 1));
+    for (const driver of drivers) await driver.quit();
+    expect(listeners()).toEqual(before);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    it(`doesn't outlive a process that is ended by ${signal}, whatever it is busy with`, async () => {
+      const program = `
+        const { Driver } = await import(${JSON.stringify(HARNESS)});
+        const driver = await Driver.start(${JSON.stringify([...FAKE])}, { connect: 'here:2181', sessionMs: 5000, recipe: 'silent' });
+        console.log(driver.pid);
+        await driver.hand();`;
+      const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      onTestFinished(() => void parent.kill('SIGKILL'));
+      const [line] = await once(createInterface({ input: parent.stdout }), 'line');
+      const pid = Number(line);
+      expect(readProcess(pid)?.isDead).toBe(false);
+      parent.kill(signal);
+      const [code] = await once(parent, 'exit');
+      expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
+      await until(() => readProcess(pid)?.isDead !== false, 'its end');
+    });
+});
