@@ -1,6 +1,7 @@
+import { Ending } from '../ending.js';
 import type { Admission } from '../lock/admission.js';
 import type { Contender, Place } from '../lock/contender.js';
-import { ignore } from '../promises.js';
+import { endingWith, ignore } from '../promises.js';
 import type { Foresight } from './claim.js';
 import type { Behind, Claim, Claims, Turn } from './claimant.js';
 
@@ -9,6 +10,8 @@ export interface CampaignListener {
   onWaiting(place: Place): void;
   onClaiming(): void;
 }
+
+const NOTHING_SEEN = Promise.resolve(undefined);
 
 /** The reason with which a wait in the queue is interrupted. Never seen outside. */
 class Call extends Error {}
@@ -22,11 +25,23 @@ export class Campaign {
   readonly #claims: Claims;
   readonly #admission: Admission;
   readonly #listener: CampaignListener;
-  #calls = new AbortController();
+  /** What was seen of the record when this contender joined. */
+  #prepared: Foresight | undefined;
+  #calls = new Ending();
   #lastCall: string | undefined;
 
-  /** @param admission - who must be gone before it is its turn */
-  constructor(contender: Contender, claims: Claims, admission: Admission, listener: CampaignListener) {
+  /**
+   * @param admission - who must be gone before it is its turn
+   * @param prepared - what may be claimed if it is its turn at once
+   */
+  constructor(
+    contender: Contender,
+    claims: Claims,
+    admission: Admission,
+    listener: CampaignListener,
+    prepared?: Foresight,
+  ) {
+    this.#prepared = prepared;
     this.#contender = contender;
     this.#claims = claims;
     this.#admission = admission;
@@ -54,47 +69,50 @@ export class Campaign {
   }
 
   async #untilTurn(signal: AbortSignal): Promise<Turn> {
-    const calls = this.#calls.signal;
-    let foresight: Foresight | undefined;
+    const { ending, forget } = endingWith(signal, this.#calls);
+    let seen = Promise.resolve(this.#prepared);
+    this.#prepared = undefined;
     const onWaiting = (place: Place) => {
-      if (place.position === 1) void this.#foresee(place.ahead, signal).then((known) => (foresight = known));
+      // What was seen before says nothing of what the one ahead leaves behind.
+      seen = place.position === 1 ? this.#foresee(place.ahead, signal) : NOTHING_SEEN;
       this.#listener.onWaiting(place);
     };
+    const onListing = () => {
+      seen = this.#claims.glance(signal);
+    };
     try {
-      await this.#contender.untilTurn(
-        { signal: AbortSignal.any([signal, calls]), onWaiting },
-        this.#admission,
-      );
-      return { outOfTurn: false, foresight };
+      await this.#contender.untilTurn({ signal: ending, onWaiting, onListing }, this.#admission);
+      return { outOfTurn: false, foresight: await seen };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
-      this.#calls = new AbortController();
+      this.#calls = new Ending();
       this.#contender.own.keepAlive();
       return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
+    } finally {
+      forget();
     }
   }
 
   /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
   async #untilGoneOrFirst(after: string, signal: AbortSignal): Promise<boolean> {
-    const decided = new AbortController();
-    const over = AbortSignal.any([signal, decided.signal]);
+    const { ending: over, forget } = endingWith(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
     const first = this.#contender.untilTurn({ signal: over }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {
-      decided.abort();
+      forget();
+      over.abort(undefined);
       for (const each of [gone, first]) each.catch(ignore); // The other one is of no interest any more.
     }
   }
 
   /** First in the queue, and yet somebody else leads, or has been called to. */
   async #waitBehind({ behind, atMostMs }: Behind, signal: AbortSignal): Promise<Turn> {
-    let foresight: Foresight | undefined;
-    void this.#foresee(behind, signal).then((known) => (foresight = known));
+    const foresight = this.#foresee(behind, signal);
     this.#listener.onWaiting({ position: 1, ahead: behind });
     await this.#contender.untilGone(behind, signal, atMostMs);
-    return { outOfTurn: false, foresight };
+    return { outOfTurn: false, foresight: await foresight };
   }
 
   #foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {

@@ -78,7 +78,16 @@ function nextTerm(record: ElectionRecord | UnreadableRecord, version: number): n
   return record.state === 'unreadable' ? version + 1 : record.term + 1;
 }
 
-/** What a waiter that is next in line has learned about the record. */
+/**
+ * What may be claimed of a record that was read as held by nobody, and that names nobody who should lead before. It may
+ * have changed since: then it is at another version, and the claim is refused.
+ */
+export function vacancy(record: ElectionRecord | UnreadableRecord, version: number): Foresight | undefined {
+  if (record.state !== 'vacant' || record.successor !== undefined) return undefined;
+  return { term: record.term + 1, version };
+}
+
+/** What is known of the record by one whose turn it is, or will be next: enough to claim without another look. */
 export interface Foresight {
   readonly term: number;
   readonly version: number;

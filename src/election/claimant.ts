@@ -10,6 +10,7 @@ import {
   nextClaimStep,
   takeoverDelayMs,
   type UncleanEnd,
+  vacancy,
   writesOfClaim,
 } from './claim.js';
 import { recordWrites, releaseParts } from './deed.js';
@@ -56,10 +57,17 @@ export interface Pending {
 
 /** Claims terms and gives them back, for one candidate. */
 export interface Claims {
-  /** Makes sure that the election is what this candidate was told that it is. @throws SeatsMismatchError */
-  prepare(): Promise<void>;
+  /**
+   * Makes sure that the election is what this candidate was told that it is, and gives what it sees on the way, as
+   * {@link Claims.glance} does.
+   *
+   * @throws SeatsMismatchError
+   */
+  prepare(): Promise<Foresight | undefined>;
   /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void;
+  /** What may be claimed without another look, if it is this candidate's turn: a term that nobody holds. Never rejects. */
+  glance(signal: AbortSignal): Promise<Foresight | undefined>;
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
   foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined>;
   /**
@@ -124,12 +132,25 @@ export class Claimant implements Claims {
   }
 
   /** In the queue of an election with several seats it would be in the way of those who may lead there. */
-  async prepare(): Promise<void> {
+  async prepare(): Promise<Foresight | undefined> {
     try {
-      await this.read();
+      return this.#vacancy(await this.read());
     } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
     }
+  }
+
+  async glance(signal: AbortSignal): Promise<Foresight | undefined> {
+    try {
+      return this.#vacancy(await this.read(signal));
+    } catch {
+      return undefined; // Only a short cut, as below.
+    }
+  }
+
+  #vacancy({ record, version }: RecordRead): Foresight | undefined {
+    return this.#placeLost ? undefined : vacancy(record, version);
   }
 
   notePlaceLost(): void {

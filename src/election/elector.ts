@@ -23,6 +23,7 @@ import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
+import type { Foresight } from './claim.js';
 import { type Claim, Claimant, type Claims } from './claimant.js';
 import { cooldownMs } from './cooldown.js';
 import type { Deed } from './deed.js';
@@ -273,9 +274,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
   async #stand(): Promise<void> {
-    const contender = await this.#join();
+    const { contender, seen } = await this.#join();
     try {
-      const campaign = new Campaign(contender, this.#claims, this.#admission, this.#campaigning);
+      const campaign = new Campaign(contender, this.#claims, this.#admission, this.#campaigning, seen);
       this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
       const claim = await campaign.untilElected(this.#stop.signal);
@@ -301,15 +302,17 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#finish();
   }
 
-  async #join(): Promise<Contender> {
+  /** Gives its place, and what it has seen of the record meanwhile. */
+  async #join(): Promise<{ contender: Contender; seen: Foresight | undefined }> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
     const { signal } = this.#stop;
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
+    let seen: Foresight | undefined;
     try {
-      [this.#contender] = await abortable(Promise.all([joining, preparing]), signal);
+      [this.#contender, seen] = await abortable(Promise.all([joining, preparing]), signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
@@ -317,7 +320,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#advertisement.created(revision);
     this.#become({ name: 'joining' });
     this.#placed.resolve();
-    return this.#contender;
+    return { contender: this.#contender, seen };
   }
 
   /** From the term's beginning until its work has settled. Gives the node that was called to lead next, if one was. */

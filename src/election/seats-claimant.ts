@@ -41,7 +41,7 @@ export class SeatsClaimant implements Claims {
     );
   }
 
-  async prepare(): Promise<void> {
+  async prepare(): Promise<undefined> {
     const seats = this.#claimants.length;
     const agreed = await this.#seats.agree();
     // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
@@ -50,6 +50,10 @@ export class SeatsClaimant implements Claims {
 
   notePlaceLost(): void {
     for (const claimant of this.#claimants) claimant.notePlaceLost();
+  }
+
+  async glance(): Promise<undefined> {
+    return undefined;
   }
 
   /** Which seat will be free isn't known before. */

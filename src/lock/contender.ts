@@ -1,6 +1,6 @@
 import type { Abortable, Ending } from '../ending.js';
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, endingWith, ignore } from '../promises.js';
+import { abortable, deferred, endingWith, ignore } from '../promises.js';
 import type { Access } from '../session/access.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
@@ -59,6 +59,8 @@ export interface WaitOptions {
   readonly signal?: Abortable | undefined;
   /** Called each time there turns out to be somebody ahead. */
   readonly onWaiting?: ((place: Place) => void) | undefined;
+  /** Called whenever somebody ahead has gone and the queue is listed again: what is asked now is answered right after. */
+  readonly onListing?: (() => void) | undefined;
 }
 
 /**
@@ -166,17 +168,24 @@ export class Contender {
    * that one goes while it was the only one, nothing needs to be read. The next in line is kept under lease, so that it
    * holds at the very notification.
    *
+   * Nobody is told that it is next in line: that would be a second notification for each handover. It notices, within a
+   * fifth of the session timeout, by looking at the nearest that it doesn't watch, in the place of a ping: as long as
+   * that one is there, it isn't next.
+   *
    * The end of the one ahead never means "my turn" while somebody else is left ahead (etcd3 #176).
    *
    * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
    */
-  async untilTurn({ signal, onWaiting }: WaitOptions = {}, admission: Admission = ALONE): Promise<void> {
+  async untilTurn(
+    { signal, onWaiting, onListing }: WaitOptions = {},
+    admission: Admission = ALONE,
+  ): Promise<void> {
     let vigil: Vigil | undefined;
     try {
       for (;;) {
-        const inTheWay = (await this.#inTheWay(admission, signal)).filter(
-          (entry) => !vigil?.hasYielded(entry),
-        );
+        const listing = this.#inTheWay(admission, signal);
+        if (vigil !== undefined) onListing?.();
+        const inTheWay = (await listing).filter((entry) => !vigil?.hasYielded(entry));
         const missing = inTheWay.length - admission.spare;
         if (missing <= 0) return;
         vigil ??= new Vigil(this.#session, this.queue, admission.yields, [this.own.lost, signal]);
@@ -184,11 +193,25 @@ export class Contender {
         this.own.watch();
         if (missing === 1) this.own.keepAlive();
         onWaiting?.({ position: missing, ahead: (inTheWay.at(-1) as QueueEntry).node });
-        await vigil.untilOneLess(toWatch(inTheWay, admission));
-        if (missing === 1) return;
+        const watched = toWatch(inTheWay, admission);
+        const oneLess = vigil.untilOneLess(watched);
+        if (missing === 1) return await oneLess;
+        const unwatched = inTheWay.at(-1 - watched.length) as QueueEntry;
+        await this.#unlessSeenGone(unwatched, oneLess);
       }
     } finally {
       vigil?.end();
+    }
+  }
+
+  /** Waits as `waiting` does, but no longer than until a node that isn't watched was seen to be gone. */
+  async #unlessSeenGone({ node }: QueueEntry, waiting: Promise<void>): Promise<void> {
+    const seenGone = deferred();
+    const lookAway = this.#session.glanceAt(`${this.queue}/${node}`, seenGone.resolve);
+    try {
+      await Promise.race([waiting, seenGone.promise]);
+    } finally {
+      lookAway();
     }
   }
 
@@ -284,8 +307,9 @@ export class Contender {
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
     this.#listing = undefined; // Used once: its reply may be lost, and is asked for again then.
+    if (listing === undefined) return await this.#session.getChildren(this.queue);
     const first = await listing;
-    return first?.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
+    return first.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
   }
 
   /** Does `task`, but doesn't wait for it any longer when the own node is lost, or the signal aborts. */

@@ -182,8 +182,17 @@ export abstract class QueueLock implements Lock {
       const first = await this.#ask(giveUp);
       giveUp.throwIfAborted();
       return await this.#contend(async (contender) => {
-        if (timeoutMs !== 0) await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting });
+        let renewed: Promise<void> | undefined;
+        // Together with the listing that shows whether it is its turn.
+        const onListing = () => {
+          if (!this.#needsRenewal(contender)) return;
+          renewed = contender.own.renew();
+          renewed.catch(ignore); // Seen when it is its turn.
+        };
+        if (timeoutMs !== 0)
+          await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting, onListing });
         else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
+        await renewed;
         return await this.#take(contender);
       }, giveUp);
     });
@@ -261,15 +270,18 @@ export abstract class QueueLock implements Lock {
 
   /** Nobody is in the way: what is missing is a lease, if the last proof of the node is too old to act on. */
   async #take(contender: Contender): Promise<PlaceHold> {
-    const { leaseMs } = this.session;
-    // What is left of it says nothing of a node that is lost: that comes out below.
-    if (contender.own.remainingMs() < leaseMs / 2) await contender.own.renew();
+    // What is left of the lease says nothing of a node that is lost: that comes out below.
+    if (this.#needsRenewal(contender)) await contender.own.renew();
     contender.own.lost.throwIfAborted();
     const { onRevoke } = this.#options;
     const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
     const place = new HeldPlace(contender, this.session, this.#kind.identity, asked);
     const hold = this.#hold(place);
     return hold;
+  }
+
+  #needsRenewal({ own }: Contender): boolean {
+    return own.remainingMs() < this.session.leaseMs / 2;
   }
 
   #hold(place: HeldPlace): PlaceHold {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.js';
 import { ConnectionLossError, NoNodeError } from '../errors.js';
 import type { Connection } from './connection.js';
-import { checksRequest, type Request, TransactionError } from './protocol.js';
+import { checksRequest, existsRequest, type Request, TransactionError } from './protocol.js';
 
 /** A node that heartbeats are sent for. */
 export interface HeartbeatNode {
@@ -11,6 +11,14 @@ export interface HeartbeatNode {
   confirm(sentAt: number): void;
   /** A heartbeat found the node gone. */
   lose(): void;
+}
+
+/** A node of somebody else's that is looked at now and then. */
+export interface Glance {
+  /** The absolute path, the chroot included. */
+  readonly path: string;
+  /** It was seen to be gone. It isn't looked at any more then. */
+  gone(): void;
 }
 
 /** The periods of heartbeats, in milliseconds. */
@@ -31,6 +39,8 @@ function partOf(nodes: readonly HeartbeatNode[]): Part {
 
 // A request must stay under a server's 1 MB, and a path may have 4 KB.
 const NODES_IN_A_MULTI = 200;
+// Whoever waits in more queues looks at them in turn.
+const GLANCES_AT_ONCE = 20;
 
 /**
  * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout.
@@ -49,7 +59,8 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 /**
  * Proves again and again that this session's nodes are still there, with a write that a quorum commits and that
  * changes nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them.
- * With no node to prove, a ping keeps the session and finds dead links.
+ * With no node to prove, a ping keeps the session and finds dead links; so does a read, and where somebody has use for
+ * one, that goes in its place.
  *
  * Heartbeats never overlap. One that isn't answered in time shows that the link is dead, whatever the socket says, and
  * ends the connection.
@@ -57,6 +68,9 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #nodes = new Set<HeartbeatNode>();
+  /** Those that wait longest for it first. */
+  readonly #glances = new Set<Glance>();
+  #glancedAt = Number.NEGATIVE_INFINITY;
   /** Of all nodes, until there is another one or one less. */
   #parts: readonly Part[] | undefined;
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
@@ -99,6 +113,15 @@ export class Heartbeat {
     this.#parts = undefined;
   }
 
+  /** Looks at a node as often as an idle session is heard of, until it is gone or that is taken back. */
+  addGlance(glance: Glance): void {
+    this.#glances.add(glance);
+  }
+
+  removeGlance(glance: Glance): void {
+    this.#glances.delete(glance);
+  }
+
   get #dueAt(): number {
     return this.#lastAt + heartbeatIntervalMs(this.#nodes.size, this.#times);
   }
@@ -132,10 +155,11 @@ export class Heartbeat {
       );
     });
     this.#parts ??= this.#inParts();
-    const beats =
-      this.#parts.length === 0
-        ? [connection.ping()]
-        : this.#parts.map((part) => this.#prove(part, connection));
+    const beats: Promise<unknown>[] = [
+      ...this.#parts.map((part) => this.#prove(part, connection)),
+      ...this.#dueGlances().map((glance) => this.#look(glance, connection)),
+    ];
+    if (beats.length === 0) beats.push(connection.ping());
     const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
     tooLate.clear();
     if (this.#connection !== connection) return;
@@ -150,6 +174,27 @@ export class Heartbeat {
     return Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
       partOf(nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI)),
     );
+  }
+
+  #dueGlances(): Glance[] {
+    const idleMs = heartbeatIntervalMs(0, this.#times);
+    if (this.#glances.size === 0 || this.#lastAt - this.#glancedAt < idleMs / 2) return [];
+    this.#glancedAt = this.#lastAt;
+    const due = [...this.#glances].slice(0, GLANCES_AT_ONCE);
+    for (const glance of due) {
+      this.#glances.delete(glance);
+      this.#glances.add(glance);
+    }
+    return due;
+  }
+
+  async #look(glance: Glance, connection: Connection): Promise<void> {
+    try {
+      await connection.send(existsRequest(glance.path));
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) throw error;
+      if (this.#glances.delete(glance)) glance.gone();
+    }
   }
 
   /** Proves all nodes of `part` in one committed write, less the ones that turn out to be gone. */

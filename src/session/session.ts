@@ -237,6 +237,18 @@ export class Session extends Operations<SessionEvents> {
     return new OwnNode(this, port, path, sentAt);
   }
 
+  /**
+   * @internal Looks at a node now and then, in the place of the pings of a session that does nothing else: costs no
+   * request more. Calls `onGone` once, up to a fifth of the session timeout or, among very many, later.
+   *
+   * @returns what takes that back
+   */
+  glanceAt(path: string, onGone: () => void): () => void {
+    const glance = { path: this.absolute(path), gone: onGone };
+    this.#heartbeat.addGlance(glance);
+    return () => this.#heartbeat.removeGlance(glance);
+  }
+
   /** @internal What looks after the paths of queues. */
   get guard(): PathGuard {
     return this.#guard;

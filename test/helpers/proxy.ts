@@ -27,7 +27,7 @@ export class FaultProxy {
   readonly #links = new Set<Link>();
   readonly #target: number;
   readonly #readable: boolean;
-  #mode: 'open' | 'refusing' | 'silent' = 'open';
+  #mode: 'open' | 'refusing' | 'silent' | 'one-way' = 'open';
   #requests = 0;
   #counted: { at: number; reached: () => void } | undefined;
   #trap: { operation: number; text: string; swallow: boolean; sprung: () => void } | undefined;
@@ -88,8 +88,13 @@ export class FaultProxy {
     this.#mode = 'silent';
   }
 
+  /** Lets nothing through that the client asks; what the server says still comes. */
+  dropRequests(): void {
+    this.#mode = 'one-way';
+  }
+
   restore(): void {
-    if (this.#mode === 'silent') this.#endAll();
+    if (this.#mode === 'silent' || this.#mode === 'one-way') this.#endAll();
     this.#mode = 'open';
   }
 
@@ -130,7 +135,7 @@ export class FaultProxy {
     const requests = new FrameReader(2 ** 24);
     let losing = false;
     client.on('data', (chunk: Buffer) => {
-      if (this.#mode === 'silent') return;
+      if (this.#mode === 'silent' || this.#mode === 'one-way') return;
       // The first frame is the handshake: without a header, and longer than the two numbers that are read here.
       const frames = this.#readable ? requests.push(chunk) : [];
       for (const frame of frames) {

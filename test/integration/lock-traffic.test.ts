@@ -1,5 +1,6 @@
 /** What locks ask of a server, counted by the server, and what they leave there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Place } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { deferred } from '../../src/promises.js';
@@ -91,6 +92,55 @@ describe('a handover', () => {
     await successor.exists('/'); // Whatever was asked and not waited for has come by.
     expect(proxy.requests - before).toBe(1);
     await held.release();
+  });
+});
+
+describe('one far behind', () => {
+  /** Its waiters look who is ahead five times in a session timeout. */
+  const SHORT = { sessionTimeoutMs: 2000 };
+
+  it('notices that it has become next in line, and holds then without a word of its own', async () => {
+    const proxy = await FaultProxy.start(server.port);
+    const path = uniquePath('lock');
+    const sessions = await server.openSessions(3);
+    const last = await openSession(SHORT, proxy.connectString);
+    const first = await new DistributedLock(sessions[0] as Session, path).acquire();
+    const second = await ask(new DistributedLock(sessions[1] as Session, path));
+    const third = await ask(new DistributedLock(sessions[2] as Session, path));
+    const isNext = deferred();
+    const waiting = deferred();
+    const onWaiting = ({ position }: Place) => (position === 1 ? isNext : waiting).resolve();
+    const held = new DistributedLock(last, path).acquire({ onWaiting });
+    await waiting.promise;
+    await first.release();
+    await (await second.hold).release();
+    const hold = await third.hold;
+    await isNext.promise;
+    await last.exists('/'); // Its first heartbeat as the next in line is answered.
+    proxy.dropRequests();
+    await hold.release();
+    expect((await held).isHeld()).toBe(true);
+    proxy.restore();
+    await (await held).release();
+  });
+
+  it('costs one request in a fifth of a session timeout, a look or a ping', async () => {
+    const [holder, other] = (await server.openSessions(2)) as [Session, Session];
+    const path = uniquePath('lock');
+    const hold = await new DistributedLock(holder, path).acquire();
+    const next = await ask(new DistributedLock(other, path));
+    const proxy = await FaultProxy.start(server.port);
+    const waiter = await openSession(SHORT, proxy.connectString);
+    await ask(new DistributedLock(waiter, path));
+    await waiter.exists('/');
+    const traffic = await server.during([], async () => {
+      const before = proxy.requests;
+      await expect.poll(() => proxy.requests - before, { timeout: 5000 }).toBe(3);
+    });
+    expect(traffic.notifications).toBe(0);
+    await waiter.close();
+    await hold.release();
+    await (await next.hold).release();
   });
 });
 

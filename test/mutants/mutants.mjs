@@ -98,15 +98,12 @@ export const MUTANTS = [
     what: "the session's pings are heartbeats",
     danger: 'a server without a quorum answers them: the lease goes on after the node was given away',
     edits: [
-      { file: 'session/heartbeat.ts', from: 'this.#parts.length === 0', to: 'true' },
       {
         file: 'session/heartbeat.ts',
-        from: '? [connection.ping()]',
-        to: `? [
-            connection.ping().then(({ sentAt }) => {
-              for (const node of this.#nodes) node.confirm(sentAt);
-            }),
-          ]`,
+        from: '...this.#parts.map((part) => this.#prove(part, connection)),',
+        to: `connection.ping().then(({ sentAt }) => {
+        for (const node of this.#nodes) node.confirm(sentAt);
+      }),`,
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -251,8 +248,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: 'if (missing === 1) return;',
-        to: 'return;',
+        from: 'if (missing === 1) return await oneLess;',
+        to: 'if (missing >= 1) return await oneLess;',
       },
     ],
     file: 'unit/precautions.test.ts',

@@ -5,6 +5,7 @@ import {
   foresee,
   nextClaimStep,
   takeoverDelayMs,
+  vacancy,
   writesOfClaim,
   writesOfRelease,
 } from '../../src/election/claim.js';
@@ -53,6 +54,21 @@ describe('the takeover delay', () => {
         },
       ),
     );
+  });
+});
+
+describe('a record that was seen as vacant', () => {
+  it('may be claimed at the version that was seen, as the next term', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 14)).toEqual({ term: 8, version: 14 });
+  });
+
+  it.each<[string, Parameters<typeof vacancy>[0]]>([
+    ['is held by whomever', held(OTHER)],
+    ['is held by oneself', held(OWN)],
+    ['names somebody who should lead before', { state: 'vacant', term: 7, successor: OTHER }],
+    ['can not be read', { state: 'unreadable' }],
+  ])('is looked at again if it %s', (_, record) => {
+    expect(vacancy(record, 14)).toBeUndefined();
   });
 });
 

@@ -17,6 +17,7 @@ const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 class FakeConnection {
   readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
   destroyed: Error | undefined;
+  onSend: (request: Request<unknown>) => void = () => undefined;
   /** How often somebody meant to end it. */
   ends = 0;
   readonly #clock: FakeClock;
@@ -26,6 +27,7 @@ class FakeConnection {
   }
 
   send(request: Request<unknown>): Promise<Reply<unknown>> {
+    this.onSend(request);
     return new Promise((resolve, reject) => {
       const at = this.#clock.now();
       this.sent.push({
@@ -108,6 +110,77 @@ describe('the heartbeat', () => {
     expect(connection.sent).toHaveLength(0);
     await clock.advance(1);
     expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
+  });
+
+  it('looks at a node of another one in the place of a ping, until that is gone', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    heartbeat.addGlance({ path: '/ahead', gone: () => void gone++ });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.answer();
+    await clock.advance(600);
+    expect(gone).toBe(0);
+    connection.sent[1]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'exists 600',
+      'exists 1200',
+      'ping 1800',
+    ]);
+    expect([gone, connection.ends]).toEqual([1, 0]);
+  });
+
+  it('looks at it no more when that is taken back, and says nothing of a look that was under way', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    const glance = { path: '/ahead', gone: () => void gone++ };
+    heartbeat.addGlance(glance);
+    start();
+    await clock.advance(600);
+    heartbeat.removeGlance(glance);
+    connection.sent[0]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'ping']);
+    expect([gone, connection.ends]).toEqual([0, 0]);
+  });
+
+  it('looks no more often while it proves nodes, which it does more often', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/own'));
+    heartbeat.addGlance({ path: '/ahead', gone: () => undefined });
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'exists 0',
+      'multi 250',
+      'multi 500',
+      'exists 500',
+      'multi 750',
+      'multi 1000',
+      'exists 1000',
+    ]);
+  });
+
+  it('looks at twenty of many at once, and at all in turn', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const seen: string[] = [];
+    connection.onSend = ({ path }) => void seen.push(path as string);
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    for (const path of paths) heartbeat.addGlance({ path, gone: () => undefined });
+    start();
+    for (let beat = 1; beat <= 3; beat++) {
+      await clock.advance(600);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+      expect(seen).toHaveLength(20 * beat);
+    }
+    expect(new Set(seen)).toEqual(new Set(paths));
   });
 
   it('begins at once with a node that is added while it was only pinging', async () => {
