@@ -12,9 +12,9 @@ export default {
   mutate: [
     'src/session/{access,connect-string,frames,heartbeat,lease,path-guard,session-options,watches}.ts',
     'src/lock/{admission,age,order}.ts',
-    'src/election/{advertisement,candidate,claim,cooldown,elector-options,json}.ts',
-    'src/election/{priority,record,request,sighting,silence}.ts',
-    'src/cluster/{backoff,health}.ts',
+    'src/election/{advertisement,backlog,candidate,claim,cooldown,elector-options,json}.ts',
+    'src/election/{observer-options,priority,record,request,sighting,silence}.ts',
+    'src/cluster/{backoff,health,supervisor-options}.ts',
   ],
   // The tests of these units read nothing else.
   ignorePatterns: ['/*', '!/src', '!/test', '!/package.json', '!/tsconfig.json'],

@@ -419,10 +419,10 @@ describe('conclave run', () => {
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;
     process.kill(keeper, 'SIGSTOP');
+    onTestFinished(() => void process.kill(keeper, 'SIGCONT')); // Also when it fails: the keeper would stay as it is.
     const exited = once(runner.process, 'exit');
     runner.signal('SIGTERM');
     expect((await exited)[0]).toBe(143);
-    process.kill(keeper, 'SIGCONT');
   });
 
   it('keeps its keeper out of what a service manager sends to everybody', async () => {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests of the units that Stryker changes: without a server, without `dist`, without waiting. */
+/** The tests of the units that Stryker changes: without a server as a process, without `dist`, without waiting. */
 export default defineConfig({
   test: {
     pool: 'forks',

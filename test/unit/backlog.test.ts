@@ -21,7 +21,7 @@ describe('a backlog', () => {
     const asked = [changes.next(), changes.next(), changes.next(), changes.next()];
     changes.push(3);
     changes.push(4);
-    expect((await Promise.all(asked)).map(({ value }) => value)).toEqual([1, 2, 3, 4]);
+    expect(await Promise.all(asked)).toEqual([1, 2, 3, 4].map((value) => ({ done: false, value })));
   });
 
   it('drops the oldest of what a slow consumer has still to be given', async () => {

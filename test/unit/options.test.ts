@@ -70,6 +70,7 @@ describe('a wrong option is refused at once, by its name and value', () => {
     ['cleanupTimeoutMs', 0],
     ['cooldownMs', -1],
     ['cooldownMs', null],
+    ['guardian', 'yes'],
     ['retry', 3],
     ['session', 'none'],
     ['session', null],
@@ -139,8 +140,9 @@ describe('a wrong option is refused at once, by its name and value', () => {
     );
     const auth = { scheme: 'digest', credentials: 'user:secret' };
     const misplaced = observer(supervisor({}), '/a', { session: { auth } });
-    expect(misplaced.option).toBe('observer.session');
+    expect(misplaced).toMatchObject({ option: 'observer.session', value: '(not shown)' });
     expect(misplaced.message).not.toContain('secret');
+    expect(observer('localhost', '/a', { seat: -1 })).toMatchObject({ option: 'seat', value: -1 });
   });
 
   it('also one that does not exist: a misspelt option must not be ignored', () => {

@@ -1,18 +1,20 @@
 import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveSupervisorOptions } from '../../src/cluster/supervisor-options.js';
 import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
 import { resolveObserverOptions } from '../../src/election/observer-options.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { resolveLogger } from '../../src/logger.js';
 import { systemEnvironment } from '../../src/session/environment.js';
-import type { Session } from '../../src/session/session.js';
+import { Session } from '../../src/session/session.js';
 import { resolveSessionOptions } from '../../src/session/session-options.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 
 const logger = resolveLogger(undefined);
 const session = (options?: unknown) => resolveSessionOptions(options, logger);
 const ignore = () => undefined;
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('what a session goes by', () => {
@@ -257,9 +259,22 @@ describe('what a supervisor goes by', () => {
     expect(said).toEqual(['session', 'own']);
   });
 
+  it('with its own logger has no need of the level that the environment names', () => {
+    process.env.CONCLAVE_LOG_LEVEL = 'loud';
+    onTestFinished(() => void delete process.env.CONCLAVE_LOG_LEVEL);
+    expect(() => resolveSupervisorOptions({ ...least, logger: console })).not.toThrow();
+    expect(() => resolveSupervisorOptions(least)).toThrow('CONCLAVE_LOG_LEVEL is "loud"');
+  });
+
   it('has to be told where to stand', () => {
-    expect(() => resolveSupervisorOptions(undefined)).toThrow('an object with at least connect and path');
+    const wrong = { option: 'supervisor', expected: 'an object with at least connect and path' };
+    expect(() => resolveSupervisorOptions(undefined)).toThrow(expect.objectContaining(wrong));
     expect(() => resolveSupervisorOptions({ connect: 'zk1' })).toThrow(InvalidOptionError);
+  });
+
+  it('is an object, with what is known in it only', () => {
+    expect(() => resolveSupervisorOptions(7)).toThrow('supervisor is 7');
+    expect(() => resolveSupervisorOptions({ ...least, prio: 7 })).toThrow('supervisor.prio is 7');
   });
 });
 
@@ -278,14 +293,37 @@ describe('what an observer goes by', () => {
     expect(resolved.seat).toBe(2);
     expect(await resolved.source.session(signal)).toBe(mine);
     expect(asked).toEqual([signal]);
-    await resolved.close();
+    await expect(resolved.close()).resolves.toBeUndefined();
     await expect(resolved.source.session(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });
 
-  it('is a connect string, with sessions of its own that it closes', async () => {
-    const resolved = resolveObserverOptions('zk1', undefined, ignore);
-    expect(resolved.seat).toBeUndefined();
-    await resolved.close();
+  it("is a session, with that session's logger unless it has its own, and nothing to close", async () => {
+    const said: string[] = [];
+    const log = (name: string) => ({ ...console, info: () => void said.push(name) });
+    const given: Session = Object.create(Session.prototype, { logger: { value: log('session') } });
+    for (const options of [{ seat: 1 }, { seat: 1, logger: log('own') }]) {
+      const { seat, source, logger, close } = resolveObserverOptions(given, options, ignore);
+      expect(seat).toBe(1);
+      expect(await source.session(new AbortController().signal)).toBe(given);
+      await expect(close()).resolves.toBeUndefined();
+      logger.info({}, 'a word');
+    }
+    expect(said).toEqual(['session', 'own']);
+  });
+
+  it('is a connect string, with sessions of its own, opened as it was told, which it closes', async () => {
+    const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+    onTestFinished(() => server.stop());
+    const { seat, source, close } = resolveObserverOptions(
+      server.connectString,
+      { session: { leaseMs: 1234 } },
+      ignore,
+    );
+    expect(seat).toBeUndefined();
+    const session = await source.session(new AbortController().signal);
+    expect(session.leaseMs).toBe(1234);
+    await close();
+    expect(session.state.name).toBe('closed');
   });
 
   it('has its own logger, or else that of its sessions', () => {
