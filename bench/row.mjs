@@ -6,6 +6,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
 });
+// What was started is ended at the exit: of a signal alone it isn't told.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 const { default: row } = await import(`./rows/${positionals[0]}.mjs`);
 const began = performance.now();
 /** @type {import('./harness/finding.mjs').Finding} */

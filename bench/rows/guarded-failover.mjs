@@ -37,7 +37,8 @@ export default async function guardedFailover({ quick, say }) {
     const unguarded = await begin(connect, plan.unguarded);
     say(`guarded failover: ${unguarded.length} leaders without a guardian were killed`);
     const successions = plan.sessionTimeoutsMs.map(
-      (sessionTimeoutMs) => new Succession({ connect, path: `/guarded-${sessionTimeoutMs}`, sessionTimeoutMs, guardian }),
+      (sessionTimeoutMs) =>
+        new Succession({ connect, path: `/guarded-${sessionTimeoutMs}`, sessionTimeoutMs, guardian }),
     );
     for (let round = 0; round < plan.rounds; round++) {
       await Promise.all(successions.map((succession) => succession.prepare()));
@@ -135,7 +136,8 @@ async function begin(connect, { rounds, sessionTimeoutsMs }) {
   const successions = sessionTimeoutsMs.flatMap((sessionTimeoutMs) =>
     Array.from(
       { length: rounds },
-      (_, round) => new Succession({ connect, path: `/unguarded-${sessionTimeoutMs}-${round}`, sessionTimeoutMs }),
+      (_, round) =>
+        new Succession({ connect, path: `/unguarded-${sessionTimeoutMs}-${round}`, sessionTimeoutMs }),
     ),
   );
   for (const succession of successions) await succession.prepare();

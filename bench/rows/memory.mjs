@@ -54,7 +54,11 @@ export default async function memory({ quick, say }) {
 async function costOf(how, place, observer) {
   const child = new Child(SCRIPT, { execArgv: ['--expose-gc'] });
   try {
-    const before = await child.ask('prepare', how, { ...place, count: CONTENDERS, sessionTimeoutMs: SESSION_MS });
+    const before = await child.ask('prepare', how, {
+      ...place,
+      count: CONTENDERS,
+      sessionTimeoutMs: SESSION_MS,
+    });
     await child.ask('fill');
     // Locks give no sign of waiting, but their nodes do; the reading that follows takes another moment.
     while ((await observer.list(place.path)).length < CONTENDERS + 1) await pause(50);
@@ -92,7 +96,12 @@ function report(costs) {
     ]),
     bars: [
       { what: 'a session each, times the raw client', measured: rounded(ratio, 2), bar: SESSIONS_BAR },
-      { what: 'on one session', measured: rounded(kilobytes('shared', 'bytes'), 2), bar: SHARED_BAR_KB, unit: 'kB' },
+      {
+        what: 'on one session',
+        measured: rounded(kilobytes('shared', 'bytes'), 2),
+        bar: SHARED_BAR_KB,
+        unit: 'kB',
+      },
     ],
     notes: [
       `${costs.raw.length} rounds in turns, a fresh process each; after garbage collections, less the same process's memory before it opened anything.`,

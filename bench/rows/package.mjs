@@ -54,7 +54,11 @@ async function packagesBelow(modules, scope = '') {
     if (entry.name.startsWith('@')) found.push(...(await packagesBelow(path, `${entry.name}/`)));
     else {
       const { dependencies = {} } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'));
-      found.push({ name: scope + entry.name, bytes: await bytesBelow(path), needs: Object.keys(dependencies) });
+      found.push({
+        name: scope + entry.name,
+        bytes: await bytesBelow(path),
+        needs: Object.keys(dependencies),
+      });
     }
   }
   return found;
@@ -114,12 +118,17 @@ function report(packages, importMs) {
     table: [
       ...counted.map(({ name, bytes }) => [name, rounded(bytes / 1000, 0)]),
       ['all of these', rounded(megabytes * 1000, 0)],
-      ["pino, and what only it needs", rounded(sum(pino.map(({ bytes }) => bytes)) / 1000, 0)],
+      ['pino, and what only it needs', rounded(sum(pino.map(({ bytes }) => bytes)) / 1000, 0)],
       ['import of conclave, ms', rounded(median(importMs.conclave))],
       ['import of node-zookeeper-client, ms', rounded(median(importMs['node-zookeeper-client']))],
     ],
     bars: [
-      { what: "production dependencies without pino's", measured: rounded(megabytes, 2), bar: INSTALL_BAR_MB, unit: 'MB' },
+      {
+        what: "production dependencies without pino's",
+        measured: rounded(megabytes, 2),
+        bar: INSTALL_BAR_MB,
+        unit: 'MB',
+      },
       { what: 'import, times node-zookeeper-client', measured: rounded(ratio, 2), bar: IMPORT_BAR },
     ],
     notes: [

@@ -44,7 +44,9 @@ export default async function startUp({ quick, say }) {
       ['Conclave: LeaderElector', ...figures(tookMs.conclave), rounded(ratio, 2)],
       ['node-zookeeper-client: create, list, be first', ...figures(tookMs.raw), 1],
     ],
-    bars: [{ what: 'process start → first elected, times the raw client', measured: rounded(ratio, 3), bar: BAR }],
+    bars: [
+      { what: 'process start → first elected, times the raw client', measured: rounded(ratio, 3), bar: BAR },
+    ],
     notes: [
       `${rounds} rounds, one after the other in turns; whole processes, from spawn until their line has come.`,
       "Both take plain Node's own start as well. Conclave writes a claim after its creation and listing, the raw client doesn't.",

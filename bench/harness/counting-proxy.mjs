@@ -28,12 +28,13 @@ export class Line {
   notifications = 0;
   bytesOut = 0;
   bytesIn = 0;
+  isOpen = true;
 }
 
 /** Stands in front of a server and counts by kind what the server counts only in all. */
-export class Proxy {
+export class CountingProxy {
   #server;
-  /** In the order in which the connections were opened. @type {Line[]} */
+  /** @type {Line[]} */
   #lines = [];
   /** @type {Set<import('node:net').Socket>} */
   #sockets = new Set();
@@ -45,7 +46,7 @@ export class Proxy {
 
   /** @param {string} address `host:port` of one server */
   static async before(address) {
-    const proxy = new Proxy(Number(address.slice(address.lastIndexOf(':') + 1)));
+    const proxy = new CountingProxy(Number(address.slice(address.lastIndexOf(':') + 1)));
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -55,9 +56,10 @@ export class Proxy {
     return `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port}`;
   }
 
-  /** The counts since this was asked last, of each connection in the order of opening. They begin anew. */
+  /** The counts since this was asked last, of each connection that was open meanwhile. They begin anew. */
   take() {
     const lines = this.#lines.map((line) => ({ ...line }));
+    this.#lines = this.#lines.filter((line) => line.isOpen);
     for (const line of this.#lines) Object.assign(line, new Line());
     return lines;
   }
@@ -79,6 +81,7 @@ export class Proxy {
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
+        line.isOpen = false;
         client.destroy();
         server.destroy();
       });
