@@ -122,6 +122,7 @@ export function totals(lines) {
 
 /** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */
 function eachFrame(onFrame) {
+  /** @type {Buffer} */
   let rest = Buffer.alloc(0);
   let first = true;
   return (/** @type {Buffer} */ chunk) => {
