@@ -37,8 +37,7 @@ export function abortable<T>(promise: PromiseLike<T>, ...signals: (AbortSignal |
       }
       if (signal === undefined) continue;
       const onAbort = () => settle(() => reject(signal.reason));
-      signal.addEventListener('abort', onAbort, { once: true });
-      stops.push(() => signal.removeEventListener('abort', onAbort));
+      stops.push(listen(signal, onAbort));
     }
     promise.then(
       (value) => settle(() => resolve(value)),
@@ -57,11 +56,45 @@ export async function settledWithin(clock: Clock, promise: Promise<unknown>, ms:
   waiting.abort();
 }
 
-/** A controller of a signal that any number may listen to, without Node's warning of a leak. */
+/** Who waits for signals that many may wait for. */
+const tasksOf = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * A controller of a signal that any number may listen to, without Node's warning of a leak. Those that {@link onAbort} and
+ * {@link abortable} add share one listener: Node looks through all of a signal's listeners whenever there is one more.
+ */
 export function sharedAbortController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
+  tasksOf.set(controller.signal, new Set());
   return controller;
+}
+
+/** Has `task` called when `signal`, which hasn't yet, aborts. Returns what takes that back. */
+function listen(signal: AbortSignal, task: () => void): () => void {
+  const tasks = tasksOf.get(signal);
+  if (tasks === undefined) {
+    signal.addEventListener('abort', task, { once: true });
+    return () => signal.removeEventListener('abort', task);
+  }
+  if (tasks.size === 0) signal.addEventListener('abort', callAll, { once: true });
+  tasks.add(task);
+  return () => {
+    if (tasks.delete(task) && tasks.size === 0) signal.removeEventListener('abort', callAll);
+  };
+}
+
+function callAll({ target }: Event): void {
+  for (const task of tasksOf.get(target as AbortSignal) ?? []) {
+    try {
+      task();
+    } catch (error) {
+      // As of a listener of its own: uncaught, and the others are called all the same.
+      process.nextTick(() => {
+        throw error;
+      });
+    }
+  }
 }
 
 /** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */
@@ -70,8 +103,7 @@ export function onAbort(signal: AbortSignal, task: () => void): () => void {
     task();
     return ignore;
   }
-  signal.addEventListener('abort', task, { once: true });
-  return () => signal.removeEventListener('abort', task);
+  return listen(signal, task);
 }
 
 /** For a promise whose outcome is somebody else's concern. Say whose, beside the call. */
