@@ -46,7 +46,7 @@ export class GuardianLink {
     if (this.#entrusted.size === 0) this.#channel.on('message', this.#onMessage);
     this.#entrusted.set(session, standings);
     for (const word of standings.words()) this.#tell(word);
-    onAbort(session.signal, () => {
+    onAbort(session.over, () => {
       this.#entrusted.delete(session);
       this.#tell({ kind: 'over', session: standings.name });
       if (this.#entrusted.size === 0) this.#channel.off('message', this.#onMessage);

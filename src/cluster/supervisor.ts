@@ -346,7 +346,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   #lend(session: Session): void {
     this.#session.resolve(session);
-    onAbort(session.signal, () => {
+    onAbort(session.over, () => {
       this.#session = deferred();
       this.#session.promise.catch(ignore); // As in the constructor.
     });
@@ -389,7 +389,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
   async #untilLost({ session, elector }: Candidacy): Promise<void> {
     const over = deferred();
-    const forget = [onAbort(session.signal, over.resolve), onAbort(this.#stop.signal, over.resolve)];
+    const forget = [onAbort(session.over, over.resolve), onAbort(this.#stop.signal, over.resolve)];
     elector.once('stopped', over.resolve);
     if (elector.state.name !== 'stopped') await over.promise;
     elector.off('stopped', over.resolve);

@@ -289,7 +289,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Stands again and again, until it is stopped or the session is over. Never rejects. */
   async #run(): Promise<void> {
-    const forget = onAbort(this.#session.signal, () => this.#onSessionOver());
+    const forget = onAbort(this.#session.over, () => this.#onSessionOver());
     while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
       try {
         await this.#stand();

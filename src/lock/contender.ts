@@ -183,21 +183,18 @@ export class Contender {
     let vigil: Vigil | undefined;
     try {
       for (;;) {
-        const listing = this.#inTheWay(admission, signal);
+        const looking = this.#obstacles(admission, vigil, signal);
         if (vigil !== undefined) onListing?.();
-        const inTheWay = (await listing).filter((entry) => !vigil?.hasYielded(entry));
-        const missing = inTheWay.length - admission.spare;
+        const { missing, nearest, beyond } = await looking;
         if (missing <= 0) return;
         vigil ??= new Vigil(this.#session, this.queue, admission.yields, [this.own.lost, signal]);
         // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
         this.own.watch();
         if (missing === 1) this.own.keepAlive();
-        onWaiting?.({ position: missing, ahead: (inTheWay.at(-1) as QueueEntry).node });
-        const watched = toWatch(inTheWay, admission);
-        const oneLess = vigil.untilOneLess(watched);
+        onWaiting?.({ position: missing, ahead: (nearest.at(-1) as QueueEntry).node });
+        const oneLess = vigil.untilOneLess(nearest);
         if (missing === 1) return await oneLess;
-        const unwatched = inTheWay.at(-1 - watched.length) as QueueEntry;
-        await this.#unlessSeenGone(unwatched, oneLess);
+        await this.#unlessSeenGone(beyond as QueueEntry, oneLess);
       }
     } finally {
       vigil?.end();
@@ -288,6 +285,20 @@ export class Contender {
       );
     }
     await deleteForSure(this.#session, this.own.path);
+  }
+
+  /**
+   * How many must go, which to watch, and the nearest beyond those: no more of the queue is kept, since everybody in it may
+   * wait for long.
+   */
+  async #obstacles(admission: Admission, vigil: Vigil | undefined, signal: Abortable | undefined) {
+    const inTheWay = (await this.#inTheWay(admission, signal)).filter((entry) => !vigil?.hasYielded(entry));
+    const nearest = toWatch(inTheWay, admission);
+    return {
+      missing: inTheWay.length - admission.spare,
+      nearest,
+      beyond: inTheWay.at(-1 - nearest.length),
+    };
   }
 
   async #inTheWay(admission: Admission, signal?: Abortable): Promise<QueueEntry[]> {

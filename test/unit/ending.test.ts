@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { Ending } from '../../src/ending.js';
+import { abortable, deferred, endingWith, onAbort } from '../../src/promises.js';
+
+describe('an ending', () => {
+  it('tells all who wait for it once, in the order in which they came, but for those that have gone', async () => {
+    const ending = new Ending();
+    const told: string[] = [];
+    onAbort(ending, () => void told.push('first'));
+    const forget = onAbort(ending, () => void told.push('gone'));
+    const waiting = abortable(deferred().promise, ending);
+    onAbort(ending, () => void told.push('last'));
+    forget();
+    ending.abort(new Error('over'));
+    ending.abort(new Error('again'));
+    expect(told).toEqual(['first', 'last']);
+    await expect(waiting).rejects.toThrow('over');
+  });
+
+  it('tells whoever comes later at once', () => {
+    const ending = new Ending();
+    ending.abort('over');
+    const told: string[] = [];
+    onAbort(ending, () => void told.push('late'));
+    expect(told).toEqual(['late']);
+    expect(() => ending.throwIfAborted()).toThrow('over');
+  });
+
+  it.each(['before', 'after'])('has a signal of the platform that aborts with it, asked for %s', (when) => {
+    const ending = new Ending();
+    const asked = when === 'before' ? ending.signal : undefined;
+    const reason = new Error('over');
+    ending.abort(reason);
+    expect(ending.signal).toBe(asked ?? ending.signal);
+    expect([ending.signal.aborted, ending.signal.reason]).toEqual([true, reason]);
+    expect([ending.aborted, ending.reason]).toEqual([true, reason]);
+  });
+
+  it('makes its reason once, when it is asked for', () => {
+    const ending = new Ending<Error>();
+    let made = 0;
+    ending.abortFor(() => {
+      made++;
+      return new Error('over');
+    });
+    expect([ending.aborted, made]).toEqual([true, 0]);
+    expect(ending.reason).toBe(ending.reason);
+    expect(ending.signal.reason).toBe(ending.reason);
+    expect(made).toBe(1);
+  });
+
+  it('has not aborted before, and nothing is thrown', () => {
+    const ending = new Ending();
+    ending.throwIfAborted();
+    expect([ending.aborted, ending.reason, ending.signal.aborted]).toEqual([false, undefined, false]);
+  });
+});
+
+describe('an ending with others', () => {
+  it('aborts with the first of them, for the same reason, be they signals or endings', () => {
+    const [own, theirs] = [new Ending(), new AbortController()];
+    const { ending } = endingWith(own, undefined, theirs.signal);
+    theirs.abort('theirs');
+    own.abort('own');
+    expect([ending.aborted, ending.reason]).toEqual([true, 'theirs']);
+  });
+
+  it('has aborted if one of them has', () => {
+    const own = new Ending();
+    own.abort('own');
+    expect(endingWith(own).ending.reason).toBe('own');
+  });
+
+  it('follows them no longer when it is told to', () => {
+    const own = new Ending();
+    const { ending, forget } = endingWith(own);
+    forget();
+    own.abort('own');
+    expect(ending.aborted).toBe(false);
+  });
+});
