@@ -2,6 +2,9 @@
 import { DistributedLock, LeaderElector, Session } from 'conclave';
 import { failLoudly, obey } from './protocol.mjs';
 
+/** @type {Promise<never>} */
+const NEVER = new Promise(() => undefined);
+
 /** @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend */
 const client = (contend) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
   const session = await Session.connect(connect, { sessionTimeoutMs });
@@ -20,7 +23,10 @@ function lock(session, path) {
   return {
     async join() {
       quit = new AbortController();
-      hold = await distributed.acquire({ signal: quit.signal });
+      const { signal } = quit;
+      hold = await distributed
+        .acquire({ signal })
+        .catch((error) => (signal.aborted ? NEVER : Promise.reject(error)));
     },
     release: async () => await hold?.release(),
     async leave() {
