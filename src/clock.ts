@@ -1,4 +1,5 @@
 import { uptime } from 'node:os';
+import { type Abortable, onAbort } from './ending.js';
 
 /** A timer that is running. Whoever set it owns it and clears it. */
 export interface Timer {
@@ -129,17 +130,18 @@ export function msUntil(instant: MachineInstant, sources: TimeSources = machineS
  *
  * @throws the signal's reason as soon as the signal aborts; the timer is cleared then.
  */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, ms: number, signal?: Abortable): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      timer.clear();
-      reject(signal?.reason);
-    };
     const timer = clock.after(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
+      forget?.();
       resolve();
     });
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const forget =
+      signal &&
+      onAbort(signal, () => {
+        timer.clear();
+        reject(signal.reason);
+      });
   });
 }

@@ -10,7 +10,9 @@ import { setMaxListeners } from 'node:events';
  * Listeners are called in the order in which they came, before those of the signal. They are ours: they must not throw.
  */
 export class Ending<Reason = unknown> {
-  #listeners: Set<() => void> | undefined;
+  /** The first one: most have no more, and a set for each would be half of what they take. */
+  #listener: (() => void) | undefined;
+  #others: Set<() => void> | undefined;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: Reason | undefined;
@@ -48,9 +50,11 @@ export class Ending<Reason = unknown> {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#makeReason = makeReason;
-    const listeners = this.#listeners;
-    this.#listeners = undefined;
-    if (listeners !== undefined) for (const listener of listeners) listener();
+    const [first, others] = [this.#listener, this.#others];
+    this.#listener = undefined;
+    this.#others = undefined;
+    first?.();
+    if (others !== undefined) for (const listener of others) listener();
     this.#controller?.abort(this.reason);
   }
 
@@ -61,11 +65,29 @@ export class Ending<Reason = unknown> {
   /** Calls `listener` when it aborts; never if it has. Returns what takes that back. */
   listen(listener: () => void): () => void {
     if (this.#aborted) return () => undefined;
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => void this.#listeners?.delete(listener);
+    // Once there are others, whoever comes is after them.
+    if (this.#listener === undefined && this.#others === undefined) this.#listener = listener;
+    else {
+      this.#others ??= new Set();
+      this.#others.add(listener);
+    }
+    return () => {
+      if (this.#listener === listener) this.#listener = undefined;
+      else this.#others?.delete(listener);
+    };
   }
 }
 
 /** What a wait may be given up by. */
 export type Abortable = AbortSignal | Ending;
+
+/** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */
+export function onAbort(signal: Abortable, task: () => void): () => void {
+  if (signal.aborted) {
+    task();
+    return () => undefined;
+  }
+  if (signal instanceof Ending) return signal.listen(task);
+  signal.addEventListener('abort', task, { once: true });
+  return () => signal.removeEventListener('abort', task);
+}

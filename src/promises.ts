@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.js';
-import { type Abortable, Ending } from './ending.js';
+import { type Abortable, Ending, onAbort } from './ending.js';
 
 /** A promise and the two functions that settle it. */
 export interface Deferred<T> {
@@ -24,26 +24,40 @@ export function deferred<T = void>(): Deferred<T> {
  * goes on: whoever abandons work that leaves something behind has to look after it.
  */
 export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | undefined)[]): Promise<T> {
+  const over = signals.find((signal) => signal?.aborted);
+  if (over !== undefined) {
+    promise.then(ignore, ignore);
+    return Promise.reject(over.reason);
+  }
   return new Promise<T>((resolve, reject) => {
-    const stops: (() => void)[] = [];
-    const settle = (how: () => void) => {
-      for (const stop of stops) stop();
-      how();
-    };
-    for (const signal of signals) {
-      if (signal?.aborted) {
-        settle(() => reject(signal.reason));
-        void Promise.resolve(promise).catch(ignore);
-        return;
-      }
-      if (signal === undefined) continue;
-      stops.push(onAbort(signal, () => settle(() => reject(signal.reason))));
-    }
+    const forget = onEachAbort(signals, (reason) => {
+      forget();
+      reject(reason);
+    });
     promise.then(
-      (value) => settle(() => resolve(value)),
-      (reason: unknown) => settle(() => reject(reason)),
+      (value) => {
+        forget();
+        resolve(value);
+      },
+      (reason: unknown) => {
+        forget();
+        reject(reason);
+      },
     );
   });
+}
+
+/** Calls `task` for each of these that aborts, or has. Returns what takes that back. */
+function onEachAbort(
+  signals: readonly (Abortable | undefined)[],
+  task: (reason: unknown) => void,
+): () => void {
+  const given = signals.filter((signal) => signal !== undefined);
+  const forgets = given.map((signal) => onAbort(signal, () => task(signal.reason)));
+  if (forgets.length === 1) return forgets[0] as () => void;
+  return () => {
+    for (const forget of forgets) forget();
+  };
 }
 
 /** Resolves when `promise` has settled, either way, or after `ms`, whichever comes first. Never rejects. */
@@ -65,32 +79,13 @@ export function sharedAbortController(): AbortController {
   return controller;
 }
 
-/** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */
-export function onAbort(signal: Abortable, task: () => void): () => void {
-  if (signal.aborted) {
-    task();
-    return ignore;
-  }
-  if (signal instanceof Ending) return signal.listen(task);
-  signal.addEventListener('abort', task, { once: true });
-  return () => signal.removeEventListener('abort', task);
-}
-
 /** Aborts with the first of `signals` that does, for the same reason, until it is told to follow them no longer. */
 export function endingWith(...signals: readonly (Abortable | undefined)[]): {
   ending: Ending;
   forget(): void;
 } {
   const ending = new Ending();
-  const stops = signals.map((signal) =>
-    signal === undefined ? ignore : onAbort(signal, () => ending.abort(signal.reason)),
-  );
-  return {
-    ending,
-    forget: () => {
-      for (const stop of stops) stop();
-    },
-  };
+  return { ending, forget: onEachAbort(signals, (reason) => ending.abort(reason)) };
 }
 
 /** For a promise whose outcome is somebody else's concern. Say whose, beside the call. */

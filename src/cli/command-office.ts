@@ -2,8 +2,9 @@ import { keepWhileHeld } from '../cluster/command/keep-while-held.js';
 import { type CommandOutcome, KeeperProcess } from '../cluster/command/keeper-process.js';
 import { estateOf } from '../cluster/ward.js';
 import type { Term } from '../election/term.js';
+import { onAbort } from '../ending.js';
 import { describe } from '../errors.js';
-import { onAbort } from '../promises.js';
+
 import { parseConnectString } from '../session/connect-string.js';
 import { systemEnvironment } from '../session/environment.js';
 import type { Session } from '../session/session.js';

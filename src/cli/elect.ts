@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { deferred, onAbort } from '../promises.js';
+import { onAbort } from '../ending.js';
+import { deferred } from '../promises.js';
 import { withElection } from './arguments.js';
 import { type CandidacyOptions, withCandidacy } from './candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from './connection.js';

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
+import { onAbort } from '../ending.js';
 import {
   describe,
   InvalidOptionError,
@@ -9,7 +10,7 @@ import {
   type ListenerError,
   WorkerFailedError,
 } from '../errors.js';
-import { ignore, onAbort, sharedAbortController } from '../promises.js';
+import { ignore, sharedAbortController } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
 import { isChildProcess } from './child-process.js';

@@ -1,5 +1,6 @@
 import type { LeaderElector } from '../election/elector.js';
-import { ignore, onAbort } from '../promises.js';
+import { onAbort } from '../ending.js';
+import { ignore } from '../promises.js';
 import type { Session } from '../session/session.js';
 import { type ChildWord, decodeGuardianWord, encodeChildWord, sessionName } from './guardian-messages.js';
 import { absoluteDeed } from './ward.js';
@@ -32,7 +33,7 @@ export class GuardianLink {
 
   /** Tells the guardian of a session until that is over, and of what an elector does with it. */
   entrust(session: Session, elector?: LeaderElector): void {
-    if (this.#channel.send === undefined || session.signal.aborted) return; // Nobody to tell, or nothing.
+    if (this.#channel.send === undefined || session.over.aborted) return; // Nobody to tell, or nothing.
     let standings = this.#entrusted.get(session);
     if (standings === undefined) {
       standings = new Standings(session);

@@ -5,6 +5,7 @@ import { defaultId } from '../election/elector-options.js';
 import type { SessionSource } from '../election/session-source.js';
 import type { Term } from '../election/term.js';
 import { SafeEmitter } from '../emitter.js';
+import { onAbort } from '../ending.js';
 import {
   AuthenticationError,
   ConnectionLossError,
@@ -16,7 +17,7 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import type { Place } from '../lock/contender.js';
-import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor, type Undertaking } from '../undertaking.js';
@@ -408,7 +409,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
-    const reason = session.signal.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
+    const reason = session.over.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
       hook: (loss) => {
         this.#become({ name: 'cleaning', attempt: loss.attempt });

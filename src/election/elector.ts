@@ -1,5 +1,6 @@
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
+import { onAbort } from '../ending.js';
 import {
   type DemotionReason,
   describe,
@@ -17,7 +18,7 @@ import { type Admission, ALONE } from '../lock/admission.js';
 import { Contender, withdraw } from '../lock/contender.js';
 import { parseEntry } from '../lock/order.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
-import { abortable, type Deferred, deferred, ignore, onAbort, settledWithin } from '../promises.js';
+import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
@@ -237,7 +238,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async advertise(data: string | Uint8Array): Promise<void> {
     if (checkMetadata('data', data) === undefined)
       throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
-    this.#session.signal.throwIfAborted();
+    this.#session.over.throwIfAborted();
     if (this.#state.name === 'stopped') throw new InvalidStateError('the elector has stopped');
     this.#advertisement.change(data);
     // Without a node, the next one is created with it.
@@ -290,7 +291,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** Stands again and again, until it is stopped or the session is over. Never rejects. */
   async #run(): Promise<void> {
     const forget = onAbort(this.#session.over, () => this.#onSessionOver());
-    while (!this.#stop.signal.aborted && !this.#session.signal.aborted) {
+    while (!this.#stop.signal.aborted && !this.#session.over.aborted) {
       try {
         await this.#stand();
         await this.#coolDown();
@@ -391,7 +392,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #onSessionOver(): void {
-    const reason: Error = this.#session.signal.reason;
+    const reason = this.#session.over.reason as Error;
     const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause: reason });
@@ -407,7 +408,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Whether to stand again. What can't be mended by standing again ends the elector, or `start()` if that still waits. */
   async #goesOnAfter(error: unknown): Promise<boolean> {
-    if (this.#stop.signal.aborted || this.#session.signal.aborted) return false;
+    if (this.#stop.signal.aborted || this.#session.over.aborted) return false;
     if (error instanceof NodeLostError || error instanceof NoNodeError) {
       this.#claims.notePlaceLost(); // Somebody deleted the node.
       return true;
@@ -440,7 +441,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** The last word, whatever led to it. */
   #finish(): void {
     this.#watchdog?.stop();
-    const over: unknown = this.#session.signal.reason;
+    const over: unknown = this.#session.over.reason;
     if (over !== undefined) this.#placed.reject(over);
     else if (this.#state.name === 'starting')
       this.#placed.reject(new InvalidStateError('stopped before it had a place'));

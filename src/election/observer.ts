@@ -1,5 +1,6 @@
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
+import { onAbort } from '../ending.js';
 import {
   describe,
   InvalidStateError,
@@ -8,7 +9,7 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import { checkPath } from '../options.js';
-import { abortable, type Deferred, deferred, ignore, onAbort } from '../promises.js';
+import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { Backlog } from './backlog.js';
@@ -141,7 +142,7 @@ export class ElectionObserver
     try {
       for (;;) {
         const session = await source.session(signal);
-        if (session === former) throw session.signal.reason; // There is none after it.
+        if (session === former) throw session.over.reason; // There is none after it.
         former = session;
         await this.#observe(session);
         signal.throwIfAborted();

@@ -53,7 +53,7 @@ export class Petitions {
     try {
       await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
     } catch (error) {
-      if (!this.#session.signal.aborted) this.#port.report(error as Error);
+      if (!this.#session.over.aborted) this.#port.report(error as Error);
     }
   }
 }

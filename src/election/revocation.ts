@@ -1,3 +1,4 @@
+import { onAbort } from '../ending.js';
 import { NoNodeError, RevocationRefusedError, SeatsMismatchError } from '../errors.js';
 import { parseSeats } from '../lock/seats.js';
 import {
@@ -9,7 +10,7 @@ import {
   checkSeat,
   checkSignal,
 } from '../options.js';
-import { abortable, deferred, onAbort } from '../promises.js';
+import { abortable, deferred } from '../promises.js';
 import type { Change } from '../session/protocol.js';
 import { Session } from '../session/session.js';
 import type { Candidate } from './candidate.js';

@@ -4,7 +4,7 @@ import { compareSequences, type QueueEntry, queueOf } from '../lock/order.js';
 import { settledWithin } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
-import { preferredSuccessor } from './priority.js';
+import { mayHavePriority, preferredSuccessor } from './priority.js';
 import { type CandidateRequest, parseRequest, withRequest } from './request.js';
 import { Roll } from './roll.js';
 
@@ -54,6 +54,7 @@ export class Succession {
     let called: string | undefined;
     const calling = async () => {
       const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
+      if (!children.some(mayHavePriority)) return;
       const preferred = preferredSuccessor(queueOf(children).filter(mayLead))?.node;
       if (preferred !== undefined && (await this.call(preferred, after))) called = preferred;
     };

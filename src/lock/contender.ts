@@ -14,6 +14,7 @@ import {
   parseLockEntry,
   type QueueEntry,
   queueOf,
+  withoutLater,
 } from './order.js';
 import { untilGone, Vigil } from './vigil.js';
 
@@ -309,9 +310,10 @@ export class Contender {
     return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
   }
 
+  /** Up to this contender: who stands behind it makes no difference to it. */
   async #queueInOrder(over: Ending): Promise<QueueEntry[]> {
     const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
-    return await inOrderOfAge(this.#session, this.queue, children, this.#parse);
+    return await inOrderOfAge(this.#session, this.queue, withoutLater(children, this.entry), this.#parse);
   }
 
   /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */

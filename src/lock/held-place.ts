@@ -118,7 +118,7 @@ export class HeldPlace {
     try {
       while (!(await this.#markAsDowngraded()));
     } catch (error) {
-      if (error instanceof NoNodeError || session.signal.aborted) return;
+      if (error instanceof NoNodeError || session.over.aborted) return;
       session.report(error as Error, 'readers are kept waiting: a write lock could not be made a read lock');
     }
   }

@@ -1,5 +1,6 @@
+import { onAbort } from '../ending.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
-import { onAbort, sharedAbortController } from '../promises.js';
+import { sharedAbortController } from '../promises.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 import type { HeldPlace } from './held-place.js';
 import type { LockHold, PlaceHold } from './lock-hold.js';

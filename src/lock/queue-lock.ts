@@ -1,7 +1,7 @@
-import { type Abortable, Ending } from '../ending.js';
+import { type Abortable, Ending, onAbort } from '../ending.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import { checkInstance, checkPath } from '../options.js';
-import { abortable, endingWith, ignore, onAbort, settledWithin } from '../promises.js';
+import { abortable, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import type { Admission } from './admission.js';
 import { inOrderOfAge } from './age.js';
@@ -242,13 +242,13 @@ export abstract class QueueLock implements Lock {
   async #untilAdmitted(contender: Contender, first: Admission, wait: WaitOptions & { signal: Ending }) {
     for (let admission = first; ; admission = await this.#ask(wait.signal)) {
       const { outdated } = admission;
-      const { ending: signal, forget } = endingWith(wait.signal, outdated);
+      const either = outdated === undefined ? undefined : endingWith(wait.signal, outdated);
       try {
-        return await contender.untilTurn({ ...wait, signal }, admission);
+        return await contender.untilTurn({ ...wait, signal: either?.ending ?? wait.signal }, admission);
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
       } finally {
-        forget();
+        either?.forget();
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../clock.js';
-import { Ending } from '../ending.js';
+import { Ending, onAbort } from '../ending.js';
 import { NodeLostError, SessionClosedError } from '../errors.js';
-import { onAbort } from '../promises.js';
+
 import type { OwnNode } from '../session/own-node.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 

@@ -16,7 +16,9 @@ export async function untilGone(
   signal: Abortable,
   yields?: (data: Buffer) => boolean,
 ): Promise<'gone' | 'yields'> {
-  const { ending: over, forget } = endingWith(signal);
+  // Only one that yields leaves a watch behind, to be taken back.
+  const own = yields === undefined ? undefined : endingWith(signal);
+  const over = own?.ending ?? signal;
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
@@ -31,8 +33,8 @@ export async function untilGone(
     if (error instanceof NoNodeError) return 'gone';
     throw error;
   } finally {
-    forget();
-    over.abort(undefined); // Takes the watch back.
+    own?.forget();
+    own?.ending.abort(undefined);
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.js';
+import { onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
-import { type Deferred, deferred, onAbort } from '../promises.js';
+import { type Deferred, deferred } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {

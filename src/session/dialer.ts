@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { sleep } from '../clock.js';
+import { onAbort } from '../ending.js';
 import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { abortable, onAbort } from '../promises.js';
+import { abortable } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { Connection, HandshakeLostError } from './connection.js';
 import type { Environment } from './environment.js';

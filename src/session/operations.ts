@@ -1,5 +1,5 @@
 import { SafeEmitter } from '../emitter.js';
-import type { Abortable } from '../ending.js';
+import { type Abortable, onAbort } from '../ending.js';
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -9,7 +9,7 @@ import {
   OperationTimeoutError,
 } from '../errors.js';
 import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../options.js';
-import { abortable, ignore, onAbort } from '../promises.js';
+import { abortable, ignore } from '../promises.js';
 import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';

@@ -1,7 +1,7 @@
 import { type Clock, sleep, type Timer } from '../clock.js';
-import { type Abortable, Ending } from '../ending.js';
+import { type Abortable, Ending, onAbort } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { abortable, deferred, ignore, onAbort } from '../promises.js';
+import { abortable, deferred, ignore } from '../promises.js';
 import type { Reply } from './connection.js';
 import type { HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
@@ -230,9 +230,9 @@ export async function deleteForSure(session: Session, path: string): Promise<voi
     try {
       return await session.untilAnswered(() => session.remove(path));
     } catch (error) {
-      if (error instanceof NoNodeError || session.signal.aborted) return; // Gone already, or gone with the session.
+      if (error instanceof NoNodeError || session.over.aborted) return; // Gone already, or gone with the session.
       if (pauseMs === FIRST_PAUSE_MS) session.report(error as Error, 'a node can not be deleted: trying on');
-      await sleep(session.clock, pauseMs, session.signal).catch(ignore); // Seen at the next try.
+      await sleep(session.clock, pauseMs, session.over).catch(ignore); // Seen at the next try.
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { type Abortable, Ending } from '../ending.js';
+import { type Abortable, Ending, onAbort } from '../ending.js';
 import {
   AuthenticationError,
   ConnectionLossError,
@@ -11,7 +11,7 @@ import {
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
-import { abortable, deferred, ignore, onAbort, settledWithin } from '../promises.js';
+import { abortable, deferred, ignore, settledWithin } from '../promises.js';
 import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Ending } from '../../src/ending.js';
-import { abortable, deferred, endingWith, onAbort } from '../../src/promises.js';
+import { Ending, onAbort } from '../../src/ending.js';
+import { abortable, deferred, endingWith } from '../../src/promises.js';
 
 describe('an ending', () => {
   it('tells all who wait for it once, in the order in which they came, but for those that have gone', async () => {

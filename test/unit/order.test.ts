@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -7,7 +8,9 @@ import {
   lockEntryParser,
   parseEntry,
   parseLockEntry,
+  type QueueEntry,
   queueOf,
+  withoutLater,
 } from '../../src/lock/order.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
@@ -23,6 +26,39 @@ function sequenceLength(sequence: number): number {
 }
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+
+describe('who surely came later', () => {
+  const number = fc.oneof(
+    fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    fc.integer({ min: 0, max: 20 }),
+    fc.integer({ min: 2 ** 31 - 4, max: 2 ** 31 - 1 }),
+  );
+  const name = fc.tuple(fc.uuid(), number).map(([uuid, sequence]) => nameOf(sequence, uuid));
+  const children = fc.array(fc.oneof(name, fc.string(), fc.constant('9999999999')), { maxLength: 30 });
+
+  it('is left out, and nobody who could be ahead, nor who makes it doubtful what the numbers say', () => {
+    fc.assert(
+      fc.property(children, name, (others, own) => {
+        const entry = parseEntry(own) as QueueEntry;
+        const all = [...others, own];
+        const left = withoutLater(all, entry);
+        expect(left).toContain(own);
+        expect(left.filter((node) => !all.includes(node))).toEqual([]);
+        const gone = all.filter((node) => !left.includes(node)).map((node) => parseEntry(node));
+        for (const each of gone) {
+          if (each === undefined) continue;
+          expect(isWorn(each)).toBe(false);
+          expect(compareSequences(each.sequence, entry.sequence)).toBeGreaterThan(0);
+        }
+      }),
+    );
+  });
+
+  it('is nearly everybody in a long queue that has moved on', () => {
+    const queue = Array.from({ length: 1000 }, (_, at) => nameOf(at, randomUUID()));
+    expect(withoutLater(queue, parseEntry(queue[2] as string) as QueueEntry)).toEqual(queue.slice(0, 3));
+  });
+});
 
 describe('the order of the queue', () => {
   it('reads the number of every name that a server gives', () => {

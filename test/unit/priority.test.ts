@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preferredSuccessor, priorityOf, uuidWithPriority } from '../../src/election/priority.js';
+import {
+  mayHavePriority,
+  preferredSuccessor,
+  priorityOf,
+  uuidWithPriority,
+} from '../../src/election/priority.js';
 import { entryPrefix, parseEntry, type QueueEntry } from '../../src/lock/order.js';
 
 function entryOf(uuid: string, sequence = 0): QueueEntry {
@@ -15,6 +20,7 @@ describe('a priority', () => {
       fc.property(fc.uuid({ version: 4 }), priority, (uuid, given) => {
         expect(priorityOf(entryOf(uuidWithPriority(uuid, given)))).toBe(given);
         expect(uuidWithPriority(uuid, given)).toHaveLength(36);
+        expect(mayHavePriority(entryOf(uuidWithPriority(uuid, given)).node)).toBe(given > 0);
       }),
     );
   });

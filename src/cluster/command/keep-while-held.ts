@@ -1,6 +1,7 @@
 import { type Clock, machineInstantIn, type Timer } from '../../clock.js';
 import type { Term } from '../../election/term.js';
-import { onAbort } from '../../promises.js';
+import { onAbort } from '../../ending.js';
+
 import type { CommandOutcome, KeeperProcess } from './keeper-process.js';
 import type { CommandLine } from './protocol.js';
 import { killMarginMs } from './schedule.js';

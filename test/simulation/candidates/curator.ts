@@ -1,7 +1,8 @@
 import { sleep } from '../../../src/clock.js';
+import { onAbort } from '../../../src/ending.js';
 import { Contender } from '../../../src/lock/contender.js';
 import { parseLockEntry, queueOf } from '../../../src/lock/order.js';
-import { ignore, onAbort } from '../../../src/promises.js';
+import { ignore } from '../../../src/promises.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';

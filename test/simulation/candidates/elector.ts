@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { sleep } from '../../../src/clock.js';
 import { LeaderElector } from '../../../src/election/elector.js';
-import { ignore, onAbort } from '../../../src/promises.js';
+import { onAbort } from '../../../src/ending.js';
+import { ignore } from '../../../src/promises.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
