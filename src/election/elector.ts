@@ -391,7 +391,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #onSessionOver(): void {
-    const reason: Error = this.#session.signal.reason;
+    // Of its signal, which is told last, there is none yet.
+    const reason = this.#session.over.reason as Error;
     const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause: reason });
