@@ -38,10 +38,14 @@ if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(
 }
 
 if (!process.argv.includes('--dependencies-only')) {
-  const sources = Math.max(newestIn(join(root, 'src')), modifiedAt(join(root, 'tsconfig.build.json')));
+  const others = ['tsconfig.build.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
+  const sources = Math.max(
+    newestIn(join(root, 'src')),
+    ...others.map((path) => modifiedAt(join(root, path))),
+  );
   if (modifiedAt(join(root, 'dist/index.js')) < sources) {
     console.error('Building dist/ …');
     // Whoever tries the demo waits for it, and `npm run types` checks the types.
-    build({ checked: false });
+    await build({ checked: false });
   }
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
-import { FrameReader } from '../../../dist/session/frames.js';
+import { frameReader } from './frames.mjs';
 
 // The codec of both clients. Our declarations of it hold what we use of it ourselves: the requests' side.
 const jute = createRequire(import.meta.url)('node-zookeeper-client/lib/jute/index.js');
@@ -38,7 +38,7 @@ export async function startFakeServer({
     open++;
     socket.unref().on('error', () => undefined); // Followed by 'close', as everywhere.
     socket.on('close', () => open--);
-    const frames = new FrameReader(2 ** 24);
+    const frames = frameReader();
     const send = (/** @type {Buffer} */ bytes) => void socket.write(bytes);
     let greeted = false;
     const take = async (/** @type {Buffer} */ frame) => {
@@ -54,7 +54,7 @@ export async function startFakeServer({
     // One after the other, as a server does: what comes while the handshake is under way has to wait.
     let taken = Promise.resolve();
     socket.on('data', (chunk) => {
-      for (const frame of frames.push(chunk)) taken = taken.then(() => take(frame));
+      for (const frame of frames(chunk)) taken = taken.then(() => take(frame));
     });
   });
   server.unref().listen(0, '127.0.0.1');

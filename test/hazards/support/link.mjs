@@ -4,9 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { FrameReader } from '../../../dist/session/frames.js';
-
-const LONGEST_FRAME_BYTES = 2 ** 24;
+import { frameReader } from './frames.mjs';
 
 /** @typedef {{ operation: number, text: string, bytes: number, sprung: () => void }} Trap */
 
@@ -37,14 +35,14 @@ export async function openLink(connectString) {
     }
     client.on('close', () => clients.delete(client));
 
-    const requests = new FrameReader(LONGEST_FRAME_BYTES);
-    const replies = new FrameReader(LONGEST_FRAME_BYTES);
+    const requests = frameReader();
+    const replies = frameReader();
     let greeted = false;
     /** @type {number | undefined} */
     let trapped;
     client.on('data', (chunk) => {
       if (mode === 'silent') return;
-      for (const frame of requests.push(chunk)) {
+      for (const frame of requests(chunk)) {
         // The first frame is the handshake, which has no header.
         if (greeted && springs(frame)) trapped = frame.readInt32BE(0);
         greeted = true;
@@ -53,7 +51,7 @@ export async function openLink(connectString) {
     });
     upstream.on('data', (chunk) => {
       if (mode === 'silent') return;
-      for (const frame of replies.push(chunk)) {
+      for (const frame of replies(chunk)) {
         const length = Buffer.alloc(4);
         length.writeInt32BE(frame.length);
         if (trap === undefined || frame.readInt32BE(0) !== trapped) {
