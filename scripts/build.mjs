@@ -9,11 +9,14 @@ const root = join(import.meta.dirname, '..');
 export function build({ checked = true } = {}) {
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const options = ['-p', join(root, 'tsconfig.build.json'), ...(checked ? [] : ['--noCheck'])];
-  execFileSync(process.execPath, [compiler, ...options], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const emit = (/** @type {string[]} */ ...options) =>
+    execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), ...options], {
+      cwd: root,
+      stdio: 'inherit',
+    });
+  // What editors show to people keeps its comments; what is read at each start of a process doesn't need them.
+  emit('--declaration', '--emitDeclarationOnly', ...(checked ? [] : ['--noCheck']));
+  emit('--removeComments', '--noCheck');
   // npm sets it where it installs the command; a link to this folder, or a shell in it, needs it from here.
   chmodSync(join(root, 'dist/cli/main.js'), 0o755);
 }

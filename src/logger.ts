@@ -1,5 +1,7 @@
-import { pino } from 'pino';
+import { createRequire } from 'node:module';
+import type { pino } from 'pino';
 import { InvalidOptionError } from './errors.js';
+import { ignore } from './promises.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. What it throws is swallowed. */
 export interface Logger {
@@ -32,15 +34,26 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
  * @throws {@link InvalidOptionError} if the variable names no level of pino's
  */
 export function standardErrorLogger(): Logger {
-  return safeLogger(pino({ name: 'conclave', level: levelOfEnvironment() }, pino.destination(2)));
+  const level = levelOfEnvironment();
+  if (level === 'silent') return SILENT;
+  const pino = loadPino();
+  return safeLogger(pino({ name: 'conclave', level }, pino.destination(2)));
 }
 
 let shared: Logger | undefined;
 
 function defaultLogger(): Logger {
   const level = levelOfEnvironment();
-  shared ??= safeLogger(pino({ name: 'conclave', level }));
+  if (level === 'silent') return SILENT;
+  shared ??= safeLogger(loadPino()({ name: 'conclave', level }));
   return shared;
+}
+
+const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Only where it is to say something: it takes as long to load as half of Conclave. */
+function loadPino(): typeof pino {
+  return (createRequire(import.meta.url)('pino') as { pino: typeof pino }).pino;
 }
 
 function levelOfEnvironment(): string {

@@ -49,6 +49,11 @@ export class RawClient {
     await promisify(this.#client.create.bind(this.#client))(path);
   }
 
+  /** @param {string} path @returns {Promise<string[]>} the children, unwatched */
+  list(path) {
+    return promisify(this.#client.getChildren.bind(this.#client))(path);
+  }
+
   /** @param {string} path @param {() => void} [onChange] @returns {Promise<string[]>} */
   children(path, onChange) {
     return promisify(this.#client.getChildren.bind(this.#client))(path, onChange);

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import cluster, { type Worker } from 'node:cluster';
+import type { Worker } from 'node:cluster';
 import { constants } from 'node:os';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
@@ -74,6 +74,10 @@ export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
 }
 
 function forkWorker(): Worker {
+  // Loaded only by those who use it: it takes its time. Its declarations are those of an import, which has a default.
+  const cluster = process.getBuiltinModule(
+    'node:cluster',
+  ) as unknown as typeof import('node:cluster').default;
   return cluster.fork();
 }
 

@@ -1,4 +1,4 @@
-import { ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
@@ -12,6 +12,7 @@ import {
 import { ignore, onAbort, sharedAbortController } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
+import { isChildProcess } from './child-process.js';
 import {
   type ClusterOptions,
   type ResolvedClusterOptions,
@@ -228,9 +229,10 @@ export function superviseCluster(options: ClusterOptions): ClusterSupervisor {
 }
 
 function forkedProcess(worker: unknown): ChildProcess {
-  const process: unknown =
-    worker instanceof ChildProcess ? worker : (worker as { process?: unknown } | undefined)?.process;
-  if (process instanceof ChildProcess) {
+  const process: unknown = isChildProcess(worker)
+    ? worker
+    : (worker as { process?: unknown } | undefined)?.process;
+  if (isChildProcess(process)) {
     // A worker of node:cluster tells of its process's errors a second time, and would end this one.
     if (process !== worker) (worker as EventEmitter).on('error', ignore);
     if (process.channel !== undefined || process.pid === undefined) return process;

@@ -1,4 +1,4 @@
-import { ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
 import type { Timer } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
@@ -9,6 +9,7 @@ import { settledWithin } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from '../session/connect-string.js';
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, type SessionOptions } from '../session/session-options.js';
+import { isChildProcess } from './child-process.js';
 import { decodeChildWord, encodeGuardianWord, type GuardianWord } from './guardian-messages.js';
 import { type Standing, Ward } from './ward.js';
 import { type WindingUp, windUp } from './winding-up.js';
@@ -225,8 +226,8 @@ interface Watch {
 const EXPECTED = 'a child process made with fork, of node:child_process or node:cluster';
 
 function childProcessOf(child: ChildProcess | ClusterWorker): ChildProcess {
-  const process: unknown = child instanceof ChildProcess ? child : child?.process;
-  if (process instanceof ChildProcess) return process;
+  const process: unknown = isChildProcess(child) ? child : child?.process;
+  if (isChildProcess(process)) return process;
   throw new InvalidOptionError('child', child, EXPECTED);
 }
 

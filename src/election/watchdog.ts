@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { OwnNode } from '../session/own-node.js';
 import { IDLE, STOP } from './watchdog-deadline.js';
 
@@ -19,7 +19,9 @@ export class Watchdog {
 
   /** @param onFailure - told when the thread can't be started, or ends: then nothing is guarded any more */
   constructor(onFailure: (error: Error) => void) {
-    this.#worker = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
+    // Loaded only by those who use it: it takes its time.
+    const threads = process.getBuiltinModule('node:worker_threads');
+    this.#worker = new threads.Worker(new URL('./watchdog-thread.js', import.meta.url), {
       workerData: this.#deadline,
     });
     this.#worker.on('error', onFailure);

@@ -174,17 +174,14 @@ export class Contender {
     let vigil: Vigil | undefined;
     try {
       for (;;) {
-        const inTheWay = (await this.#inTheWay(admission, signal)).filter(
-          (entry) => !vigil?.hasYielded(entry),
-        );
-        const missing = inTheWay.length - admission.spare;
+        const { missing, nearest } = await this.#obstacles(admission, vigil, signal);
         if (missing <= 0) return;
         vigil ??= new Vigil(this.#session, this.queue, admission.yields, [this.own.lost, signal]);
         // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
         this.own.watch();
         if (missing === 1) this.own.keepAlive();
-        onWaiting?.({ position: missing, ahead: (inTheWay.at(-1) as QueueEntry).node });
-        await vigil.untilOneLess(toWatch(inTheWay, admission));
+        onWaiting?.({ position: missing, ahead: (nearest.at(-1) as QueueEntry).node });
+        await vigil.untilOneLess(nearest);
         if (missing === 1) return;
       }
     } finally {
@@ -265,6 +262,12 @@ export class Contender {
       );
     }
     await deleteForSure(this.#session, this.own.path);
+  }
+
+  /** How many must go, and which to watch: no more of the queue is kept, since everybody in it may wait for long. */
+  async #obstacles(admission: Admission, vigil: Vigil | undefined, signal: Abortable | undefined) {
+    const inTheWay = (await this.#inTheWay(admission, signal)).filter((entry) => !vigil?.hasYielded(entry));
+    return { missing: inTheWay.length - admission.spare, nearest: toWatch(inTheWay, admission) };
   }
 
   async #inTheWay(admission: Admission, signal?: Abortable): Promise<QueueEntry[]> {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type ConnectionOptions, createSecureContext } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkBoolean, checkOptions, checkPositiveMs, checkSignal, definedOnly } from '../options.js';
@@ -157,7 +157,7 @@ function checkTls(value: unknown): ConnectionOptions {
   try {
     return {
       ...definedOnly<ConnectionOptions>(tls),
-      secureContext: tls.secureContext ?? createSecureContext(tls),
+      secureContext: tls.secureContext ?? process.getBuiltinModule('node:tls').createSecureContext(tls),
     };
   } catch (error) {
     throw wrong(`keys and certificates that can be read (${describe(error)})`);

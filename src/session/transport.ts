@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as secure } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import { ignore } from '../promises.js';
 import type { Server } from './connect-string.js';
 import type { Environment } from './environment.js';
@@ -43,5 +43,6 @@ export function openTransport(
 function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
   // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
   const name = isIP(server.host) === 0 ? { servername: server.host } : {};
-  return secure({ ...name, ...tls, host: server.host, socket });
+  const { connect } = process.getBuiltinModule('node:tls'); // Loaded only by those who use it: it takes its time.
+  return connect({ ...name, ...tls, host: server.host, socket });
 }

@@ -64,6 +64,7 @@ describe('the layers', () => {
     [
       'node:child_process',
       [
+        'cluster/child-process.ts',
         'cluster/cluster-options.ts',
         'cluster/cluster-supervisor.ts',
         'cluster/command/keeper-process.ts',

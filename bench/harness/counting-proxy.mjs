@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+
+const NOTIFICATION_XID = -1;
+/** @type {Readonly<Record<number, string>>} */
+const OPERATIONS = {
+  [-11]: 'closeSession',
+  1: 'create',
+  2: 'delete',
+  3: 'exists',
+  4: 'getData',
+  5: 'setData',
+  6: 'getACL',
+  8: 'getChildren',
+  11: 'ping',
+  12: 'getChildren2',
+  14: 'multi',
+  18: 'removeWatches',
+  101: 'setWatches',
+};
+
+/** What went over one connection since the counts were taken last. */
+export class Line {
+  /** How many requests of each kind. @type {Record<string, number>} */
+  requests = {};
+  /** When each multi passed, in milliseconds. @type {number[]} */
+  multisAt = [];
+  notifications = 0;
+  bytesOut = 0;
+  bytesIn = 0;
+  isOpen = true;
+}
+
+/** Stands in front of a server and counts by kind what the server counts only in all. */
+export class CountingProxy {
+  #server;
+  /** @type {Line[]} */
+  #lines = [];
+  /** @type {Set<import('node:net').Socket>} */
+  #sockets = new Set();
+
+  /** @param {number} port of the server */
+  constructor(port) {
+    this.#server = createServer((socket) => this.#relay(socket, port));
+  }
+
+  /** @param {string} address `host:port` of one server */
+  static async before(address) {
+    const proxy = new CountingProxy(Number(address.slice(address.lastIndexOf(':') + 1)));
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get address() {
+    return `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port}`;
+  }
+
+  /** The counts since this was asked last, of each connection that was open meanwhile. They begin anew. */
+  take() {
+    const lines = this.#lines.map((line) => ({ ...line }));
+    this.#lines = this.#lines.filter((line) => line.isOpen);
+    for (const line of this.#lines) Object.assign(line, new Line());
+    return lines;
+  }
+
+  async close() {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  /** @param {import('node:net').Socket} client @param {number} port */
+  #relay(client, port) {
+    const server = connect({ port, host: '127.0.0.1' });
+    const line = new Line();
+    this.#lines.push(line);
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        line.isOpen = false;
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.on(
+      'data',
+      eachFrame((frame, first) => {
+        const operation = first ? 'connect' : (OPERATIONS[frame.readInt32BE(4)] ?? 'other');
+        line.requests[operation] = (line.requests[operation] ?? 0) + 1;
+        if (operation === 'multi') line.multisAt.push(performance.now());
+      }),
+    );
+    server.on(
+      'data',
+      eachFrame((frame, first) => {
+        if (!first && frame.readInt32BE(0) === NOTIFICATION_XID) line.notifications++;
+      }),
+    );
+    client.on('data', (chunk) => {
+      line.bytesOut += chunk.length;
+      server.write(chunk);
+    });
+    server.on('data', (chunk) => {
+      line.bytesIn += chunk.length;
+      client.write(chunk);
+    });
+  }
+}
+
+/** All requests of some connections by kind. @param {readonly Line[]} lines @returns {Record<string, number>} */
+export function totals(lines) {
+  /** @type {Record<string, number>} */
+  const all = {};
+  for (const { requests } of lines)
+    for (const [operation, count] of Object.entries(requests)) all[operation] = (all[operation] ?? 0) + count;
+  return all;
+}
+
+/** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */
+function eachFrame(onFrame) {
+  /** @type {Buffer} */
+  let rest = Buffer.alloc(0);
+  let first = true;
+  return (/** @type {Buffer} */ chunk) => {
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    while (bytes.length >= 4 && bytes.length >= 4 + bytes.readInt32BE(0)) {
+      const end = 4 + bytes.readInt32BE(0);
+      onFrame(bytes.subarray(4, end), first);
+      first = false;
+      bytes = bytes.subarray(end);
+    }
+    rest = bytes;
+  };
+}

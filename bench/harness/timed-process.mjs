@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/**
+ * Runs a program that prints a line and ends by itself.
+ *
+ * @param {URL} script
+ * @param {readonly string[]} [args]
+ * @returns {Promise<{ line: string, tookMs: number }>} the line, and from the start of the process until it came
+ */
+export async function timedProcess(script, args = []) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  let tookMs = Number.NaN;
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+    if (Number.isNaN(tookMs) && text.includes('\n')) tookMs = performance.now() - began;
+  });
+  const [code] = await ended;
+  if (code !== 0 || Number.isNaN(tookMs)) throw new Error(`${script.pathname} ended with ${code}: ${text}`);
+  return { line: text.slice(0, text.indexOf('\n')), tookMs };
+}

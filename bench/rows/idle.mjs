@@ -1,0 +1,111 @@
+import { Child } from '../harness/child.mjs';
+import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
+import { rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+
+const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
+const WAITING = 1000;
+const SESSION_MS = 6000;
+const LEASE_MS = SESSION_MS / 3;
+const PINGS_PER_TIMEOUT = 5;
+const HEARTBEATS_PER_LEASE = 4;
+const SETTLE_MS = 1500;
+
+/**
+ * What a thousand waiting candidates and their leader send while nothing happens.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function idle({ quick, say }) {
+  const timeouts = quick ? 1 : 5;
+  const servers = await startServers();
+  const proxy = await CountingProxy.before(servers.connect);
+  const child = new Child(SCRIPT);
+  try {
+    const count = WAITING + 1;
+    await child.ask('stand', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: SESSION_MS });
+    say(`idle: ${WAITING} candidates wait`);
+    await pause(SETTLE_MS);
+    proxy.take();
+    const before = await child.ask('cpuMs');
+    const traffic = await servers.meter.during(() => pause(timeouts * SESSION_MS));
+    const after = await child.ask('cpuMs');
+    const lines = proxy.take();
+    const elapsedMs = after.atMs - before.atMs;
+    return report({ lines, traffic, elapsedMs, cpuMs: after.cpuMs - before.cpuMs });
+  } finally {
+    await child.end();
+    await proxy.close();
+    await servers.stop();
+  }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * @param {{ lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/servers.mjs').Traffic,
+ *   elapsedMs: number, cpuMs: number }} measured
+ * @returns {import('../harness/finding.mjs').Finding}
+ */
+function report({ lines, traffic, elapsedMs, cpuMs }) {
+  // Sessions are opened many at once, so which of them belongs to whom shows only in what it sends.
+  const beating = lines.filter(({ multisAt }) => multisAt.length > 0);
+  const waiting = lines.filter(({ multisAt }) => multisAt.length === 0);
+  const sent = totals(waiting);
+  const { ping: pings = 0, ...others } = sent;
+  const timeouts = elapsedMs / SESSION_MS;
+  const pingsEach = pings / waiting.length / timeouts;
+  const notifications = lines.reduce((sum, line) => sum + line.notifications, 0);
+  const perLease = Math.max(...beating.map(({ multisAt }) => heartbeatsPerLease(multisAt)));
+  const besidesHeartbeats = sum(totals(beating)) - (totals(beating).multi ?? 0);
+  return {
+    id: 'idle',
+    title: `What ${WAITING} waiting candidates and a leader send while nothing happens`,
+    columns: ['who', 'sends', 'each, per session timeout', 'each, per lease'],
+    table: [
+      ['the leader and the next in line', 'heartbeats', rounded(3 * perLease, 2), rounded(perLease, 2)],
+      [`the ${waiting.length} others`, 'pings', rounded(pingsEach, 2), rounded(pingsEach / 3, 2)],
+      ['the others', 'anything else', sum(others), sum(others)],
+      ['the server, to all of them', 'notifications', notifications, notifications],
+    ],
+    bars: [
+      { what: 'requests of those that wait, other than pings', measured: sum(others), bar: 0 },
+      {
+        what: 'pings of one that waits, per session timeout',
+        measured: rounded(pingsEach, 2),
+        bar: PINGS_PER_TIMEOUT,
+      },
+      {
+        what: 'heartbeats of a leader, per lease',
+        measured: rounded(perLease, 2),
+        bar: HEARTBEATS_PER_LEASE,
+      },
+      { what: 'sessions that heartbeat: the leader, and the next in line', measured: beating.length, bar: 2 },
+      { what: 'other requests of these', measured: besidesHeartbeats, bar: 0 },
+      { what: 'notifications', measured: notifications, bar: 0 },
+    ],
+    notes: [
+      `${rounded(elapsedMs / 1000)} s with session timeouts of ${SESSION_MS / 1000} s, so leases of ${LEASE_MS / 1000} s; a session each, all in one process.`,
+      `The server counted ${traffic.requests} requests and ${traffic.notifications} notifications meanwhile; the kinds were counted by a proxy before it, ${sum(totals(lines))} requests.`,
+      `The process took ${rounded((100 * cpuMs) / elapsedMs)} % of a core for all ${lines.length}.`,
+      'The next in line keeps its lease warm, so that it holds at the very notification: it heartbeats as the leader does.',
+    ],
+    data: { elapsedMs, cpuMs, traffic, waiting: sent, beating },
+  };
+}
+
+/** Over whole periods, which don't depend on when the counting began. @param {readonly number[]} at */
+function heartbeatsPerLease(at) {
+  const first = at[0] ?? Number.NaN;
+  const last = at.at(-1) ?? Number.NaN;
+  return LEASE_MS / ((last - first) / (at.length - 1));
+}
+
+/** @param {Record<string, number>} counts */
+function sum(counts) {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}

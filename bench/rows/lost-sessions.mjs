@@ -1,0 +1,173 @@
+import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { Child } from '../harness/child.mjs';
+import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
+import { median, rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+
+const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
+const SETTLE_MS = 1000;
+const BAR = 1.1;
+
+/**
+ * Many supervisors lose their sessions at once: how long until somebody leads and all stand again, and what it takes.
+ *
+ * Their process stands still until the server has ended all sessions, and goes on then. What is sent from there on is
+ * counted by kind, before the server, so that pings, of which there are more the longer it takes, can be told apart.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function lostSessions({ quick, say }) {
+  const crowds = quick ? [50, 100] : [100, 300, 1000];
+  const rounds = quick ? 1 : 3;
+  const sessionTimeoutMs = quick ? 2500 : 6000;
+  const servers = await startServers();
+  /** @type {Recovery[]} */
+  const recoveries = [];
+  try {
+    for (let round = 0; round < rounds; round++)
+      for (const count of crowds) {
+        recoveries.push(
+          await recover({
+            connect: servers.connect,
+            path: `/lost-${count}-${round}`,
+            count,
+            sessionTimeoutMs,
+          }),
+        );
+        say(`lost sessions: ${count} supervisors stand again, round ${round + 1} of ${rounds}`);
+      }
+  } finally {
+    await servers.stop();
+  }
+  return report(recoveries, sessionTimeoutMs);
+}
+
+/**
+ * @typedef {object} Recovery
+ * @property {number} count
+ * @property {number} leaderMs until the last `elected`, after which nobody else was
+ * @property {number} electedTimes
+ * @property {number} standingMs until the last of those that wait had its place again
+ * @property {Record<string, number>} requests
+ * @property {number} notifications
+ */
+
+/** @param {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} place @returns {Promise<Recovery>} */
+async function recover({ connect, path, count, sessionTimeoutMs }) {
+  const proxy = await CountingProxy.before(connect);
+  const child = new Child(SCRIPT);
+  try {
+    await child.ask('supervise', { connect: proxy.address, path, count, sessionTimeoutMs });
+    await pause(SETTLE_MS);
+    child.freeze();
+    await untilAllExpired(connect);
+    proxy.take();
+    const began = Number(process.hrtime.bigint()) / 1e6;
+    child.thaw();
+    const { elected, standing } = await child.ask('recovered');
+    // If there were others, they would come now.
+    await pause(SETTLE_MS);
+    const lines = proxy.take();
+    await child.ask('leave');
+    return {
+      count,
+      leaderMs: Math.max(...elected) - began,
+      electedTimes: elected.length,
+      standingMs: standing - began,
+      requests: totals(lines),
+      notifications: lines.reduce((sum, line) => sum + line.notifications, 0),
+    };
+  } finally {
+    await child.end();
+    await proxy.close();
+  }
+}
+
+/** @param {string} connect */
+async function untilAllExpired(connect) {
+  const port = Number(connect.slice(connect.lastIndexOf(':') + 1));
+  while (!/^zk_ephemerals_count\s+0$/m.test(await fourLetterWord(port, 'mntr'))) await pause(100);
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What all of them asked, each by its kind, without what time alone brings. @param {Recovery} recovery */
+function perCandidate({ requests, count }) {
+  const { ping: _, multi: __, ...asked } = requests;
+  return Object.values(asked).reduce((sum, each) => sum + each, 0) / count;
+}
+
+/** @param {Recovery[]} recoveries @param {number} sessionTimeoutMs @returns {import('../harness/finding.mjs').Finding} */
+function report(recoveries, sessionTimeoutMs) {
+  const takeoverMs = (sessionTimeoutMs / 3) * 1.03 + 50;
+  const crowds = [...new Set(recoveries.map(({ count }) => count))];
+  /** @param {number} crowd @param {(recovery: Recovery) => number} what */
+  const of = (crowd, what) => median(recoveries.filter(({ count }) => count === crowd).map(what));
+  const smallest = /** @type {number} */ (crowds[0]);
+  const largest = /** @type {number} */ (crowds.at(-1));
+  const kinds = Object.entries(recoveries.at(-1)?.requests ?? {}).map(([kind, count]) => `${kind} ${count}`);
+  return {
+    id: 'lost-sessions',
+    title: 'All sessions of a crowd of supervisors lost at once',
+    columns: [
+      'supervisors',
+      'until a leader, ms',
+      'until all others wait, ms',
+      'that, for each, ms',
+      'requests each',
+      'notifications each',
+      'times elected',
+    ],
+    table: crowds.map((crowd) => [
+      crowd,
+      rounded(
+        of(crowd, ({ leaderMs }) => leaderMs),
+        0,
+      ),
+      rounded(
+        of(crowd, ({ standingMs }) => standingMs),
+        0,
+      ),
+      rounded(
+        of(crowd, ({ standingMs }) => standingMs / crowd),
+        2,
+      ),
+      rounded(of(crowd, perCandidate), 2),
+      rounded(
+        of(crowd, ({ notifications }) => notifications / crowd),
+        3,
+      ),
+      of(crowd, ({ electedTimes }) => electedTimes),
+    ]),
+    bars: [
+      {
+        what: `requests each at ${largest}, times those at ${smallest}`,
+        measured: rounded(of(largest, perCandidate) / of(smallest, perCandidate), 3),
+        bar: BAR,
+      },
+      {
+        what: `notifications each at ${largest}`,
+        measured: rounded(
+          of(largest, ({ notifications }) => notifications / largest),
+          3,
+        ),
+        bar: 1,
+      },
+      {
+        what: 'leaders until it was stable',
+        measured: Math.max(...recoveries.map((each) => each.electedTimes)),
+        bar: 1,
+      },
+    ],
+    notes: [
+      `Session timeout ${sessionTimeoutMs / 1000} s; from the moment at which the process goes on, its sessions all expired. ${Math.round(takeoverMs)} ms of the time until a leader are the takeover delay.`,
+      'Requests are those that the loss brings about; pings and heartbeats, which time brings about, are left out.',
+      `In the last round of ${largest}: ${kinds.join(', ')}.`,
+    ],
+    data: { recoveries },
+  };
+}

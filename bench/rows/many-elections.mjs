@@ -1,0 +1,97 @@
+import { Child } from '../harness/child.mjs';
+import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
+import { rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+
+const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
+const SESSION_MS = 6000;
+const LEASE_MS = SESSION_MS / 3;
+const START_BAR_MS = 30_000;
+const SETTLE_MS = 2000;
+
+/**
+ * Ten thousand elections on one session, which leads all of them: their start, what their heartbeats cost, their end.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function manyElections({ quick, say }) {
+  const count = quick ? 1000 : 10_000;
+  const watchedMs = quick ? 2000 : 10_000;
+  const servers = await startServers();
+  const proxy = await CountingProxy.before(servers.connect);
+  const child = new Child(SCRIPT);
+  try {
+    const started = await child.ask('standInMany', {
+      connect: proxy.address,
+      path: '/many',
+      count,
+      sessionTimeoutMs: SESSION_MS,
+    });
+    const starting = totals(proxy.take());
+    say(`many elections: ${count} led after ${Math.round(started.tookMs)} ms`);
+    await pause(SETTLE_MS);
+    proxy.take();
+    const before = await child.ask('cpuMs');
+    const traffic = await servers.meter.during(() => pause(watchedMs));
+    const after = await child.ask('cpuMs');
+    const lines = proxy.take();
+    const leading = await child.ask('leading');
+    const stopMs = await child.ask('stop');
+    const seconds = (after.atMs - before.atMs) / 1000;
+    return report({
+      count,
+      started,
+      starting,
+      leading,
+      stopMs,
+      requestsPerSecond: traffic.requests / seconds,
+      bytesPerSecond: lines.reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0) / seconds,
+      heartbeats: totals(lines),
+      cpuShare: (after.cpuMs - before.cpuMs) / 1000 / seconds,
+    });
+  } finally {
+    await child.end();
+    await proxy.close();
+    await servers.stop();
+  }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * @param {{ count: number, started: { tookMs: number, suspended: number }, starting: Record<string, number>, leading: number,
+ *   stopMs: number, requestsPerSecond: number, bytesPerSecond: number, heartbeats: Record<string, number>, cpuShare: number }} measured
+ * @returns {import('../harness/finding.mjs').Finding}
+ */
+function report(measured) {
+  const { count, started, starting, leading, stopMs, requestsPerSecond, bytesPerSecond, cpuShare } = measured;
+  const kinds = Object.entries(starting).map(([kind, asked]) => `${kind} ${asked}`);
+  return {
+    id: 'many-elections',
+    title: `${count} elections on one session, all led by it`,
+    columns: ['', ''],
+    table: [
+      ['start of all, s', rounded(started.tookMs / 1000, 2)],
+      ['end of all, s', rounded(stopMs / 1000, 2)],
+      ['led after the start', leading],
+      ['heartbeats: requests a second', rounded(requestsPerSecond)],
+      ['heartbeats: kB a second, both ways', rounded(bytesPerSecond / 1000, 0)],
+      ["heartbeats: % of one of the client's cores", rounded(100 * cpuShare)],
+    ],
+    bars: [
+      { what: 'start of all', measured: rounded(started.tookMs, 0), bar: START_BAR_MS, unit: 'ms' },
+      { what: 'elections that are led', measured: leading, bar: count, atLeast: true },
+      { what: 'connections that were lost on the way', measured: started.suspended, bar: 0 },
+    ],
+    notes: [
+      `Session timeout ${SESSION_MS / 1000} s, so leases of ${LEASE_MS / 1000} s and a heartbeat each ${LEASE_MS / 4} ms, which proves up to 200 nodes with one request.`,
+      '500 are started at a time, all are stopped at once. None of their paths existed before.',
+      `Asked at the start: ${kinds.join(', ')}.`,
+    ],
+    data: measured,
+  };
+}

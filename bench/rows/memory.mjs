@@ -1,0 +1,122 @@
+import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { Child } from '../harness/child.mjs';
+import { median, rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+import { RawClient } from '../strategies/raw-client.mjs';
+
+const SCRIPT = new URL('processes/waiting-line.mjs', import.meta.url);
+const SESSION_MS = 30_000;
+const SETTLE_MS = 1000;
+const SHARED_BAR_KB = 8;
+const SESSIONS_BAR = 1.3;
+
+/** @typedef {'raw' | 'sessions' | 'shared'} How */
+/** @type {Record<How, string>} */
+const WAYS = {
+  raw: 'node-zookeeper-client, a session each',
+  sessions: 'Conclave, a session each',
+  shared: 'Conclave, all on one session',
+};
+
+/**
+ * What it costs a process to wait a thousand times in one lock's queue.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function memory({ quick, say }) {
+  const rounds = quick ? 1 : 5;
+  const contenders = quick ? 250 : 1000;
+  const servers = await startServers();
+  const holder = await RawClient.open(servers.connect, SESSION_MS);
+  /** @type {Record<How, Cost[]>} */
+  const costs = { raw: [], sessions: [], shared: [] };
+  try {
+    for (let round = 0; round < rounds; round++) {
+      for (const how of /** @type {How[]} */ (Object.keys(WAYS))) {
+        const path = `/memory-${how}-${round}`;
+        await holder.createPersistent(path);
+        // A name that both recipes take for a contender's, so that everybody waits.
+        await holder.createSequential(`${path}/${how === 'raw' ? '' : `_c_${crypto.randomUUID()}-`}lock-`);
+        costs[how].push(await costOf(how, { connect: servers.connect, path, count: contenders }));
+      }
+      say(`memory: ${round + 1} of ${rounds} rounds`);
+    }
+  } finally {
+    await holder.close();
+    await servers.stop();
+  }
+  return report(costs, contenders);
+}
+
+/** @typedef {{ bytes: number, rss: number, before: object, after: object }} Cost for each contender */
+
+/** @param {How} how @param {{ connect: string, path: string, count: number }} place @returns {Promise<Cost>} */
+async function costOf(how, place) {
+  const child = new Child(SCRIPT, { execArgv: ['--expose-gc'] });
+  try {
+    const before = await child.ask('prepare', how, {
+      ...place,
+      sessionTimeoutMs: SESSION_MS,
+    });
+    await child.ask('fill');
+    await untilAllWait(place);
+    const after = await child.ask('memory');
+    return {
+      bytes: (after.bytes - before.bytes) / place.count,
+      rss: (after.rss - before.rss) / place.count,
+      before,
+      after,
+    };
+  } finally {
+    await child.end();
+  }
+}
+
+/** A lock gives no sign of waiting, but the server knows what is watched. @param {{ connect: string, count: number }} place */
+async function untilAllWait({ connect, count }) {
+  const port = Number(connect.slice(connect.lastIndexOf(':') + 1));
+  const watches = async () =>
+    Number(/^zk_watch_count\s+(\d+)/m.exec(await fourLetterWord(port, 'mntr'))?.[1] ?? Number.NaN);
+  for (let before = -1, now = await watches(); now < count || now !== before; now = await watches()) {
+    before = now;
+    await pause(SETTLE_MS);
+  }
+}
+
+/** @param {number} ms */
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** @param {Record<How, Cost[]>} costs @param {number} contenders @returns {import('../harness/finding.mjs').Finding} */
+function report(costs, contenders) {
+  /** @param {How} how @param {'bytes' | 'rss'} what */
+  const kilobytes = (how, what) => median(costs[how].map((cost) => cost[what])) / 1000;
+  const ratio = kilobytes('sessions', 'bytes') / kilobytes('raw', 'bytes');
+  return {
+    id: 'memory',
+    title: `Memory of one of ${contenders} contenders that wait in one process`,
+    columns: ['', 'heap and buffers, kB each', 'resident, kB each'],
+    table: Object.entries(WAYS).map(([how, title]) => [
+      title,
+      rounded(kilobytes(/** @type {How} */ (how), 'bytes')),
+      rounded(kilobytes(/** @type {How} */ (how), 'rss')),
+    ]),
+    bars: [
+      { what: 'a session each, times the raw client', measured: rounded(ratio, 2), bar: SESSIONS_BAR },
+      {
+        what: 'on one session',
+        measured: rounded(kilobytes('shared', 'bytes'), 2),
+        bar: SHARED_BAR_KB,
+        unit: 'kB',
+      },
+    ],
+    notes: [
+      `${costs.raw.length} rounds in turns, a fresh process each; after garbage collections, less the same process's memory before it opened anything.`,
+      "Heap and external memory, without what the system's sockets take; the resident size also shows what the collector hasn't given back.",
+      'Somebody else holds the lock. The raw client has no lease and does not watch its own node.',
+    ],
+    data: { contenders, costs },
+  };
+}

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process';
+import { lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { median, rounded } from '../harness/quantiles.mjs';
+import { timedProcess } from '../harness/timed-process.mjs';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const IMPORT = new URL('processes/import.mjs', import.meta.url);
+const INSTALL = ['install', '--omit=dev', '--omit=peer', '--ignore-scripts', '--no-audit', '--no-fund'];
+const MEGABYTE = 1_000_000;
+const INSTALL_BAR_MB = 3;
+const IMPORT_BAR = 2;
+const run = promisify(execFile);
+
+/**
+ * What an installation of the package weighs, and how long it takes to import it.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function packageRow({ quick, say }) {
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-package-'));
+  try {
+    const packages = await install(folder);
+    say(`package: ${packages.length} packages installed`);
+    return report(packages, await importTimes(quick ? 5 : 21));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @typedef {{ name: string, bytes: number, needs: string[] }} Package */
+
+/** @param {string} folder @returns {Promise<Package[]>} */
+async function install(folder) {
+  const packing = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: ROOT,
+    maxBuffer: 64 * MEGABYTE,
+  });
+  const [{ filename }] = JSON.parse(packing.stdout);
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'measured', private: true }));
+  await run('npm', [...INSTALL, '--prefer-offline', join(folder, filename)], { cwd: folder });
+  return await packagesBelow(join(folder, 'node_modules'));
+}
+
+/** @param {string} modules @param {string} [scope] @returns {Promise<Package[]>} */
+async function packagesBelow(modules, scope = '') {
+  const found = [];
+  for (const entry of await readdir(modules, { withFileTypes: true })) {
+    const path = join(modules, entry.name);
+    if (!entry.isDirectory() || entry.name.startsWith('.')) continue;
+    if (entry.name.startsWith('@')) found.push(...(await packagesBelow(path, `${entry.name}/`)));
+    else {
+      const { dependencies = {} } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'));
+      found.push({
+        name: scope + entry.name,
+        bytes: await bytesBelow(path),
+        needs: Object.keys(dependencies),
+      });
+    }
+  }
+  return found;
+}
+
+/** @param {string} folder @returns {Promise<number>} the sizes of all files, whatever blocks they take */
+async function bytesBelow(folder) {
+  const sizes = (await readdir(folder, { withFileTypes: true })).map(async (entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? await bytesBelow(path) : (await lstat(path)).size;
+  });
+  return sum(await Promise.all(sizes));
+}
+
+/** What is needed from `roots` on. @param {readonly Package[]} packages @param {readonly string[]} roots */
+function reached(packages, roots) {
+  const names = new Set(roots);
+  // A set is walked with what is added to it on the way.
+  for (const name of names)
+    for (const needed of packages.find((each) => each.name === name)?.needs ?? []) names.add(needed);
+  return names;
+}
+
+/** @param {number} rounds */
+async function importTimes(rounds) {
+  /** @type {Record<'conclave' | 'node-zookeeper-client', number[]>} */
+  const importMs = { conclave: [], 'node-zookeeper-client': [] };
+  // The first of each reads its files from the disk.
+  for (let round = -1; round < rounds; round++)
+    for (const [name, times] of Object.entries(importMs)) {
+      const { line } = await timedProcess(IMPORT, [name]);
+      if (round >= 0) times.push(JSON.parse(line).importMs);
+    }
+  return importMs;
+}
+
+/**
+ * @param {Package[]} packages
+ * @param {Record<'conclave' | 'node-zookeeper-client', number[]>} importMs
+ * @returns {import('../harness/finding.mjs').Finding}
+ */
+function report(packages, importMs) {
+  const conclave = packages.find(({ name }) => name === 'conclave')?.needs ?? [];
+  // From the package itself one comes to everything: its own needs are named here instead.
+  const needed = reached(
+    packages.filter(({ name }) => name !== 'conclave'),
+    ['conclave', ...conclave.filter((name) => name !== 'pino')],
+  );
+  const counted = packages.filter(({ name }) => needed.has(name));
+  const pino = packages.filter(({ name }) => !needed.has(name));
+  const megabytes = sum(counted.map(({ bytes }) => bytes)) / MEGABYTE;
+  const ratio = median(importMs.conclave) / median(importMs['node-zookeeper-client']);
+  return {
+    id: 'package',
+    title: 'What an installation weighs, and how long an import takes',
+    columns: ['package', 'kB'],
+    table: [
+      ...counted.map(({ name, bytes }) => [name, rounded(bytes / 1000, 0)]),
+      ['all of these', rounded(megabytes * 1000, 0)],
+      ['pino, and what only it needs', rounded(sum(pino.map(({ bytes }) => bytes)) / 1000, 0)],
+      ['import of conclave, ms', rounded(median(importMs.conclave))],
+      ['import of node-zookeeper-client, ms', rounded(median(importMs['node-zookeeper-client']))],
+    ],
+    bars: [
+      {
+        what: "production dependencies without pino's",
+        measured: rounded(megabytes, 2),
+        bar: INSTALL_BAR_MB,
+        unit: 'MB',
+      },
+      { what: 'import, times node-zookeeper-client', measured: rounded(ratio, 2), bar: IMPORT_BAR },
+    ],
+    notes: [
+      'Sizes of the files, as `npm install` of the packed package leaves them; not the blocks that they take on a disk.',
+      `Imports are timed in a process of their own each, around the import alone, ${importMs.conclave.length} in turns.`,
+    ],
+    data: { packages, importMs },
+  };
+}
+
+/** @param {readonly number[]} values */
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,137 @@
+/** A process with many candidates of one election, a session each, or one session's candidates of many elections. */
+import { ElectionSupervisor, LeaderElector, Session } from 'conclave';
+import { forEach, serve } from '../../harness/child.mjs';
+
+const AT_ONCE = 50;
+/** Of the starts on one session. */
+const MANY_AT_ONCE = 500;
+/** @type {Session[]} */
+const sessions = [];
+/** @type {LeaderElector[]} */
+const electors = [];
+/** @type {ElectionSupervisor[]} */
+const supervisors = [];
+
+/** By the machine's monotonic clock, which all its processes share, in milliseconds. */
+function now() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** @param {LeaderElector} elector */
+function untilWaiting(elector) {
+  return new Promise((resolve) => {
+    elector.once('waiting', resolve).once('elected', resolve);
+  });
+}
+
+/** @param {ElectionSupervisor} supervisor */
+function untilPlaced(supervisor) {
+  return new Promise((resolve) => {
+    supervisor.once('waiting', resolve).once('elected', resolve);
+  });
+}
+
+/** What the supervisors do after a loss. @type {Promise<{ elected: number[], standing: number }>} */
+let recovery;
+
+serve({
+  /** Candidates of one election, the first of which leads. */
+  stand: async ({ connect, path, count, sessionTimeoutMs }) => {
+    await forEach(count, AT_ONCE, async (index) => {
+      const session = await Session.connect(connect, { sessionTimeoutMs });
+      sessions[index] = session;
+      session.on('error', (error) => console.error(error));
+    });
+    // The leader first, then the one that is next, then the others, so that who is who is known.
+    for (const [from, to] of [
+      [0, 1],
+      [1, 2],
+      [2, count],
+    ])
+      await forEach(/** @type {number} */ (to) - /** @type {number} */ (from), AT_ONCE, async (index) => {
+        const session = /** @type {Session} */ (sessions[/** @type {number} */ (from) + index]);
+        const elector = new LeaderElector(session, path);
+        electors.push(elector);
+        const placed = untilWaiting(elector);
+        await elector.start();
+        await placed;
+      });
+  },
+  supervise: async ({ connect, path, count, sessionTimeoutMs }) => {
+    await forEach(count, AT_ONCE, async () => {
+      const supervisor = new ElectionSupervisor({
+        connect,
+        path,
+        session: { sessionTimeoutMs },
+        guardian: false,
+      });
+      supervisor.on('error', (error) => console.error(String(error)));
+      supervisors.push(supervisor);
+      const placed = untilPlaced(supervisor);
+      await supervisor.start();
+      await placed;
+    });
+    /** @type {number[]} */
+    const elected = [];
+    recovery = new Promise((resolve) => {
+      let standing = 0;
+      const finish = () => {
+        if (standing === count && elected.length > 0) resolve({ elected, standing: stoodAt });
+      };
+      let stoodAt = 0;
+      for (const supervisor of supervisors) {
+        let placed = false;
+        const stands = () => {
+          if (placed || !expired.has(supervisor)) return;
+          placed = true;
+          standing++;
+          finish();
+        };
+        supervisor
+          .on('expired', () => expired.add(supervisor))
+          .on('waiting', () => {
+            // Not by what leads, which may have waited for a takeover delay.
+            stoodAt = now();
+            stands();
+          })
+          .on('elected', () => {
+            if (!expired.has(supervisor)) return;
+            elected.push(now());
+            stands();
+            finish();
+          });
+      }
+    });
+    /** @type {Set<ElectionSupervisor>} */
+    const expired = new Set();
+  },
+  recovered: () => recovery,
+  leave: () => Promise.all(supervisors.map((supervisor) => supervisor.stop())),
+  /** One session that stands in many elections, all of which it leads. */
+  standInMany: async ({ connect, path, count, sessionTimeoutMs }) => {
+    const session = await Session.connect(connect, { sessionTimeoutMs });
+    sessions.push(session);
+    session.on('error', (error) => console.error(error));
+    let suspended = 0;
+    session.on('suspended', () => suspended++);
+    const began = now();
+    await forEach(count, MANY_AT_ONCE, async (index) => {
+      const elector = new LeaderElector(session, `${path}/election-${index}`);
+      electors[index] = elector;
+      const elected = new Promise((resolve) => elector.once('elected', resolve));
+      await elector.start();
+      await elected;
+    });
+    return { tookMs: now() - began, suspended, session: session.state.name };
+  },
+  leading: () => electors.filter((elector) => elector.term?.isHeld()).length,
+  stop: async () => {
+    const began = now();
+    await Promise.all(electors.map((elector) => elector.stop()));
+    return now() - began;
+  },
+  cpuMs: () => {
+    const { user, system } = process.cpuUsage();
+    return { cpuMs: (user + system) / 1000, atMs: now() };
+  },
+});
