@@ -20,7 +20,11 @@ function lock(session, path) {
   return {
     async join() {
       quit = new AbortController();
-      hold = await distributed.acquire({ signal: quit.signal });
+      const { signal } = quit;
+      hold = await distributed.acquire({ signal }).catch((error) => {
+        if (!signal.aborted) throw error;
+        return new Promise(() => undefined); // It has left.
+      });
     },
     release: async () => await hold?.release(),
     async leave() {
