@@ -5,6 +5,7 @@ export const ROWS = /** @type {const} */ ([
   'uncontended',
   'handover',
   'election-handover',
+  'herd',
   'guarded-failover',
   'unguarded-failover',
   'memory',

@@ -34,12 +34,12 @@ function lock(session, path) {
   };
 }
 
-/** @param {Session} session @param {string} path */
-function election(session, path) {
-  let elector = new LeaderElector(session, path);
+/** @param {import('conclave').LeaderElectorOptions} [options] */
+const election = (options) => (/** @type {Session} */ session, /** @type {string} */ path) => {
+  let elector = new LeaderElector(session, path, options);
   return {
     async join() {
-      elector = new LeaderElector(session, path);
+      elector = new LeaderElector(session, path, options);
       const elected = new Promise((resolve) => elector.once('elected', resolve));
       await elector.start();
       await elected;
@@ -47,6 +47,12 @@ function election(session, path) {
     release: () => elector.stop(),
     leave: () => elector.stop(),
   };
-}
+};
 
-failLoudly(obey({ lock: client(lock), election: client(election) }));
+failLoudly(
+  obey({
+    lock: client(lock),
+    election: client(election()),
+    'election-0': client(election({ takeoverDelayMs: 0 })),
+  }),
+);
