@@ -8,6 +8,7 @@ import { stopAllServers } from './harness/servers.mjs';
 import { HELP, parseOptions } from './options.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
 import { body, fillIn, page } from './report/markdown.mjs';
+import { plots } from './report/plots.mjs';
 
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
 const args = process.argv.slice(2);
@@ -79,7 +80,9 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }) {
 function keep(results, { out, docs }) {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
-  writeFileSync(join(out, 'results.md'), page(results, []));
+  const files = plots(results.findings);
+  for (const [name, svg] of Object.entries(files)) writeFileSync(join(out, name), svg);
+  writeFileSync(join(out, 'results.md'), page(results, Object.keys(files)));
   if (docs) writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results)));
 }
 

@@ -30,6 +30,17 @@ export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of
 
 Packages of peers that are missing are installed, as root on Debian; those that can't be had are left out.`;
 
+const KNOWN = /** @type {const} */ ({
+  help: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+  docs: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  rounds: { type: 'string' },
+  contestants: { type: 'string' },
+  crowds: { type: 'string' },
+  out: { type: 'string', default: 'bench/results' },
+});
+
 /**
  * What the command line asks for.
  *
@@ -51,19 +62,7 @@ Packages of peers that are missing are installed, as root on Debian; those that 
  * @throws {Error} that says what would be right
  */
 export function parseOptions(args, names) {
-  const { values } = parseArgs({
-    args,
-    options: {
-      help: { type: 'boolean', default: false },
-      quick: { type: 'boolean', default: false },
-      docs: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      rounds: { type: 'string' },
-      contestants: { type: 'string' },
-      crowds: { type: 'string' },
-      out: { type: 'string', default: 'bench/results' },
-    },
-  });
+  const values = read(args);
   const { help, quick, docs, out } = values;
   if (out === '') throw new Error('--out is empty: expected a folder');
   return {
@@ -76,6 +75,18 @@ export function parseOptions(args, names) {
     contestants: some('contestants', values.contestants, names),
     crowds: wholes('crowds', values.crowds, 3),
   };
+}
+
+/** @param {string[]} args */
+function read(args) {
+  try {
+    return parseArgs({ args, options: KNOWN }).values;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${reason}\nExpected options of those that 'npm run bench -- --help' prints`, {
+      cause: error,
+    });
+  }
 }
 
 /**

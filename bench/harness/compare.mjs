@@ -14,13 +14,13 @@ const SETTLED_WITHIN_MS = 30_000;
  * Those that take part.
  *
  * @param {import('./finding.mjs').Bench} bench
- * @param {(contestant: Found) => boolean} [suits]
+ * @param {(contestant: import('./contestants.mjs').Contestant) => boolean} [suits]
  * @returns {Found[]}
  */
 export function chosen({ contestants, say }, suits = () => true) {
-  const found = findContestants(say);
-  return found.filter(
-    (contestant) => suits(contestant) && (contestants === undefined || contestants.includes(contestant.name)),
+  return findContestants(
+    say,
+    (contestant) => suits(contestant) && (contestants?.includes(contestant.name) ?? true),
   );
 }
 

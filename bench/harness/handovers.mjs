@@ -14,6 +14,11 @@ import { startServers } from './servers.mjs';
  * @property {number} crowd how many contend, on a session each
  * @property {Pace} pace
  *
+ * @typedef {object} Plan settings that need the same servers and sessions
+ * @property {1 | 3} servers
+ * @property {Pace} pace
+ * @property {readonly number[]} crowds
+ *
  * @typedef {object} Series what was measured of one contestant
  * @property {string} name
  * @property {number[][]} rounds times in microseconds, by round
@@ -35,26 +40,112 @@ const TOGETHER = 100;
 const WARM_UP_CYCLES = 1000;
 const QUICK_WARM_UP_CYCLES = 100;
 /** What a handover leads to is over by then. */
-const AFTERMATH_MS = 40;
+const AFTERMATH_MS = 100;
 const IDLE_MS = 200;
 
 /**
- * @param {import('./finding.mjs').Bench} bench
- * @param {readonly import('./compare.mjs').Found[]} contestants
- * @param {Setting} setting
- * @returns {Promise<Handovers>}
+ * @typedef {object} Contest
+ * @property {import('./finding.mjs').Bench} bench
+ * @property {readonly import('./compare.mjs').Found[]} contestants
+ * @property {Plan} plan
+ * @property {(name: string, crowd: number) => boolean} takesPart whether one does in a crowd of that size
  */
-export async function measureHandovers(bench, contestants, setting) {
-  const { servers, crowd, pace } = setting;
-  const series = contestants.map(({ name }) => new Contestant(name, crowd));
-  const say = (/** @type {number} */ round) =>
-    bench.say(
-      `${servers === 1 ? '' : 'three servers, '}${crowd} contenders, ${pace}: round ${round + 1} of ${bench.rounds}`,
-    );
-  const measure = pace === 'after a while' && crowd > TOGETHER ? alone : together;
-  await measure({ bench, contestants, setting, series, say });
+
+/** @param {Contest} contest @returns {Promise<Handovers[]>} */
+export async function measureHandovers({ plan, ...contest }) {
+  if (plan.pace === 'at once') return await together({ ...contest, plan });
+  const few = plan.crowds.filter((crowd) => crowd <= TOGETHER);
+  const measured = few.length === 0 ? [] : await together({ ...contest, plan: { ...plan, crowds: few } });
+  for (const crowd of plan.crowds.filter((each) => each > TOGETHER))
+    measured.push(await alone({ ...contest, plan }, crowd));
+  return measured;
+}
+
+/** All on the same servers, in turns. @param {Contest} contest @returns {Promise<Handovers[]>} */
+async function together({ bench, contestants, plan, takesPart }) {
+  const servers = await startServers({ count: plan.servers });
+  const place = { connect: servers.connect, sessionMs: sessionMs(plan.pace) };
+  const running = await startAll(contestants, place);
+  try {
+    for (const { name, driver } of running) await warmUp(name, driver, bench.quick);
+    const measured = [];
+    for (const crowd of plan.crowds) {
+      const series = running
+        .filter(({ name }) => takesPart(name, crowd))
+        .map(({ name, driver }) => new Contestant(name, driver, crowd));
+      for (const { driver } of series) await driver.open(crowd);
+      for (let round = firstRound(bench, plan.pace); round < bench.rounds; round++) {
+        await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
+        if (round < 0) for (const contestant of series) contestant.forget();
+        else bench.say(`${words(plan, crowd)}: round ${round + 1} of ${bench.rounds}`);
+      }
+      measured.push(handovers(plan, crowd, series));
+    }
+    return measured;
+  } finally {
+    // A thousand sessions take some programs a minute to close, and nobody needs these servers any more.
+    await Promise.all(running.map(({ driver }) => driver.kill()));
+    await servers.stop();
+  }
+}
+
+/** Each on servers of its own, one after the other in each round. @param {Contest} contest @param {number} crowd */
+async function alone({ bench, contestants, plan, takesPart }, crowd) {
+  const able = contestants.filter(({ name }) => takesPart(name, crowd));
+  /** @type {Contestant[]} */
+  const all = [];
+  for (let round = 0; round < bench.rounds; round++) {
+    for (const { name, command, recipe } of able) {
+      const servers = await startServers({ count: plan.servers });
+      const place = { connect: servers.connect, sessionMs: sessionMs(plan.pace) };
+      const driver = await Driver.start(command, { ...place, recipe });
+      try {
+        await warmUp(name, driver, bench.quick);
+        await driver.open(crowd);
+        const contestant = new Contestant(name, driver, crowd);
+        await goRound([contestant], servers.meter, { ...plan, crowd, quick: bench.quick });
+        all.push(contestant);
+      } finally {
+        await driver.kill();
+        await servers.stop();
+      }
+      bench.say(`${words(plan, crowd)}: round ${round + 1} of ${bench.rounds}, ${name}`);
+    }
+  }
+  const series = able.map(({ name }) => {
+    const own = all.filter((each) => each.name === name);
+    return {
+      name,
+      rounds: own.flatMap(({ rounds }) => rounds),
+      requests: own.flatMap(({ requests }) => requests),
+      notifications: own.flatMap(({ notifications }) => notifications),
+    };
+  });
+  return handovers(plan, crowd, series);
+}
+
+/** What compiles while it runs sees everything once before it is timed. @param {import('./finding.mjs').Bench} bench @param {Pace} pace */
+function firstRound({ quick }, pace) {
+  return pace === 'at once' && !quick ? -1 : 0;
+}
+
+/** @param {string} name @param {Driver} driver @param {boolean} quick */
+async function warmUp(name, driver, quick) {
+  await driver.open(1);
+  await driver.cycle(`/warm-${pathOf(name)}`, quick ? QUICK_WARM_UP_CYCLES : WARM_UP_CYCLES);
+}
+
+/** @param {readonly Contestant[]} series @param {import('./servers.mjs').Meter} meter @param {Setting & { quick: boolean }} setting */
+async function goRound(series, meter, { crowd, pace, quick }) {
+  if (pace === 'after a while') await handAfterAWhile(series, meter, pacedHandovers(quick, crowd));
+  else
+    for (const contestant of series) await contestant.handAtOnce(meter, quick ? QUICK_HANDOVERS : HANDOVERS);
+}
+
+/** @param {Plan} plan @param {number} crowd @param {readonly Series[]} series @returns {Handovers} */
+function handovers({ servers, pace }, crowd, series) {
   return {
-    setting,
+    setting: { servers, crowd, pace },
     series: series.map(({ name, rounds, requests, notifications }) => ({
       name,
       rounds,
@@ -64,59 +155,14 @@ export async function measureHandovers(bench, contestants, setting) {
   };
 }
 
-/**
- * @typedef {object} Measurement
- * @property {import('./finding.mjs').Bench} bench
- * @property {readonly import('./compare.mjs').Found[]} contestants
- * @property {Setting} setting
- * @property {Contestant[]} series
- * @property {(round: number) => void} say
- */
-
-/** On the same servers, in turns. @param {Measurement} measurement */
-async function together({ bench, contestants, setting, series, say }) {
-  const { crowd, pace } = setting;
-  const servers = await startServers({ count: setting.servers });
-  const running = await startAll(contestants, { connect: servers.connect, sessionMs: sessionMs(pace) });
-  const count = bench.quick ? QUICK_HANDOVERS : HANDOVERS;
-  try {
-    for (const [at, contestant] of series.entries()) {
-      const driver = running[at]?.driver;
-      if (driver !== undefined) await contestant.begin(driver, bench.quick);
-    }
-    for (let round = pace === 'at once' && !bench.quick ? -1 : 0; round < bench.rounds; round++) {
-      if (pace === 'at once')
-        for (const contestant of series) await contestant.handAtOnce(servers.meter, count);
-      else await handAfterAWhile(series, servers.meter, pacedHandovers(bench.quick, crowd));
-      // What compiles while it runs has seen it once.
-      if (round < 0) for (const contestant of series) contestant.forget();
-      else say(round);
-    }
-  } finally {
-    // A thousand sessions take some programs a minute to close, and nobody needs these servers any more.
-    await Promise.all(running.map(({ driver }) => driver.kill()));
-    await servers.stop();
-  }
+/** @param {Plan} plan @param {number} crowd */
+function words({ servers, pace }, crowd) {
+  return `${servers === 1 ? '' : 'three servers, '}${crowd} contenders, ${pace}`;
 }
 
-/** Each on servers of its own, one after the other in each round. @param {Measurement} measurement */
-async function alone({ bench, contestants, setting, series, say }) {
-  for (let round = 0; round < bench.rounds; round++) {
-    for (const [at, { command, recipe }] of contestants.entries()) {
-      const servers = await startServers({ count: setting.servers });
-      const place = { connect: servers.connect, sessionMs: sessionMs(setting.pace) };
-      const driver = await Driver.start(command, { ...place, recipe });
-      const contestant = series.slice(at, at + 1);
-      try {
-        for (const each of contestant) await each.begin(driver, bench.quick);
-        await handAfterAWhile(contestant, servers.meter, pacedHandovers(bench.quick, setting.crowd));
-      } finally {
-        await driver.kill();
-        await servers.stop();
-      }
-    }
-    say(round);
-  }
+/** @param {string} name */
+function pathOf(name) {
+  return name.replace(/\W/g, '');
 }
 
 /** @param {Pace} pace */
@@ -137,8 +183,6 @@ function half(crowd) {
 
 /** One that takes part, and what was seen of it. */
 class Contestant {
-  /** @type {Driver | undefined} */
-  #driver;
   #crowd;
   #lines = 0;
   /** When its holder has come to hold. */
@@ -150,22 +194,11 @@ class Contestant {
   /** @type {number[]} */
   notifications = [];
 
-  /** @param {string} name @param {number} crowd */
-  constructor(name, crowd) {
+  /** @param {string} name @param {Driver} driver whose sessions are open @param {number} crowd */
+  constructor(name, driver, crowd) {
     this.name = name;
+    this.driver = driver;
     this.#crowd = crowd;
-  }
-
-  get driver() {
-    if (this.#driver === undefined) throw new Error(`${this.name} has not begun`);
-    return this.#driver;
-  }
-
-  /** Opens its sessions, and lets it warm up. @param {Driver} driver @param {boolean} quick */
-  async begin(driver, quick) {
-    this.#driver = driver;
-    await driver.open(this.#crowd);
-    await driver.cycle(this.#newPath(), quick ? QUICK_WARM_UP_CYCLES : WARM_UP_CYCLES);
   }
 
   forget() {
@@ -221,7 +254,7 @@ class Contestant {
   }
 
   #newPath() {
-    return `/line-${this.name.replace(/\W/g, '')}-${this.#lines++}`;
+    return `/line-${pathOf(this.name)}-${this.#crowd}-${this.#lines++}`;
   }
 }
 

@@ -1,7 +1,7 @@
 import { chosen, ratio } from '../harness/compare.mjs';
 import { barsOfCrowds, COLUMNS, measureHandovers, rowsOf } from '../harness/handovers.mjs';
+import { plansOf } from '../harness/plans.mjs';
 import { rounded } from '../harness/quantiles.mjs';
-import { settingsOf } from '../harness/settings.mjs';
 
 const OURS = 'Conclave election';
 const RIVAL = 'Curator LeaderLatch';
@@ -17,7 +17,8 @@ const BARS = { 15: 1, 1000: 0.6 };
 export default async function electionHandover(bench) {
   const contestants = chosen(bench, ({ name }) => name === OURS || name === RIVAL);
   const measured = [];
-  for (const setting of settingsOf(bench)) measured.push(await measureHandovers(bench, contestants, setting));
+  for (const plan of plansOf(bench, [15, 50]))
+    measured.push(...(await measureHandovers({ bench, contestants, plan, takesPart: () => true })));
   return {
     id: 'election-handover',
     title: 'Handover of an election, from stepping down until the next one knows that it leads',

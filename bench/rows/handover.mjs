@@ -1,7 +1,7 @@
 import { chosen, percentiles, ratio } from '../harness/compare.mjs';
 import { barsOfCrowds, COLUMNS, measureHandovers, rowsOf } from '../harness/handovers.mjs';
+import { plansOf } from '../harness/plans.mjs';
 import { rounded } from '../harness/quantiles.mjs';
-import { settingsOf } from '../harness/settings.mjs';
 
 const OURS = 'Conclave lock';
 const RIVAL = 'go-zookeeper Lock';
@@ -18,11 +18,11 @@ const NOT_A_THOUSAND = 'kazoo Lock';
  */
 export default async function handover(bench) {
   const locks = chosen(bench, ({ kind }) => kind === 'lock');
+  const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
+    name !== NOT_A_THOUSAND || crowd < 1000;
   const measured = [];
-  for (const setting of settingsOf(bench)) {
-    const able = locks.filter(({ name }) => setting.crowd < 1000 || name !== NOT_A_THOUSAND);
-    measured.push(await measureHandovers(bench, able, setting));
-  }
+  for (const plan of plansOf(bench, [15, 100]))
+    measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart })));
   return {
     id: 'handover',
     title: 'Handover of a lock, from the release until the next one knows that it holds',

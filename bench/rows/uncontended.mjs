@@ -30,8 +30,8 @@ export default async function uncontended(bench) {
 /** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
 async function measure(bench, place) {
   // What compiles while it runs needs so many, or more; what a disk is waited for takes milliseconds each.
-  const warmUp = bench.quick ? 400 : place.storage === 'tmpfs' ? 2000 : 1000;
-  const block = bench.quick ? 150 : place.storage === 'tmpfs' ? 500 : 200;
+  const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 2000 : 1000;
+  const block = bench.quick ? 100 : place.storage === 'tmpfs' ? 500 : 200;
   const servers = await startServers(place);
   const running = await startAll(chosen(bench), { connect: servers.connect, sessionMs: SESSION_MS });
   try {
