@@ -1,7 +1,7 @@
 /** Measures Conclave beside its peers: `npm run bench -- --help` says with which options, `docs/benchmarks.md` what. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { CONTESTANTS } from './harness/contestants.mjs';
 import { isMet } from './harness/finding.mjs';
 import { stopAllServers } from './harness/servers.mjs';
@@ -80,10 +80,13 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }) {
 function keep(results, { out, docs }) {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
-  const files = plots(results.findings);
-  for (const [name, svg] of Object.entries(files)) writeFileSync(join(out, name), svg);
-  writeFileSync(join(out, 'results.md'), page(results, Object.keys(files)));
-  if (docs) writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results)));
+  const drawn = Object.entries(plots(results.findings));
+  for (const [name, svg] of drawn) writeFileSync(join(out, name), svg);
+  const names = drawn.map(([name]) => name);
+  writeFileSync(join(out, 'results.md'), page(results, names));
+  if (!docs) return;
+  const links = names.map((name) => relative(dirname(DOCUMENT), join(out, name)));
+  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results, links, '###')));
 }
 
 /** @param {import('./report/markdown.mjs').Results} results */

@@ -18,8 +18,8 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: most of an hour
-  npm run bench -- --quick             a first impression, in under 2 minutes
+  npm run bench                        everything: about an hour
+  npm run bench -- --quick             a first impression
   npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
 
   --rounds N           how often the contestants take turns (5; with --quick 2)

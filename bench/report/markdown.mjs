@@ -23,15 +23,22 @@ const END = '<!-- results: end -->';
  * @param {readonly string[]} plots the files, from where the page is
  */
 export function page(results, plots) {
-  return `# Benchmark\n\n${body(results)}${plots.map((file) => `\n![${file}](${file})\n`).join('')}`;
+  return `# Benchmark\n\n${body(results, plots, '##')}`;
 }
 
-/** What a document shows of it. @param {Results} results */
-export function body(results) {
+/**
+ * What a document shows of it.
+ *
+ * @param {Results} results
+ * @param {readonly string[]} plots the files, from where the document is
+ * @param {string} heading of each finding
+ */
+export function body(results, plots, heading) {
   return [
     conditions(results),
     ...results.failures.map(({ row, reason }) => `**${row} failed**: ${reason}\n`),
-    ...results.findings.map(section),
+    ...plots.map((file) => `![${file.slice(file.lastIndexOf('/') + 1)}](${file})\n`),
+    ...results.findings.map((finding) => section(finding, heading)),
   ].join('\n');
 }
 
@@ -57,9 +64,9 @@ export function stolenPercent(before, after) {
   return ((100 * (after.stolenTicks - before.stolenTicks)) / (after.allTicks - before.allTicks)).toFixed(1);
 }
 
-/** @param {Finding} finding */
-export function section({ title, columns, table, bars, notes }) {
-  const parts = [`## ${title}\n`, tableOf(columns, table)];
+/** @param {Finding} finding @param {string} heading */
+export function section({ title, columns, table, bars, notes }, heading) {
+  const parts = [`${heading} ${title}\n`, tableOf(columns, table)];
   if (bars.length > 0) parts.push(tableOf(['bar', 'measured', 'is to be', 'met'], bars.map(barRow)));
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''));
   return parts.join('\n');

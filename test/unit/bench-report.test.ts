@@ -4,7 +4,7 @@ import { isMet } from '../../bench/harness/finding.mjs';
 import { plansOf } from '../../bench/harness/plans.mjs';
 import { median, quantile } from '../../bench/harness/quantiles.mjs';
 import { parseOptions, ROWS } from '../../bench/options.mjs';
-import { barRow, conditions, fillIn, page, section, tableOf } from '../../bench/report/markdown.mjs';
+import { barRow, body, conditions, fillIn, page, section, tableOf } from '../../bench/report/markdown.mjs';
 import { distribution, plots } from '../../bench/report/plots.mjs';
 import { draw, linear, logarithmic } from '../../bench/report/svg.mjs';
 
@@ -89,7 +89,7 @@ describe("a benchmark's page", () => {
   });
 
   it('shows a finding with its bars and notes', () => {
-    expect(section(finding)).toBe(
+    expect(section(finding, '##')).toBe(
       [
         '## Acquire and release\n',
         '| who | p50 µs |\n|---|---|\n| Conclave lock | 500 |\n',
@@ -110,7 +110,8 @@ describe("a benchmark's page", () => {
   it('says what failed, and links its plots', () => {
     const text = page(results, ['handover.svg']);
     expect(text).toContain('**memory failed**: out of it');
-    expect(text.endsWith('\n![handover.svg](handover.svg)\n')).toBe(true);
+    expect(text).toContain('\n![handover.svg](handover.svg)\n');
+    expect(body(results, ['../results/herd.svg'], '###')).toContain('![herd.svg](../results/herd.svg)');
   });
 
   it('is put between the marks of a document, again and again', () => {
