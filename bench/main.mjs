@@ -31,7 +31,8 @@ function useOwnFolder() {
 /** Servers have to be gone before their folders are; the other programs end with this process. */
 function endWhenInterrupted() {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.once(signal, () => {
+    // Not once: where nobody else listens any more, the drivers' own listener ends the process before the folders are gone.
+    process.on(signal, () => {
       say('interrupted');
       void stopAllServers().finally(() => process.exit(128 + constants.signals[signal]));
     });

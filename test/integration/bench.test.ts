@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+/** Where servers keep their data that are not to wait for a disk. */
+const MEMORY = '/dev/shm';
 const MAIN = join(import.meta.dirname, '../../bench/main.mjs');
 
 /** A folder for what it writes, also on the way. */
@@ -61,12 +63,18 @@ describe('npm run bench', () => {
   it('leaves nothing behind when it is interrupted', async () => {
     const folder = await folderForTest();
     const { child, ended } = start(folder, '--quick', '--only', 'handover', '--contestants', 'raw');
+    const before = await readdir(MEMORY);
     // Servers run, and a program has begun to contend: its sessions are what the first line of a round tells of.
     await new Promise<void>((resolve) => {
       child.stderr.on('data', (text: string) => text.includes('round 1 of 2') && resolve());
     });
+    const own = (await readdir(MEMORY)).filter(
+      (name) => name.startsWith('conclave-bench-') && !before.includes(name),
+    );
+    expect(own).not.toEqual([]);
     child.kill('SIGINT');
     const { code } = await ended;
+    expect((await readdir(MEMORY)).filter((name) => own.includes(name))).toEqual([]);
     expect(code).toBe(130);
     expect(await readdir(folder)).toEqual([]);
     expect(await descendants(folder)).toEqual([]);
