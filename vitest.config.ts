@@ -16,6 +16,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/observer-ensemble.test.ts', // three real servers
   'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
   'test/integration/run.test.ts', // it could, but starts some hundred processes
+  'test/integration/bench.test.ts', // a real server's counts
   'test/integration/lock-load.test.ts', // a minute for itself: fifty contenders in five processes, and hundreds that go at once
   'test/integration/lock-traffic.test.ts', // it could, but half a minute of computing goes into one queue of a thousand
   'test/conformance/any-steps.test.ts', // a real server to compare with

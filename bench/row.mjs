@@ -13,6 +13,7 @@ const began = performance.now();
 /** @type {import('./harness/finding.mjs').Finding} */
 const finding = await row({
   quick: values.quick,
+  rounds: values.quick ? 2 : 5,
   say: (/** @type {string} */ text) => console.error(text),
 });
 if (values.json) console.log(JSON.stringify(finding));

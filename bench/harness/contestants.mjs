@@ -47,10 +47,11 @@ export const CONTESTANTS = [
  * Those that can be started here. One whose packages can't be had is left out.
  *
  * @param {(line: string) => void} say is told who is left out, and how to get it
+ * @param {(contestant: Contestant) => boolean} [suits] others are not looked for
  * @returns {{ name: string, kind: 'lock' | 'election', recipe: string, command: string[] }[]}
  */
-export function findContestants(say) {
-  return CONTESTANTS.flatMap((contestant) => {
+export function findContestants(say, suits = () => true) {
+  return CONTESTANTS.filter(suits).flatMap((contestant) => {
     try {
       return [{ ...contestant, command: contestant.command() }];
     } catch (error) {

@@ -4,6 +4,9 @@
  *
  * @typedef {object} Bench
  * @property {boolean} quick whether a first impression is enough
+ * @property {number} rounds how often the contestants take turns, in rows that compare them
+ * @property {readonly string[]} [contestants] the names of those that are to be compared, if not all
+ * @property {readonly number[]} [crowds] how many contend, in rows that compare crowds, if not as usual
  * @property {(text: string) => void} say tells how far it is, in a short line
  *
  * @typedef {object} Bar

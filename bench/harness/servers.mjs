@@ -8,6 +8,14 @@ import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
 const HOST = '127.0.0.1';
 const MEMORY = '/dev/shm';
 
+/** What ends those that run. @type {Set<() => Promise<void>>} */
+const running = new Set();
+
+/** Ends all servers of this process, and removes what they wrote: for one that is interrupted. */
+export async function stopAllServers() {
+  await Promise.all([...running].map((stop) => stop()));
+}
+
 /**
  * A ZooKeeper of the benchmark's own, which nobody else uses.
  *
@@ -19,6 +27,8 @@ const MEMORY = '/dev/shm';
  */
 export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500, settings = {} } = {}) {
   const folder = await mkdtemp(join(storage === 'tmpfs' ? MEMORY : tmpdir(), 'conclave-bench-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  running.add(remove);
   const ensemble = await startZooKeeper({
     servers: count,
     tickMs,
@@ -36,8 +46,11 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
   });
   const stop = async () => {
     await ensemble.stop();
-    await rm(folder, { recursive: true, force: true });
+    await remove();
+    running.delete(stop);
   };
+  running.add(stop);
+  running.delete(remove);
   return {
     connect: ensemble.connectString,
     meter: new Meter(ensemble.servers.map(({ port }) => port)),
@@ -46,6 +59,7 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
 }
 
 /** @typedef {{ requests: number, notifications: number }} Traffic */
+/** @typedef {{ ephemerals: number, watches: number }} Holdings */
 
 /** What the servers have received from their clients and sent to them, by their own counts. */
 export class Meter {
@@ -73,9 +87,23 @@ export class Meter {
     return { requests: requests - asking, notifications };
   }
 
+  /** What the servers keep: all nodes that end with a session, and the watches at each of them. @returns {Promise<Holdings>} */
+  async holdings() {
+    const reports = await this.#reports();
+    return {
+      // Each of them has all nodes.
+      ephemerals: sum(reports.slice(0, 1), /^zk_ephemerals_count\s+(\d+)/m),
+      watches: sum(reports, /^zk_watch_count\s+(\d+)/m),
+    };
+  }
+
+  async #reports() {
+    return await Promise.all(this.#ports.map((port) => fourLetterWord(port, 'mntr')));
+  }
+
   /** @returns {Promise<Traffic>} */
   async #counts() {
-    const reports = await Promise.all(this.#ports.map((port) => fourLetterWord(port, 'mntr')));
+    const reports = await this.#reports();
     return {
       requests: sum(reports, /^zk_packets_received\s+(\d+)/m),
       notifications:

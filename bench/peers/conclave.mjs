@@ -2,9 +2,6 @@
 import { DistributedLock, LeaderElector, Session } from 'conclave';
 import { failLoudly, obey } from './protocol.mjs';
 
-/** @type {Promise<never>} */
-const NEVER = new Promise(() => undefined);
-
 /** @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend */
 const client = (contend) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
   const session = await Session.connect(connect, { sessionTimeoutMs });
@@ -24,9 +21,10 @@ function lock(session, path) {
     async join() {
       quit = new AbortController();
       const { signal } = quit;
-      hold = await distributed
-        .acquire({ signal })
-        .catch((error) => (signal.aborted ? NEVER : Promise.reject(error)));
+      hold = await distributed.acquire({ signal }).catch((error) => {
+        if (!signal.aborted) throw error;
+        return new Promise(() => undefined); // It has left.
+      });
     },
     release: async () => await hold?.release(),
     async leave() {
@@ -36,12 +34,12 @@ function lock(session, path) {
   };
 }
 
-/** @param {Session} session @param {string} path */
-function election(session, path) {
-  let elector = new LeaderElector(session, path);
+/** @param {import('conclave').LeaderElectorOptions} [options] */
+const election = (options) => (/** @type {Session} */ session, /** @type {string} */ path) => {
+  let elector = new LeaderElector(session, path, options);
   return {
     async join() {
-      elector = new LeaderElector(session, path);
+      elector = new LeaderElector(session, path, options);
       const elected = new Promise((resolve) => elector.once('elected', resolve));
       await elector.start();
       await elected;
@@ -49,6 +47,12 @@ function election(session, path) {
     release: () => elector.stop(),
     leave: () => elector.stop(),
   };
-}
+};
 
-failLoudly(obey({ lock: client(lock), election: client(election) }));
+failLoudly(
+  obey({
+    lock: client(lock),
+    election: client(election()),
+    'election-0': client(election({ takeoverDelayMs: 0 })),
+  }),
+);

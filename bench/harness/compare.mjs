@@ -1,0 +1,97 @@
+/** What the rows that compare contestants have in common. */
+import { findContestants } from './contestants.mjs';
+import { Driver } from './driver.mjs';
+import { median, quantile } from './quantiles.mjs';
+
+/** @typedef {ReturnType<typeof findContestants>[number]} Found */
+/** @typedef {{ name: string, driver: Driver }} Running */
+
+const LOOK_AGAIN_MS = 50;
+const UNCHANGED_MS = 1000;
+const SETTLED_WITHIN_MS = 30_000;
+
+/**
+ * Those that take part.
+ *
+ * @param {import('./finding.mjs').Bench} bench
+ * @param {(contestant: import('./contestants.mjs').Contestant) => boolean} [suits]
+ * @returns {Found[]}
+ */
+export function chosen({ contestants, say }, suits = () => true) {
+  return findContestants(
+    say,
+    (contestant) => suits(contestant) && (contestants?.includes(contestant.name) ?? true),
+  );
+}
+
+/**
+ * A program of each.
+ *
+ * @param {readonly Found[]} contestants
+ * @param {{ connect: string, sessionMs: number }} place
+ * @returns {Promise<Running[]>}
+ */
+export async function startAll(contestants, place) {
+  return await Promise.all(
+    contestants.map(async ({ name, command, recipe }) => ({
+      name,
+      driver: await Driver.start(command, { ...place, recipe }),
+    })),
+  );
+}
+
+/**
+ * Puts `count` contenders in line, and waits until all have their place and know whom they wait for, as far as the servers
+ * can tell: a program answers as soon as they have begun.
+ *
+ * @param {Driver} driver
+ * @param {import('./servers.mjs').Meter} meter
+ * @param {string} path
+ * @param {number} count
+ */
+export async function queueUp(driver, meter, path, count) {
+  const before = await meter.holdings();
+  await driver.queue(path, count);
+  await settled(meter, before, count);
+}
+
+/**
+ * Waits until `count` contenders more than `before` are in line, and all but the first watch somebody, or until nothing has
+ * changed for a while, since what was there before may have gone; 30 s at most.
+ *
+ * @param {import('./servers.mjs').Meter} meter
+ * @param {import('./servers.mjs').Holdings} before
+ * @param {number} count
+ */
+export async function settled(meter, before, count) {
+  const deadline = performance.now() + SETTLED_WITHIN_MS;
+  let last = { ...before, since: performance.now() };
+  while (performance.now() < Math.min(deadline, last.since + UNCHANGED_MS)) {
+    const { ephemerals, watches } = await meter.holdings();
+    if (ephemerals >= before.ephemerals + count && watches >= before.watches + count - 1) return;
+    if (ephemerals !== last.ephemerals || watches !== last.watches)
+      last = { ephemerals, watches, since: performance.now() };
+    await pause(LOOK_AGAIN_MS);
+  }
+}
+
+/** @param {number} ms @returns {Promise<void>} */
+export function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * How one compares with another: the median of what each round says.
+ *
+ * @param {readonly (readonly number[])[]} ours the times of each round
+ * @param {readonly (readonly number[])[]} theirs
+ */
+export function ratio(ours, theirs) {
+  return median(ours.map((times, round) => median(times) / median(theirs[round] ?? [])));
+}
+
+/** @param {readonly (readonly number[])[]} rounds */
+export function percentiles(rounds) {
+  const times = rounds.flat();
+  return { p50: median(times), p99: quantile(times, 0.99) };
+}

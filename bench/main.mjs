@@ -1,0 +1,126 @@
+/** Measures Conclave beside its peers: `npm run bench -- --help` says with which options, `docs/benchmarks.md` what. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { CONTESTANTS } from './harness/contestants.mjs';
+import { isMet } from './harness/finding.mjs';
+import { stopAllServers } from './harness/servers.mjs';
+import { HELP, parseOptions } from './options.mjs';
+import { describeMachine, moment } from './report/machine.mjs';
+import { body, fillIn, page } from './report/markdown.mjs';
+import { plots } from './report/plots.mjs';
+
+const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
+const args = process.argv.slice(2);
+const began = performance.now();
+
+/** @param {string} text */
+function say(text) {
+  const seconds = Math.floor((performance.now() - began) / 1000);
+  const elapsed = `${String(Math.floor(seconds / 60)).padStart(3)}:${String(seconds % 60).padStart(2, '0')}`;
+  console.error(`${elapsed}  ${text}`);
+}
+
+/** Everything that is written on the way goes there, also what others write, and goes with this process. */
+function useOwnFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'));
+  process.env.TMPDIR = folder;
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+}
+
+/** Servers have to be gone before their folders are; the other programs end with this process. */
+function endWhenInterrupted() {
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    // Not once: where nobody else listens any more, the drivers' own listener ends the process before the folders are gone.
+    process.on(signal, () => {
+      say('interrupted');
+      void stopAllServers().finally(() => process.exit(128 + constants.signals[signal]));
+    });
+  }
+}
+
+/**
+ * @param {string} row
+ * @param {import('./harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('./harness/finding.mjs').Finding>}
+ */
+async function measure(row, bench) {
+  const { default: run } = await import(`./rows/${row}.mjs`);
+  return await run(bench);
+}
+
+/** @param {import('./options.mjs').Options} options @returns {Promise<import('./report/markdown.mjs').Results>} */
+async function measureAll({ rows, quick, rounds, contestants, crowds }) {
+  const date = new Date().toISOString();
+  const machine = describeMachine();
+  const before = moment();
+  const findings = [];
+  const failures = [];
+  for (const row of rows) {
+    say(`${row} …`);
+    try {
+      const bench = {
+        quick,
+        rounds,
+        contestants,
+        crowds,
+        say: (/** @type {string} */ text) => say(`  ${text}`),
+      };
+      findings.push(await measure(row, bench));
+    } catch (error) {
+      // What was measured so far, and what comes, is worth keeping.
+      say(`${row} failed: ${error instanceof Error ? error.stack : error}`);
+      failures.push({ row, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  const seconds = (performance.now() - began) / 1000;
+  return { date, args, seconds, machine, before, after: moment(), findings, failures };
+}
+
+/** @param {import('./report/markdown.mjs').Results} results @param {import('./options.mjs').Options} options */
+function keep(results, { out, docs }) {
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
+  const drawn = Object.entries(plots(results.findings));
+  for (const [name, svg] of drawn) writeFileSync(join(out, name), svg);
+  const names = drawn.map(([name]) => name);
+  writeFileSync(join(out, 'results.md'), page(results, names));
+  if (!docs) return;
+  const links = names.map((name) => relative(dirname(DOCUMENT), join(out, name)));
+  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results, links, '###')));
+}
+
+/** @param {import('./report/markdown.mjs').Results} results */
+function verdict({ findings }) {
+  const bars = findings.flatMap((finding) => finding.bars.map((bar) => ({ ...bar, of: finding.id })));
+  const missed = bars.filter((bar) => !isMet(bar));
+  return [
+    `${bars.length - missed.length} of ${bars.length} bars are met`,
+    ...missed.map(
+      ({ of, what, measured, bar, unit = '' }) => `missed: ${of}, ${what}: ${measured} ${unit} (${bar})`,
+    ),
+  ];
+}
+
+/** @param {import('./options.mjs').Options} options */
+async function run(options) {
+  useOwnFolder();
+  endWhenInterrupted();
+  const results = await measureAll(options);
+  keep(results, options);
+  for (const line of verdict(results)) say(line);
+  say(`${join(options.out, 'results.md')} has it all`);
+  if (results.failures.length > 0) process.exitCode = 1;
+}
+
+try {
+  const options = parseOptions(
+    args,
+    CONTESTANTS.map(({ name }) => name),
+  );
+  if (options.help) console.log(HELP);
+  else await run(options);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

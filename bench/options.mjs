@@ -1,0 +1,120 @@
+import { parseArgs } from 'node:util';
+
+/** All rows, in the order in which they are measured: a module of `bench/rows` each. */
+export const ROWS = /** @type {const} */ ([
+  'uncontended',
+  'handover',
+  'election-handover',
+  'herd',
+  'guarded-failover',
+  'unguarded-failover',
+  'memory',
+  'idle',
+  'lost-sessions',
+  'many-elections',
+  'start-up',
+  'package',
+]);
+
+export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of its own.
+
+  npm run bench                        everything: about an hour
+  npm run bench -- --quick             a first impression
+  npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
+
+  --rounds N           how often the contestants take turns (5; with --quick 2)
+  --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
+  --crowds N,N         how many contend for what is handed over (15,100,1000; with --quick 15,100)
+  --out FOLDER         where results.json, results.md and the plots go (bench/results)
+  --docs               also puts tables and the machine's description into docs/benchmarks.md
+
+Packages of peers that are missing are installed, as root on Debian; those that can't be had are left out.`;
+
+const KNOWN = /** @type {const} */ ({
+  help: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+  docs: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  rounds: { type: 'string' },
+  contestants: { type: 'string' },
+  crowds: { type: 'string' },
+  out: { type: 'string', default: 'bench/results' },
+});
+
+/**
+ * What the command line asks for.
+ *
+ * @typedef {object} Options
+ * @property {boolean} help
+ * @property {boolean} quick
+ * @property {boolean} docs
+ * @property {readonly string[]} rows
+ * @property {number} rounds
+ * @property {readonly string[] | undefined} contestants
+ * @property {readonly number[] | undefined} crowds
+ * @property {string} out
+ */
+
+/**
+ * @param {string[]} args
+ * @param {readonly string[]} names of all contestants
+ * @returns {Options}
+ * @throws {Error} that says what would be right
+ */
+export function parseOptions(args, names) {
+  const values = read(args);
+  const { help, quick, docs, out } = values;
+  if (out === '') throw new Error('--out is empty: expected a folder');
+  return {
+    help,
+    quick,
+    docs,
+    out,
+    rows: some('only', values.only, ROWS) ?? ROWS,
+    rounds: wholes('rounds', values.rounds, 1)?.[0] ?? (quick ? 2 : 5),
+    contestants: some('contestants', values.contestants, names),
+    crowds: wholes('crowds', values.crowds, 3),
+  };
+}
+
+/** @param {string[]} args */
+function read(args) {
+  try {
+    return parseArgs({ args, options: KNOWN }).values;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${reason}\nExpected options of those that 'npm run bench -- --help' prints`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * @param {string} option
+ * @param {string | undefined} value
+ * @param {readonly string[]} known
+ */
+function some(option, value, known) {
+  const given = value?.split(',').map((word) => word.trim());
+  const unknown = given?.find((word) => !known.includes(word));
+  if (unknown !== undefined)
+    throw new Error(
+      `--${option} has '${unknown}': expected some of ${known.join(', ')}, with commas between`,
+    );
+  return given;
+}
+
+/**
+ * @param {'rounds' | 'crowds'} option
+ * @param {string | undefined} value
+ * @param {number} least
+ */
+function wholes(option, value, least) {
+  const words = option === 'rounds' && value !== undefined ? [value] : value?.split(',');
+  const wrong = words?.find((word) => !/^\s*\d{1,6}\s*$/.test(word) || Number(word) < least);
+  if (wrong !== undefined) {
+    const expected = `${option === 'rounds' ? 'a whole number' : 'whole numbers'}, ${least} or more`;
+    throw new Error(`--${option} is '${value}': expected ${expected}`);
+  }
+  return words?.map(Number);
+}

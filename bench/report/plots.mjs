@@ -1,0 +1,105 @@
+/** Which plots there are, from what the rows have found. */
+import { median } from '../harness/quantiles.mjs';
+import { draw } from './svg.mjs';
+
+/** @import { Finding } from '../harness/finding.mjs' */
+/** @import { Line } from './svg.mjs' */
+
+/**
+ * Those for which there is something to plot.
+ *
+ * @param {readonly Finding[]} findings
+ * @returns {Record<string, string>} files by their names
+ */
+export function plots(findings) {
+  /** @param {string} id */
+  const data = (id) => /** @type {any} */ (findings.find((finding) => finding.id === id)?.data);
+  const drawn = Object.entries({
+    'handover.svg': handovers(data('handover'), 'Handover of a lock'),
+    'election-handover.svg': handovers(data('election-handover'), 'Handover of an election'),
+    'herd.svg': herd(data('herd')),
+    'failover.svg': failover(data('guarded-failover'), data('unguarded-failover')),
+  });
+  return Object.fromEntries(drawn.flatMap(([name, svg]) => (svg === undefined ? [] : [[name, svg]])));
+}
+
+/** @param {readonly import('../harness/handovers.mjs').Handovers[] | undefined} measured @param {string} title */
+function handovers(measured, title) {
+  const alone = measured?.filter(({ setting }) => setting.servers === 1) ?? [];
+  const names = [...new Set(alone.flatMap(({ series }) => series.map(({ name }) => name)))];
+  const lines = names.flatMap((name) =>
+    /** @type {const} */ (['at once', 'after a while']).map((pace) => ({
+      name: `${name}, ${pace}`,
+      dashed: pace === 'after a while',
+      points: alone
+        .filter(({ setting }) => setting.pace === pace)
+        .flatMap(({ setting, series }) =>
+          series
+            .filter((each) => each.name === name)
+            .map(({ rounds }) => /** @type {const} */ ([setting.crowd, median(rounds.flat())])),
+        ),
+    })),
+  );
+  return drawIfAny({ title: `${title}, one server`, x: 'contenders', y: 'p50, µs', lines });
+}
+
+/** @param {readonly { name: string, contenders: number, requests: number, notifications: number }[]} [costs] */
+function herd(costs = []) {
+  const names = [...new Set(costs.map(({ name }) => name))];
+  const lines = names.map((name) => ({
+    name,
+    points: costs
+      .filter((each) => each.name === name)
+      .map(
+        ({ contenders, requests, notifications }) =>
+          /** @type {const} */ ([contenders, requests + notifications]),
+      ),
+  }));
+  return drawIfAny({
+    title: 'What a handover costs the server',
+    x: 'contenders',
+    y: 'requests and notifications',
+    lines,
+  });
+}
+
+/**
+ * @param {{ times: { guarded: boolean, sessionTimeoutMs: number, tookMs: number[] }[] }} [guarded]
+ * @param {{ name: string, tookMs: number[] }[]} [unguarded]
+ */
+function failover(guarded, unguarded = []) {
+  const lines = [
+    ...(guarded?.times ?? []).map(({ guarded: is, sessionTimeoutMs, tookMs }) => ({
+      name: `Conclave, ${is ? 'guardian' : 'alone'}, ${sessionTimeoutMs / 1000} s`,
+      points: distribution(tookMs),
+    })),
+    ...unguarded.map(({ name, tookMs }) => ({
+      name: `${name}, 2 s`,
+      dashed: true,
+      points: distribution(tookMs),
+    })),
+  ];
+  return drawIfAny({
+    title: "Failover after kill -9, by the session's timeout",
+    x: 'ms until somebody else leads',
+    y: 'share of the failovers',
+    lines,
+    steps: true,
+  });
+}
+
+/** How many were over by then. @param {readonly number[]} times @returns {[number, number][]} */
+export function distribution(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted.flatMap((time, at) => [
+    ...(at === 0 ? [/** @type {[number, number]} */ ([time, 0])] : []),
+    /** @type {[number, number]} */ ([time, (at + 1) / sorted.length]),
+  ]);
+}
+
+/** @param {import('./svg.mjs').Plot} plot */
+function drawIfAny(plot) {
+  /** @type {Line[]} */
+  const lines = plot.lines.filter(({ points }) => points.length > 0);
+  return lines.length === 0 ? undefined : draw({ ...plot, lines });
+}

@@ -1,0 +1,108 @@
+import { chosen, percentiles, ratio, startAll } from '../harness/compare.mjs';
+import { rounded } from '../harness/quantiles.mjs';
+import { startServers } from '../harness/servers.mjs';
+
+// So long that nobody's pings and heartbeats fall into what is counted.
+const SESSION_MS = 600_000;
+const CYCLE_REQUESTS = 3;
+const OURS = 'Conclave lock';
+const BARS = { 'go-zookeeper Lock': 0.85, 'Curator InterProcessMutex': 0.75 };
+
+/** @typedef {{ count: 1 | 3, storage: import('../harness/servers.mjs').Storage }} Place */
+/** @typedef {{ name: string, rounds: number[][], requests: number }} Cycles its times in microseconds, by round, and the requests of one */
+
+/**
+ * Acquires and releases with nobody in the way, on one session: blocks of cycles, the contestants in turn.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function uncontended(bench) {
+  /** @type {Place[]} */
+  const places = [{ count: 1, storage: 'tmpfs' }];
+  if (!bench.quick)
+    places.push({ count: 1, storage: 'disk' }, { count: 3, storage: 'tmpfs' }, { count: 3, storage: 'disk' });
+  const measured = [];
+  for (const place of places) measured.push({ place, cycles: await measure(bench, place) });
+  return report(measured);
+}
+
+/** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
+async function measure(bench, place) {
+  // What compiles while it runs needs so many, or more; what a disk is waited for takes milliseconds each.
+  const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 2000 : 1000;
+  const block = bench.quick ? 100 : place.storage === 'tmpfs' ? 500 : 200;
+  const servers = await startServers(place);
+  const running = await startAll(chosen(bench), { connect: servers.connect, sessionMs: SESSION_MS });
+  try {
+    const cycles = running.map(({ name, driver }, at) => ({
+      name,
+      driver,
+      path: `/cycle-${at}`,
+      rounds: /** @type {number[][]} */ ([]),
+      requests: 0,
+    }));
+    for (const { driver, path } of cycles) {
+      await driver.open(1);
+      await driver.cycle(path, warmUp);
+    }
+    bench.say(`${words(place)}: warm`);
+    for (let round = 0; round < bench.rounds; round++) {
+      for (const each of cycles) {
+        const { requests } = await servers.meter.during(async () => {
+          each.rounds.push(await each.driver.cycle(each.path, block));
+        });
+        each.requests += requests / block / bench.rounds;
+      }
+      bench.say(`${words(place)}: round ${round + 1} of ${bench.rounds}`);
+    }
+    return cycles.map(({ name, rounds, requests }) => ({ name, rounds, requests }));
+  } finally {
+    await Promise.all(running.map(({ driver }) => driver.kill()));
+    await servers.stop();
+  }
+}
+
+/** @param {Place} place */
+function words({ count, storage }) {
+  return `${count === 1 ? 'one server' : 'three servers'}, ${storage}`;
+}
+
+/** @param {{ place: Place, cycles: Cycles[] }[]} measured @returns {import('../harness/finding.mjs').Finding} */
+function report(measured) {
+  return {
+    id: 'uncontended',
+    title: 'Acquire and release with nobody in the way',
+    columns: ['servers', 'who', 'p50 µs', 'p99 µs', 'requests a cycle'],
+    table: measured.flatMap(({ place, cycles }) =>
+      cycles.map(({ name, rounds, requests }) => {
+        const { p50, p99 } = percentiles(rounds);
+        return [words(place), name, rounded(p50, 0), rounded(p99, 0), rounded(requests, 2)];
+      }),
+    ),
+    bars: measured.flatMap(({ place, cycles }) => barsOf(place, cycles)),
+    notes: [
+      'Blocks of cycles, one contestant after the other in each round, after a warm-up of each; the ratios are medians of those of the rounds.',
+      'An election does more than a lock in a cycle: Conclave commits a claim, and gives it back.',
+    ],
+    data: measured,
+  };
+}
+
+/** @param {Place} place @param {readonly Cycles[]} cycles */
+function barsOf(place, cycles) {
+  const ours = cycles.find(({ name }) => name === OURS);
+  if (ours === undefined) return [];
+  const ratios = Object.entries(BARS).flatMap(([name, bar]) => {
+    const theirs = cycles.find((each) => each.name === name);
+    if (theirs === undefined) return [];
+    const measured = rounded(ratio(ours.rounds, theirs.rounds), 3);
+    return [{ what: `lock cycle p50, times ${name}, ${words(place)}`, measured, bar }];
+  });
+  const requests = {
+    what: `requests a cycle, ${words(place)}`,
+    measured: rounded(ours.requests, 2),
+    bar: CYCLE_REQUESTS,
+  };
+  return [...ratios, requests];
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+/** Where servers keep their data that are not to wait for a disk. */
+const MEMORY = '/dev/shm';
+const MAIN = join(import.meta.dirname, '../../bench/main.mjs');
+
+/** A folder for what it writes, also on the way. */
+async function folderForTest() {
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-bench-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function start(folder: string, ...args: string[]) {
+  const child = spawn(process.execPath, [MAIN, '--out', join(folder, 'results'), ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, TMPDIR: folder },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number, said }));
+  return { child, ended };
+}
+
+describe('npm run bench', () => {
+  it('measures, counts by the server, and keeps what it found', async () => {
+    const folder = await folderForTest();
+    const { ended } = start(
+      folder,
+      ...['--quick', '--only', 'uncontended,handover', '--contestants', 'Conclave lock,raw'],
+      ...['--rounds', '1', '--crowds', '5'],
+    );
+    const { code, said } = await ended;
+    expect(code, said).toBe(0);
+    expect(said).toMatch(/0:\d\d {4}5 contenders, at once: round 1 of 1/);
+    const results = join(folder, 'results');
+    expect((await readdir(results)).sort()).toEqual(['handover.svg', 'results.json', 'results.md']);
+    const { findings } = JSON.parse(await readFile(join(results, 'results.json'), 'utf8'));
+    const [uncontended, handover] = findings;
+    expect(uncontended.table.map((cells: unknown[]) => [cells[1], cells.at(-1)])).toEqual([
+      ['Conclave lock', 3],
+      ['raw', 3],
+    ]);
+    expect(handover.table.map((cells: unknown[]) => [cells[3], cells[2], cells.at(-1)])).toEqual([
+      ['Conclave lock', 'at once', 1],
+      ['raw', 'at once', 1],
+      ['Conclave lock', 'after a while', 1],
+      ['raw', 'after a while', 1],
+    ]);
+    expect(await readFile(join(results, 'results.md'), 'utf8')).toContain('| Conclave lock |');
+    // The servers, their data and everything else that was written on the way is gone.
+    expect(await readdir(folder)).toEqual(['results']);
+  });
+
+  it('leaves nothing behind when it is interrupted', async () => {
+    const folder = await folderForTest();
+    const { child, ended } = start(folder, '--quick', '--only', 'handover', '--contestants', 'raw');
+    const before = await readdir(MEMORY);
+    // Servers run, and a program has begun to contend: its sessions are what the first line of a round tells of.
+    await new Promise<void>((resolve) => {
+      child.stderr.on('data', (text: string) => text.includes('round 1 of 2') && resolve());
+    });
+    const own = (await readdir(MEMORY)).filter(
+      (name) => name.startsWith('conclave-bench-') && !before.includes(name),
+    );
+    expect(own).not.toEqual([]);
+    child.kill('SIGINT');
+    const { code } = await ended;
+    expect((await readdir(MEMORY)).filter((name) => own.includes(name))).toEqual([]);
+    expect(code).toBe(130);
+    expect(await readdir(folder)).toEqual([]);
+    expect(await descendants(folder)).toEqual([]);
+  });
+
+  it('says what would be right when it is told something wrong, and starts nothing', async () => {
+    const folder = await folderForTest();
+    const { code, said } = await start(folder, '--only', 'handover,failover').ended;
+    expect(code).toBe(1);
+    expect(said).toContain("--only has 'failover': expected some of uncontended, handover,");
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+/** Processes that were started with that folder for what they write. */
+async function descendants(folder: string) {
+  const found = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    if (environment.includes(folder)) found.push(pid);
+  }
+  return found;
+}
