@@ -34,6 +34,8 @@ export class Ending<Reason = unknown> {
       this.#controller = new AbortController();
       setMaxListeners(0, this.#controller.signal);
       if (this.#aborted) this.#controller.abort(this.reason);
+      // The first listener of the signal: so whoever is told sees that the signal has aborted too.
+      else this.#controller.signal.addEventListener('abort', () => this.#tell());
     }
     return this.#controller.signal;
   }
@@ -48,10 +50,15 @@ export class Ending<Reason = unknown> {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#makeReason = makeReason;
-    const listeners = this.#listeners;
+    if (this.#controller === undefined) this.#tell();
+    else this.#controller.abort(this.reason);
+  }
+
+  #tell(): void {
+    // Anybody who has the signal can make up an event.
+    if (!this.#aborted || this.#listeners === undefined) return;
+    for (const listener of this.#listeners) listener();
     this.#listeners = undefined;
-    if (listeners !== undefined) for (const listener of listeners) listener();
-    this.#controller?.abort(this.reason);
   }
 
   throwIfAborted(): void {

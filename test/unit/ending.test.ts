@@ -36,6 +36,38 @@ describe('an ending', () => {
     expect([ending.aborted, ending.reason]).toEqual([true, reason]);
   });
 
+  it('shows its signal as aborted to all whom it tells, and tells them before those of the signal', () => {
+    const ending = new Ending();
+    const { signal } = ending;
+    const told: unknown[] = [];
+    signal.addEventListener('abort', () => void told.push('of the signal'));
+    onAbort(ending, () => void told.push([signal.aborted, signal.reason, ending.reason]));
+    ending.abort('over');
+    expect(told).toEqual([[true, 'over', 'over'], 'of the signal']);
+  });
+
+  it('tells nobody for an event that somebody else makes up', () => {
+    const ending = new Ending();
+    const told: string[] = [];
+    onAbort(ending, () => void told.push('told'));
+    ending.signal.dispatchEvent(new Event('abort'));
+    expect(told).toEqual([]);
+    ending.abort('over');
+    expect(told).toEqual(['told']);
+  });
+
+  it('tells nobody who has gone meanwhile, be it because of another who was told', () => {
+    const ending = new Ending();
+    const told: string[] = [];
+    onAbort(ending, () => {
+      told.push('first');
+      forget();
+    });
+    const forget = onAbort(ending, () => void told.push('gone'));
+    ending.abort('over');
+    expect(told).toEqual(['first']);
+  });
+
   it('makes its reason once, when it is asked for', () => {
     const ending = new Ending<Error>();
     let made = 0;
