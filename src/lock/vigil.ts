@@ -16,7 +16,8 @@ export async function untilGone(
   signal: Abortable,
   yields?: (data: Buffer) => boolean,
 ): Promise<'gone' | 'yields'> {
-  const { ending: over, forget } = endingWith(signal);
+  // Nobody tells of a change any more when the session is over.
+  const { ending: over, forget } = endingWith(signal, session.over);
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
