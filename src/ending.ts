@@ -40,6 +40,11 @@ export class Ending<Reason = unknown> {
     return this.#controller.signal;
   }
 
+  /** How many listen, but for those of the signal: for whoever looks for what was left behind. */
+  get listenerCount(): number {
+    return this.#listeners?.size ?? 0;
+  }
+
   /** The first reason counts. */
   abort(reason: Reason): void {
     this.abortFor(() => reason);

@@ -10,10 +10,13 @@ describe('an ending', () => {
     const forget = onAbort(ending, () => void told.push('gone'));
     const waiting = abortable(deferred().promise, ending);
     onAbort(ending, () => void told.push('last'));
+    expect(ending.listenerCount).toBe(4);
     forget();
+    expect(ending.listenerCount).toBe(3);
     ending.abort(new Error('over'));
     ending.abort(new Error('again'));
     expect(told).toEqual(['first', 'last']);
+    expect(ending.listenerCount).toBe(0);
     await expect(waiting).rejects.toThrow('over');
   });
 
