@@ -10,9 +10,7 @@ import { setMaxListeners } from 'node:events';
  * Listeners are called in the order in which they came, before those of the signal. They are ours: they must not throw.
  */
 export class Ending<Reason = unknown> {
-  /** The first one: most have no more, and a set for each would be half of what they take. */
-  #listener: (() => void) | undefined;
-  #others: Set<() => void> | undefined;
+  #listeners: Set<() => void> | undefined;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: Reason | undefined;
@@ -36,8 +34,15 @@ export class Ending<Reason = unknown> {
       this.#controller = new AbortController();
       setMaxListeners(0, this.#controller.signal);
       if (this.#aborted) this.#controller.abort(this.reason);
+      // The first listener of the signal: so whoever is told sees that the signal has aborted too.
+      else this.#controller.signal.addEventListener('abort', () => this.#tell());
     }
     return this.#controller.signal;
+  }
+
+  /** How many listen, but for those of the signal: for whoever looks for what was left behind. */
+  get listenerCount(): number {
+    return this.#listeners?.size ?? 0;
   }
 
   /** The first reason counts. */
@@ -50,12 +55,15 @@ export class Ending<Reason = unknown> {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#makeReason = makeReason;
-    const [first, others] = [this.#listener, this.#others];
-    this.#listener = undefined;
-    this.#others = undefined;
-    first?.();
-    if (others !== undefined) for (const listener of others) listener();
-    this.#controller?.abort(this.reason);
+    if (this.#controller === undefined) this.#tell();
+    else this.#controller.abort(this.reason);
+  }
+
+  #tell(): void {
+    // Anybody who has the signal can make up an event.
+    if (!this.#aborted || this.#listeners === undefined) return;
+    for (const listener of this.#listeners) listener();
+    this.#listeners = undefined;
   }
 
   throwIfAborted(): void {
@@ -65,16 +73,9 @@ export class Ending<Reason = unknown> {
   /** Calls `listener` when it aborts; never if it has. Returns what takes that back. */
   listen(listener: () => void): () => void {
     if (this.#aborted) return () => undefined;
-    // Once there are others, whoever comes is after them.
-    if (this.#listener === undefined && this.#others === undefined) this.#listener = listener;
-    else {
-      this.#others ??= new Set();
-      this.#others.add(listener);
-    }
-    return () => {
-      if (this.#listener === listener) this.#listener = undefined;
-      else this.#others?.delete(listener);
-    };
+    this.#listeners ??= new Set();
+    this.#listeners.add(listener);
+    return () => void this.#listeners?.delete(listener);
   }
 }
 

@@ -83,7 +83,7 @@ function nextTerm(record: ElectionRecord | UnreadableRecord, version: number): n
  * have changed since: then it is at another version, and the claim is refused.
  */
 export function vacancy(record: ElectionRecord | UnreadableRecord, version: number): Foresight | undefined {
-  if (record.state !== 'vacant' || record.successor !== undefined) return undefined;
+  if (record.state !== 'vacant' || record.successor !== undefined || version % 2 !== 0) return undefined;
   return { term: record.term + 1, version };
 }
 

@@ -16,9 +16,8 @@ export async function untilGone(
   signal: Abortable,
   yields?: (data: Buffer) => boolean,
 ): Promise<'gone' | 'yields'> {
-  // Only one that yields leaves a watch behind, to be taken back.
-  const own = yields === undefined ? undefined : endingWith(signal);
-  const over = own?.ending ?? signal;
+  // Nobody tells of a change any more when the session is over.
+  const { ending: over, forget } = endingWith(signal, session.over);
   try {
     for (;;) {
       // Reading and watching in one request: no deletion goes unnoticed between the two.
@@ -33,8 +32,8 @@ export async function untilGone(
     if (error instanceof NoNodeError) return 'gone';
     throw error;
   } finally {
-    own?.forget();
-    own?.ending.abort(undefined);
+    forget();
+    over.abort(undefined); // Takes the watch back.
   }
 }
 

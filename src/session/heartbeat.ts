@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../clock.js';
-import { ConnectionLossError, NoNodeError } from '../errors.js';
+import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Connection } from './connection.js';
 import { checksRequest, existsRequest, type Request, TransactionError } from './protocol.js';
 
@@ -192,8 +192,9 @@ export class Heartbeat {
     try {
       await connection.send(existsRequest(glance.path));
     } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
-      if (this.#glances.delete(glance)) glance.gone();
+      // A server that refuses, because it doesn't let everybody look say, has answered.
+      if (!(error instanceof ZooKeeperError)) throw error;
+      if (error instanceof NoNodeError && this.#glances.delete(glance)) glance.gone();
     }
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidOptionError, LockTimeoutError } from '../../src/errors.js';
+import { InvalidOptionError, LockTimeoutError, SessionClosedError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { REVOKE } from '../../src/lock/held-place.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { ask } from '../helpers/locks.js';
 
 describe('asking for a lock that somebody else holds', () => {
@@ -44,6 +45,17 @@ describe('asking for a lock that somebody else holds', () => {
     await expect(waiting).rejects.toBe('enough');
     expect(hold.isHeld()).toBe(true);
     await hold.release();
+  });
+
+  it('waits no longer than its session lasts', async () => {
+    const path = uniquePath('lock');
+    const [one, two] = [await openSession(), await openSession()];
+    const hold = await new DistributedLock(one, path).acquire();
+    const revoked = new DistributedLock(two, path).revoke().catch((each: unknown) => each);
+    await until(async () => (await one.getData(hold.path)).data.equals(REVOKE));
+    await two.getData(hold.path); // Answered after its own look at the node: from now on it only waits.
+    await two.close();
+    expect(await revoked).toBeInstanceOf(SessionClosedError);
   });
 
   it('counts for one that was asked while it waited, as soon as it holds', async () => {

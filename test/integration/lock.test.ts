@@ -12,6 +12,7 @@ import { Contender } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { lead } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Resolves when a contender waits behind somebody. */
@@ -343,5 +344,22 @@ describe('joining the queue', () => {
     });
     await Promise.all(turns);
     expect(order).toEqual(contenders.map((_, index) => index));
+  });
+});
+
+describe('a session on which locks were taken and candidates stood', () => {
+  it('has nobody left who listens for its end', async () => {
+    const [session, other] = [await openSession(), await openSession()];
+    const before = session.over.listenerCount;
+    const path = uniquePath('lock');
+    const held = await new DistributedLock(other, path).acquire();
+    const waiting = new DistributedLock(session, path).acquire();
+    await until(async () => (await other.getChildren(path)).length === 2);
+    expect(session.over.listenerCount).toBeGreaterThan(before);
+    await held.release();
+    await (await waiting).release();
+    const [elector] = await lead(session, uniquePath('election'));
+    await elector.stop();
+    expect(session.over.listenerCount).toBe(before);
   });
 });

@@ -70,6 +70,10 @@ describe('a record that was seen as vacant', () => {
   ])('is looked at again if it %s', (_, record) => {
     expect(vacancy(record, 14)).toBeUndefined();
   });
+
+  it('is looked at again if its version is one that no release leaves behind', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 13)).toBeUndefined();
+  });
 });
 
 describe('the first in the queue', () => {

@@ -10,10 +10,13 @@ describe('an ending', () => {
     const forget = onAbort(ending, () => void told.push('gone'));
     const waiting = abortable(deferred().promise, ending);
     onAbort(ending, () => void told.push('last'));
+    expect(ending.listenerCount).toBe(4);
     forget();
+    expect(ending.listenerCount).toBe(3);
     ending.abort(new Error('over'));
     ending.abort(new Error('again'));
     expect(told).toEqual(['first', 'last']);
+    expect(ending.listenerCount).toBe(0);
     await expect(waiting).rejects.toThrow('over');
   });
 
@@ -34,6 +37,38 @@ describe('an ending', () => {
     expect(ending.signal).toBe(asked ?? ending.signal);
     expect([ending.signal.aborted, ending.signal.reason]).toEqual([true, reason]);
     expect([ending.aborted, ending.reason]).toEqual([true, reason]);
+  });
+
+  it('shows its signal as aborted to all whom it tells, and tells them before those of the signal', () => {
+    const ending = new Ending();
+    const { signal } = ending;
+    const told: unknown[] = [];
+    signal.addEventListener('abort', () => void told.push('of the signal'));
+    onAbort(ending, () => void told.push([signal.aborted, signal.reason, ending.reason]));
+    ending.abort('over');
+    expect(told).toEqual([[true, 'over', 'over'], 'of the signal']);
+  });
+
+  it('tells nobody for an event that somebody else makes up', () => {
+    const ending = new Ending();
+    const told: string[] = [];
+    onAbort(ending, () => void told.push('told'));
+    ending.signal.dispatchEvent(new Event('abort'));
+    expect(told).toEqual([]);
+    ending.abort('over');
+    expect(told).toEqual(['told']);
+  });
+
+  it('tells nobody who has gone meanwhile, be it because of another who was told', () => {
+    const ending = new Ending();
+    const told: string[] = [];
+    onAbort(ending, () => {
+      told.push('first');
+      forget();
+    });
+    const forget = onAbort(ending, () => void told.push('gone'));
+    ending.abort('over');
+    expect(told).toEqual(['first']);
   });
 
   it('makes its reason once, when it is asked for', () => {

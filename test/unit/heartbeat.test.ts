@@ -145,6 +145,28 @@ describe('the heartbeat', () => {
     expect([gone, connection.ends]).toEqual([0, 0]);
   });
 
+  it('takes a look that is refused for an answer: the link is alive, and the node may be there', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    heartbeat.addGlance({ path: '/ahead', gone: () => void gone++ });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ZooKeeperError(-102, 'NO_AUTH', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'exists']);
+    expect([gone, connection.ends]).toEqual([0, 0]);
+  });
+
+  it('gives up a connection over which a look is lost', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.addGlance({ path: '/ahead', gone: () => undefined });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ConnectionLossError('the reply can not be read'));
+    await settle();
+    expect(connection.ends).toBe(1);
+  });
+
   it('looks no more often while it proves nodes, which it does more often', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/own'));
