@@ -62,11 +62,14 @@ describe('npm run bench', () => {
 
   it('leaves nothing behind when it is interrupted', async () => {
     const folder = await folderForTest();
-    const { child, ended } = start(folder, '--quick', '--only', 'handover', '--contestants', 'raw');
+    const { child, ended } = start(
+      folder,
+      ...['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'],
+    );
     const before = await readdir(MEMORY);
     // Servers run, and a program has begun to contend: its sessions are what the first line of a round tells of.
     await new Promise<void>((resolve) => {
-      child.stderr.on('data', (text: string) => text.includes('round 1 of 2') && resolve());
+      child.stderr.on('data', (text: string) => text.includes('round 1 of 1000') && resolve());
     });
     const own = (await readdir(MEMORY)).filter(
       (name) => name.startsWith('conclave-bench-') && !before.includes(name),

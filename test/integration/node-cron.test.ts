@@ -36,7 +36,14 @@ function schedule(
   name = 'job',
 ): ScheduledTask {
   const task = createTask(EVERY_SECOND, job, { name, distributed: true, runCoordinator: coordinator });
-  onTestFinished(async () => void (await task.destroy()));
+  onTestFinished(async () => {
+    try {
+      await task.destroy();
+    } catch (error) {
+      // A background task that is destroyed right at the end of a run may never say so: node-cron has killed it then.
+      expect([typeof job, (error as Error).message]).toEqual(['string', 'Destroy operation timed out']);
+    }
+  });
   void task.start();
   return task;
 }
