@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.js';
 import { type Abortable, Ending, onAbort } from './ending.js';
 
@@ -70,13 +69,6 @@ export function settledWithin(clock: Clock, promise: Promise<unknown>, ms: numbe
     };
     promise.then(settle, settle);
   });
-}
-
-/** A controller of a signal that any number may listen to, without Node's warning of a leak. */
-export function sharedAbortController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
 }
 
 /** Aborts with the first of `signals` that does, for the same reason, until it is told to follow them no longer. */

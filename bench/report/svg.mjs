@@ -37,6 +37,7 @@ export function draw({ title, x, y, lines, steps = false }) {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE.width} ${SIZE.height}" style="${STYLE}">`,
+    `<title>${escaped(title)}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
     text(FRAME.left, 22, title, 'font-weight="bold"'),
     ...across.ticks.map((tick) => tickAcross(tick, across.at(tick))),
@@ -104,8 +105,12 @@ function figure(value) {
 
 /** @param {number} x @param {number} y @param {string} words @param {string} [attributes] */
 function text(x, y, words, attributes = '') {
-  const escaped = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return `<text x="${px(x)}" y="${px(y)}" ${attributes}>${escaped}</text>`;
+  return `<text x="${px(x)}" y="${px(y)}" ${attributes}>${escaped(words)}</text>`;
+}
+
+/** @param {string} words */
+function escaped(words) {
+  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** @param {number} place */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Child } from '../harness/child.mjs';
 import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
 import { rounded } from '../harness/quantiles.mjs';
@@ -39,11 +40,6 @@ export default async function idle({ quick, say }) {
     await proxy.close();
     await servers.stop();
   }
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /**

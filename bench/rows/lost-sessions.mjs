@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { fourLetterWord } from '../../scripts/zookeeper.mjs';
 import { Child } from '../harness/child.mjs';
 import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
@@ -88,11 +89,6 @@ async function recover({ connect, path, count, sessionTimeoutMs }) {
 async function untilAllExpired(connect) {
   const port = Number(connect.slice(connect.lastIndexOf(':') + 1));
   while (!/^zk_ephemerals_count\s+0$/m.test(await fourLetterWord(port, 'mntr'))) await pause(100);
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** What all of them asked, each by its kind, without what time alone brings. @param {Recovery} recovery */

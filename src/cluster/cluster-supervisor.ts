@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
-import { onAbort } from '../ending.js';
+import { Ending, onAbort } from '../ending.js';
 import {
   describe,
   InvalidOptionError,
@@ -10,7 +10,7 @@ import {
   type ListenerError,
   WorkerFailedError,
 } from '../errors.js';
-import { ignore, sharedAbortController } from '../promises.js';
+import { ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
 import { isChildProcess } from './child-process.js';
@@ -70,7 +70,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   readonly #options: ResolvedClusterOptions;
   readonly #environment: Environment;
   readonly #slots: readonly WorkerSlot[];
-  readonly #stop = sharedAbortController();
+  readonly #stop = new Ending();
   #rolling: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -139,7 +139,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   async #replaceWorkers(): Promise<void> {
     const left = new Set(this.#slots);
     while (left.size > 0) {
-      this.#stop.signal.throwIfAborted();
+      this.#stop.throwIfAborted();
       const slot = [...left].find((each) => this.#standingOf(each) !== 'leading') ?? [...left][0];
       left.delete(slot as WorkerSlot);
       await this.#replace(slot as WorkerSlot);
@@ -153,7 +153,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     const look = () => {
       if (this.#standingOf(slot) !== 'none') ready.abort();
     };
-    const giveUp = onAbort(this.#stop.signal, () => ready.abort());
+    const giveUp = onAbort(this.#stop, () => ready.abort());
     this.guardian.on('standing', look);
     look();
     const inTime = await sleep(this.#environment.clock, readyTimeoutMs, ready.signal).then(
@@ -162,7 +162,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     );
     this.guardian.off('standing', look);
     giveUp();
-    this.#stop.signal.throwIfAborted();
+    this.#stop.throwIfAborted();
     if (!inTime) {
       const late = `worker ${slot.number} has no place in an election after ${readyTimeoutMs} ms`;
       throw new WorkerFailedError(slot.number, `${late}: the others were not replaced`);

@@ -1,6 +1,5 @@
-import { onAbort } from '../ending.js';
+import { Ending, onAbort } from '../ending.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
-import { sharedAbortController } from '../promises.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 import type { HeldPlace } from './held-place.js';
 import type { LockHold, PlaceHold } from './lock-hold.js';
@@ -14,7 +13,7 @@ export class MultiHold implements LockHold {
   /** The path of the node that was created last. */
   readonly path: string;
   readonly #holds: readonly PlaceHold[];
-  readonly #controller = sharedAbortController();
+  readonly #ended = new Ending<Error>();
   readonly #forget: (() => void)[];
 
   /**
@@ -38,7 +37,7 @@ export class MultiHold implements LockHold {
 
   /** Aborts as soon as one of them is no longer held. The others are held on to until `release()` is called. */
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#ended.signal;
   }
 
   isHeld(): boolean {
@@ -76,6 +75,6 @@ export class MultiHold implements LockHold {
 
   #end(reason: Error): void {
     for (const forget of this.#forget) forget();
-    if (!this.signal.aborted) this.#controller.abort(reason);
+    if (!this.signal.aborted) this.#ended.abort(reason);
   }
 }
