@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { type Few, forEachOf, sizeOf, withMember, withoutMember } from './few.js';
 
 /**
  * Something that ends once, for one reason: an AbortController that makes its signal only when somebody asks for it. Most
@@ -10,7 +11,7 @@ import { setMaxListeners } from 'node:events';
  * Listeners are called in the order in which they came, before those of the signal. They are ours: they must not throw.
  */
 export class Ending<Reason = unknown> {
-  #listeners: Set<() => void> | undefined;
+  #listeners: Few<() => void>;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: Reason | undefined;
@@ -42,7 +43,7 @@ export class Ending<Reason = unknown> {
 
   /** How many listen, but for those of the signal: for whoever looks for what was left behind. */
   get listenerCount(): number {
-    return this.#listeners?.size ?? 0;
+    return sizeOf(this.#listeners);
   }
 
   /** The first reason counts. */
@@ -61,8 +62,8 @@ export class Ending<Reason = unknown> {
 
   #tell(): void {
     // Anybody who has the signal can make up an event.
-    if (!this.#aborted || this.#listeners === undefined) return;
-    for (const listener of this.#listeners) listener();
+    if (!this.#aborted) return;
+    forEachOf(this.#listeners, (listener) => listener());
     this.#listeners = undefined;
   }
 
@@ -73,9 +74,10 @@ export class Ending<Reason = unknown> {
   /** Calls `listener` when it aborts; never if it has. Returns what takes that back. */
   listen(listener: () => void): () => void {
     if (this.#aborted) return () => undefined;
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => void this.#listeners?.delete(listener);
+    this.#listeners = withMember(this.#listeners, listener);
+    return () => {
+      this.#listeners = withoutMember(this.#listeners, listener);
+    };
   }
 }
 

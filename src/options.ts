@@ -155,6 +155,7 @@ export function checkMetadata(name: string, value: unknown): string | Uint8Array
  * below the root, which can't be a queue of its own.
  */
 export function checkPath(name: string, value: unknown): string {
+  if (typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value)) return value;
   const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
   if (typeof value !== 'string') throw wrong('a string');
   if (!value.startsWith('/')) throw wrong('an absolute path, beginning with /');
@@ -170,6 +171,8 @@ export function checkPath(name: string, value: unknown): string {
   return value;
 }
 
+// Nearly all paths, and surely good ones: each request has one.
+const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
 // The ranges that ZooKeeper's PathUtils refuses: control characters, surrogates (so everything outside the basic
 // plane), the private use area, specials.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused

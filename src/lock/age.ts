@@ -8,14 +8,21 @@ import { type EntryParser, isWorn, type QueueEntry, queueOf } from './order.js';
  * @param queue - the path that these are the children of
  * @throws what ended the session, or a `ZooKeeperError` if a server refuses
  */
-export async function inOrderOfAge(
+export function inOrderOfAge(
   session: Session,
   queue: string,
   children: readonly string[],
   parse: EntryParser,
-): Promise<QueueEntry[]> {
+): QueueEntry[] | Promise<QueueEntry[]> {
   const entries = queueOf(children, parse);
-  if (!entries.some(isWorn)) return entries;
+  return entries.some(isWorn) ? byBirth(session, queue, entries) : entries;
+}
+
+async function byBirth(
+  session: Session,
+  queue: string,
+  entries: readonly QueueEntry[],
+): Promise<QueueEntry[]> {
   const born = await Promise.all(
     entries.map(async (entry) => {
       const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));

@@ -1,6 +1,6 @@
 import type { Abortable, Ending } from '../ending.js';
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, deferred, endingWith, ignore } from '../promises.js';
+import { abortable, endingWith, ignore } from '../promises.js';
 import type { Access } from '../session/access.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
@@ -112,8 +112,10 @@ export class Contender {
     const uuid = options.id ?? session.environment.uuid();
     const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
     for (;;) {
-      await session.whenConnected(signal);
-      await session.guard.check(queue);
+      // Mostly there is nothing to wait for: then the request is written before anything else is done.
+      if (session.state.name !== 'connected') await session.whenConnected(signal);
+      const checking = session.guard.check(queue);
+      if (checking !== undefined) await checking;
       signal?.throwIfAborted();
       try {
         const creating = session.create(prefix, {
@@ -181,42 +183,32 @@ export class Contender {
     { signal, onWaiting, onListing }: WaitOptions = {},
     admission: Admission = ALONE,
   ): Promise<void> {
+    const { ending: over, forget } = endingWith(this.own.lost, signal);
     let vigil: Vigil | undefined;
     try {
       for (;;) {
-        const looking = this.#obstacles(admission, vigil, signal);
+        const looking = this.#obstacles(admission, over, vigil);
         if (vigil !== undefined) onListing?.();
         const { missing, nearest, beyond } = await looking;
         if (missing <= 0) return;
-        vigil ??= new Vigil(this.#session, this.queue, admission.yields, [this.own.lost, signal]);
+        vigil ??= new Vigil(this.#session, this.queue, over, admission.yields);
         // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
         this.own.watch();
         if (missing === 1) this.own.keepAlive();
-        onWaiting?.({ position: missing, ahead: (nearest.at(-1) as QueueEntry).node });
-        const oneLess = vigil.untilOneLess(nearest);
-        if (missing === 1) return await oneLess;
-        await this.#unlessSeenGone(beyond as QueueEntry, oneLess);
+        onWaiting?.({ position: missing, ahead: nearest.at(-1) as string });
+        if (missing === 1) return await vigil.untilOneLess(nearest);
+        await vigil.untilOneLess(nearest, beyond);
       }
     } finally {
       vigil?.end();
-    }
-  }
-
-  /** Waits as `waiting` does, but no longer than until a node that isn't watched was seen to be gone. */
-  async #unlessSeenGone({ node }: QueueEntry, waiting: Promise<void>): Promise<void> {
-    const seenGone = deferred();
-    const lookAway = this.#session.glanceAt(`${this.queue}/${node}`, seenGone.resolve);
-    try {
-      await Promise.race([waiting, seenGone.promise]);
-    } finally {
-      lookAway();
+      forget();
     }
   }
 
   /** Whether it is its turn right now. @throws as {@link Contender.untilTurn} does */
   async hasTurn(admission: Admission = ALONE): Promise<boolean> {
     const { spare, yields } = admission;
-    const inTheWay = await this.#inTheWay(admission);
+    const inTheWay = await this.#inTheWay(admission, this.own.lost);
     if (inTheWay.length <= spare || yields === undefined) return inTheWay.length <= spare;
     const firm = await Promise.all(inTheWay.map((entry) => this.#says(entry, (data) => !yields(data))));
     return firm.filter(Boolean).length <= spare;
@@ -236,10 +228,13 @@ export class Contender {
 
   /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilTurn} does */
   async sees(node: string, signal?: Abortable): Promise<boolean> {
+    const { ending: over, forget } = endingWith(this.own.lost, signal);
     const exists = () => this.#session.exists(`${this.queue}/${node}`);
-    return (
-      (await this.#unlessLost((over) => this.#session.untilAnswered(exists, over), signal)) !== undefined
-    );
+    try {
+      return (await this.#session.untilAnswered(exists, over)) !== undefined;
+    } finally {
+      forget();
+    }
   }
 
   /**
@@ -292,28 +287,25 @@ export class Contender {
    * How many must go, which to watch, and the nearest beyond those: no more of the queue is kept, since everybody in it may
    * wait for long.
    */
-  async #obstacles(admission: Admission, vigil: Vigil | undefined, signal: Abortable | undefined) {
-    const inTheWay = (await this.#inTheWay(admission, signal)).filter((entry) => !vigil?.hasYielded(entry));
-    const nearest = toWatch(inTheWay, admission);
+  async #obstacles(admission: Admission, over: Ending, vigil: Vigil | undefined) {
+    const inTheWay = (await this.#inTheWay(admission, over)).filter(({ node }) => !vigil?.hasYielded(node));
+    const nearest = toWatch(inTheWay, admission).map(({ node }) => node);
     return {
       missing: inTheWay.length - admission.spare,
       nearest,
-      beyond: inTheWay.at(-1 - nearest.length),
+      beyond: inTheWay.at(-1 - nearest.length)?.node,
     };
   }
 
-  async #inTheWay(admission: Admission, signal?: Abortable): Promise<QueueEntry[]> {
-    const queue = await this.#unlessLost((over) => this.#queueInOrder(over), signal);
+  async #inTheWay(admission: Admission, over: Ending): Promise<QueueEntry[]> {
+    const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
+    // Up to this contender: who stands behind it makes no difference to it.
+    const ages = inOrderOfAge(this.#session, this.queue, withoutLater(children, this.entry), this.#parse);
+    const queue = Array.isArray(ages) ? ages : await abortable(ages, over);
     const place = queue.findIndex(({ node }) => node === this.entry.node);
-    if (place < 0) this.own.lose(new NodeLostError(`${this.own.path} was deleted by somebody else`));
+    if (place < 0) this.own.gone();
     this.own.lost.throwIfAborted();
     return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
-  }
-
-  /** Up to this contender: who stands behind it makes no difference to it. */
-  async #queueInOrder(over: Ending): Promise<QueueEntry[]> {
-    const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
-    return await inOrderOfAge(this.#session, this.queue, withoutLater(children, this.entry), this.#parse);
   }
 
   /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */
@@ -323,16 +315,6 @@ export class Contender {
     if (listing === undefined) return await this.#session.getChildren(this.queue);
     const first = await listing;
     return first.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
-  }
-
-  /** Does `task`, but doesn't wait for it any longer when the own node is lost, or the signal aborts. */
-  async #unlessLost<T>(task: (over: Ending) => Promise<T>, signal: Abortable | undefined): Promise<T> {
-    const { ending, forget } = endingWith(this.own.lost, signal);
-    try {
-      return await abortable(task(ending), ending);
-    } finally {
-      forget();
-    }
   }
 }
 

@@ -87,7 +87,7 @@ export abstract class QueueLock implements Lock {
    * @throws the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async acquire(options?: AcquireOptions): Promise<LockHold> {
-    return await this.take(checkAcquireOptions(options));
+    return this.take(checkAcquireOptions(options)); // Not awaited: while it waits, nothing of this call need be kept.
   }
 
   /**
@@ -152,7 +152,8 @@ export abstract class QueueLock implements Lock {
     const { node, timeoutMs, signal } = checkRevokeOptions(options);
     signal?.throwIfAborted();
     const { session } = this;
-    return await this.#within({ limitMs: timeoutMs, signal, what: 'given up' }, async (giveUp) => {
+    const { giveUp, done } = this.#patience('given up', timeoutMs, signal);
+    try {
       const contenders = await abortable(this.contenders(), giveUp);
       const asked = contenders.find((each) => node === undefined || each.node === node);
       if (asked === undefined) return undefined;
@@ -164,7 +165,9 @@ export abstract class QueueLock implements Lock {
         if (!(error instanceof NoNodeError)) throw error;
       }
       return asked;
-    });
+    } finally {
+      done();
+    }
   }
 
   /** @internal As `acquire`, with options that were checked. */
@@ -178,68 +181,77 @@ export abstract class QueueLock implements Lock {
     }
     // "Now or never" still takes the servers' answers: no longer than a dead link needs to be found out.
     const limitMs = timeoutMs === 0 ? this.session.leaseMs : timeoutMs;
-    return await this.#within({ limitMs, signal, what: 'acquired' }, async (giveUp) => {
-      const first = await this.#ask(giveUp);
+    const { giveUp, done } = this.#patience('acquired', limitMs, signal);
+    let joining: Promise<Contender> | undefined;
+    let renewing: Promise<void> | undefined;
+    try {
+      const admission = this.admission(giveUp);
+      const first = 'spare' in admission ? admission : await abortable(admission, giveUp);
       giveUp.throwIfAborted();
-      return await this.#contend(async (contender) => {
-        let renewed: Promise<void> | undefined;
-        // Together with the listing that shows whether it is its turn.
-        const onListing = () => {
-          if (!this.#needsRenewal(contender)) return;
-          renewed = contender.own.renew();
-          renewed.catch(ignore); // Seen when it is its turn.
-        };
-        if (timeoutMs !== 0)
-          await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting, onListing });
-        else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
-        await renewed;
-        return await this.#take(contender);
-      }, giveUp);
-    });
+      joining = this.#join(giveUp);
+      const contender = await abortable(joining, giveUp);
+      const onListing = () => {
+        renewing = this.#renewInTime(contender, giveUp);
+      };
+      if (timeoutMs !== 0)
+        await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting, onListing });
+      else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
+      if (renewing !== undefined) await renewing;
+      return await this.#take(contender, giveUp);
+    } catch (error) {
+      if (joining !== undefined) await this.#leftOrUnreachable(withdraw(joining));
+      throw error;
+    } finally {
+      done();
+    }
   }
 
-  /** Does something that is given up after `limitMs`, or when `signal` aborts. */
-  async #within<T>(
-    { limitMs, signal, what }: { limitMs: number | undefined; signal: AbortSignal | undefined; what: string },
-    task: (giveUp: Ending) => Promise<T>,
-  ): Promise<T> {
+  /** For how long something is tried: `giveUp` aborts after `limitMs`, or when `signal` does; not once it is done. */
+  #patience(
+    what: string,
+    limitMs: number | undefined,
+    signal: AbortSignal | undefined,
+  ): { giveUp: Ending; done(): void } {
     const giveUp = new Ending();
     const forget = signal === undefined ? ignore : onAbort(signal, () => giveUp.abort(signal.reason));
     const timer =
       limitMs === undefined
         ? undefined
         : this.session.clock.after(limitMs, () => giveUp.abort(this.#tooLate(what, limitMs)));
-    try {
-      return await task(giveUp);
-    } finally {
-      timer?.clear();
-      forget();
-      giveUp.abort(DONE); // Ends what the task has left behind: a watch, say.
-    }
+    return {
+      giveUp,
+      done: () => {
+        timer?.clear();
+        forget();
+        giveUp.abort(DONE); // Ends what has been left behind: a watch, say.
+      },
+    };
   }
 
-  /** Takes a place in the queue, waits there, and gives it up unless that led to a hold. */
-  async #contend(wait: (contender: Contender) => Promise<PlaceHold>, giveUp: Ending): Promise<PlaceHold> {
+  /** Takes a place in the queue. */
+  #join(giveUp: Ending): Promise<Contender> {
     const { data, access } = this.#options;
-    const joining = Contender.join(this.session, this.path, {
+    return Contender.join(this.session, this.path, {
       ...(data !== undefined && { data }),
       access,
       purpose: this.#kind.purpose,
       parse: this.#parse,
       signal: giveUp,
     });
-    const waiting = joining.then(wait);
-    try {
-      return await abortable(waiting, giveUp);
-    } catch (error) {
-      // A hold that comes all the same, after the caller gave up, is given back.
-      const left = Promise.all([withdraw(joining), waiting.then((hold) => hold.release()).catch(ignore)]);
-      await this.#leftOrUnreachable(left);
-      throw error;
-    }
   }
 
-  async #untilAdmitted(contender: Contender, first: Admission, wait: WaitOptions & { signal: Ending }) {
+  /** Where the answer stays true, the turn is all that there is to wait for. */
+  #untilAdmitted(
+    contender: Contender,
+    first: Admission,
+    wait: WaitOptions & { signal: Ending },
+  ): Promise<void> {
+    return first.outdated === undefined
+      ? contender.untilTurn(wait, first)
+      : this.#untilAdmittedAnew(contender, first, wait);
+  }
+
+  async #untilAdmittedAnew(contender: Contender, first: Admission, wait: WaitOptions & { signal: Ending }) {
     for (let admission = first; ; admission = await this.#ask(wait.signal)) {
       const { outdated } = admission;
       const either = outdated === undefined ? undefined : endingWith(wait.signal, outdated);
@@ -262,17 +274,26 @@ export abstract class QueueLock implements Lock {
   /** Now or never. */
   async #isAdmitted(contender: Contender, first: Admission, giveUp: Ending): Promise<boolean> {
     for (let admission = first; ; admission = await this.#ask(giveUp)) {
-      const admitted = await contender.hasTurn(admission);
+      const admitted = await abortable(contender.hasTurn(admission), giveUp);
       // Told of before what was read here: the answer is one to a question that nobody asks any more.
       if (!admission.outdated?.aborted) return admitted;
     }
   }
 
+  /** Together with the listing that shows whether it is its turn: what is asked now is answered right after. */
+  #renewInTime(contender: Contender, giveUp: Ending): Promise<void> | undefined {
+    if (!this.#needsRenewal(contender)) return undefined;
+    const renewing = contender.own.renew(giveUp);
+    renewing.catch(ignore); // Seen when it is its turn.
+    return renewing;
+  }
+
   /** Nobody is in the way: what is missing is a lease, if the last proof of the node is too old to act on. */
-  async #take(contender: Contender): Promise<PlaceHold> {
+  async #take(contender: Contender, giveUp: Ending): Promise<PlaceHold> {
     // What is left of the lease says nothing of a node that is lost: that comes out below.
-    if (this.#needsRenewal(contender)) await contender.own.renew();
+    if (this.#needsRenewal(contender)) await contender.own.renew(giveUp);
     contender.own.lost.throwIfAborted();
+    giveUp.throwIfAborted();
     const { onRevoke } = this.#options;
     const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
     const place = new HeldPlace(contender, this.session, this.#kind.identity, asked);

@@ -1,94 +1,146 @@
-import type { Abortable, Ending } from '../ending.js';
-import { NoNodeError } from '../errors.js';
-import { abortable, deferred, endingWith, ignore } from '../promises.js';
-import type { Change } from '../session/protocol.js';
+import { type Abortable, onAbort } from '../ending.js';
+import { abortable, type Deferred, deferred, endingWith, ignore } from '../promises.js';
+import type { Glance } from '../session/heartbeat.js';
+import { type Follower, NodeWatch } from '../session/node-watch.js';
+import type { NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
-import type { QueueEntry } from './order.js';
 
 /**
- * Resolves when there is no such node, or it says what `yields` accepts.
+ * Resolves when there is no such node.
  *
  * @throws the signal's reason, what ended the session, or a `ZooKeeperError` if a server refuses
  */
-export async function untilGone(
-  session: Session,
-  path: string,
-  signal: Abortable,
-  yields?: (data: Buffer) => boolean,
-): Promise<'gone' | 'yields'> {
+export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
   // Nobody tells of a change any more when the session is over.
   const { ending: over, forget } = endingWith(signal, session.over);
+  const gone = deferred();
+  const watch = new NodeWatch(session, path, { read: ignore, gone: gone.resolve, failed: gone.reject });
   try {
-    for (;;) {
-      // Reading and watching in one request: no deletion goes unnoticed between the two.
-      const changed = deferred<Change>();
-      const read = () => session.watchData(path, changed.resolve, over);
-      const { data } = await session.untilAnswered(read, over);
-      if (yields?.(data)) return 'yields';
-      // A name is used once: what has been deleted doesn't come back, and needn't be read again.
-      if ((await abortable(changed.promise, over)) === 'deleted') return 'gone';
-    }
-  } catch (error) {
-    if (error instanceof NoNodeError) return 'gone';
-    throw error;
+    await abortable(gone.promise, over);
   } finally {
+    watch.stop();
     forget();
-    over.abort(undefined); // Takes the watch back.
   }
 }
 
-/** Keeps an eye on some nodes of a queue, each with one watch for as long as it is of interest. */
+/**
+ * Keeps an eye on some nodes of a queue, each with one watch for as long as it is of interest. It is what is left of a
+ * contender that waits, for hours perhaps and beside thousands of others: so it is objects, not promises that wait for
+ * each other.
+ */
 export class Vigil {
   readonly #session: Session;
   readonly #queue: string;
   readonly #yields: ((data: Buffer) => boolean) | undefined;
-  readonly #over: Ending;
-  readonly #forget: () => void;
-  readonly #watched = new Map<string, Promise<void>>();
-  readonly #yielded = new Set<string>();
+  #forget: () => void = ignore;
+  #posts: Post[] = [];
+  #yielded: Set<string> | undefined;
+  #glance: Glance | undefined;
+  /** Whom to tell of the next change. */
+  #change: Deferred<void> | undefined;
+  #failure: { readonly reason: unknown } | undefined;
 
-  /** @param signals - end it when one of them aborts */
-  constructor(
-    session: Session,
-    queue: string,
-    yields: ((data: Buffer) => boolean) | undefined,
-    signals: readonly (Abortable | undefined)[],
-  ) {
+  /**
+   * @param signal - ends it when it aborts
+   * @param yields - whether a node doesn't stand in the way any more, because of what it says
+   */
+  constructor(session: Session, queue: string, signal: Abortable, yields?: (data: Buffer) => boolean) {
     this.#session = session;
     this.#queue = queue;
     this.#yields = yields;
-    const { ending, forget } = endingWith(...signals);
-    this.#over = ending;
-    this.#forget = forget;
+    this.#forget = onAbort(signal, () => this.fail(signal.reason));
   }
 
   /** Whether it is there and was seen to stand in nobody's way any more. */
-  hasYielded({ node }: QueueEntry): boolean {
-    return this.#yielded.has(node);
+  hasYielded(node: string): boolean {
+    return this.#yielded?.has(node) === true;
   }
 
-  /** Resolves when one of these is gone, or doesn't stand in the way any more. @throws as {@link untilGone} does */
-  async untilOneLess(entries: readonly QueueEntry[]): Promise<void> {
-    await Promise.race(entries.map(({ node }) => this.#watch(node)));
+  /**
+   * Resolves when one of these is gone, or doesn't stand in the way any more; or when `beyond`, which isn't watched but
+   * looked at now and then, was seen to be gone.
+   *
+   * @throws the signal's reason, what ended the session, or a `ZooKeeperError` if a server refuses
+   */
+  untilOneLess(nodes: readonly string[], beyond?: string): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
+    const change = deferred();
+    this.#change = change;
+    for (const node of nodes)
+      if (!this.#posts.some((post) => post.node === node))
+        this.#posts.push(new Post(this, node, this.#session, this.#path(node)));
+    if (beyond !== undefined) {
+      this.#glance = { path: this.#session.absolute(this.#path(beyond)), gone: () => this.#tell() };
+      this.#session.addGlance(this.#glance);
+    }
+    return change.promise;
   }
 
   /** Takes all watches back. */
   end(): void {
     this.#forget();
-    this.#over.abort(undefined);
+    for (const post of this.#posts) post.watch.stop();
+    this.#posts = [];
+    this.#lookAway();
   }
 
-  #watch(node: string): Promise<void> {
-    const known = this.#watched.get(node);
-    if (known !== undefined) return known;
-    const watching = untilGone(this.#session, `${this.#queue}/${node}`, this.#over, this.#yields).then(
-      (how) => {
-        this.#watched.delete(node);
-        if (how === 'yields') this.#yielded.add(node);
-      },
-    );
-    watching.catch(ignore); // Whoever waits for one of them sees it.
-    this.#watched.set(node, watching);
-    return watching;
+  #path(node: string): string {
+    return `${this.#queue}/${node}`;
+  }
+
+  /** What one of the posts has to tell: its node says something. */
+  heard(post: Post, data: Buffer): void {
+    if (this.#yields?.(data) !== true) return;
+    post.watch.stop();
+    this.#yielded = (this.#yielded ?? new Set()).add(post.node);
+    this.left(post);
+  }
+
+  /** What one of the posts has to tell: there is nothing to be watched any more. */
+  left(post: Post): void {
+    this.#posts = this.#posts.filter((each) => each !== post);
+    this.#tell();
+  }
+
+  /** Ends it. The first reason counts. */
+  fail(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.end();
+    this.#change?.reject(reason);
+  }
+
+  #tell(): void {
+    this.#lookAway();
+    this.#change?.resolve();
+  }
+
+  #lookAway(): void {
+    if (this.#glance !== undefined) this.#session.removeGlance(this.#glance);
+    this.#glance = undefined;
+  }
+}
+
+/** Where a vigil watches one node. */
+class Post implements Follower {
+  readonly node: string;
+  readonly watch: NodeWatch;
+  readonly #vigil: Vigil;
+
+  constructor(vigil: Vigil, node: string, session: Session, path: string) {
+    this.#vigil = vigil;
+    this.node = node;
+    this.watch = new NodeWatch(session, path, this);
+  }
+
+  read({ data }: NodeData): void {
+    this.#vigil.heard(this, data);
+  }
+
+  gone(): void {
+    this.#vigil.left(this);
+  }
+
+  failed(error: unknown): void {
+    this.#vigil.fail(error);
   }
 }

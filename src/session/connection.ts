@@ -222,7 +222,7 @@ export class Connection {
       return undefined;
     }
     // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
-    if (this.#unwritten.length === 0) this.#writingAt = this.#clock.now();
+    if (this.#unwritten.length === 0) this.#writingAt = this.#clock.early?.() ?? this.#clock.now();
     register({ name, path, decode, sentAt: this.#writingAt, outcome: outcome as Outcome<unknown> });
     this.#write(bytes);
     return this.#writingAt;

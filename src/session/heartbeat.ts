@@ -6,11 +6,11 @@ import { checksRequest, existsRequest, type Request, TransactionError } from './
 /** A node that heartbeats are sent for. */
 export interface HeartbeatNode {
   /** The absolute path, the chroot included. */
-  readonly path: string;
+  readonly absolutePath: string;
   /** A heartbeat that was sent at `sentAt` found the node in place. */
-  confirm(sentAt: number): void;
+  proved(sentAt: number): void;
   /** A heartbeat found the node gone. */
-  lose(): void;
+  gone(): void;
 }
 
 /** A node of somebody else's that is looked at now and then. */
@@ -34,7 +34,7 @@ interface Part {
 }
 
 function partOf(nodes: readonly HeartbeatNode[]): Part {
-  return { nodes, request: checksRequest(nodes.map(({ path }) => path)) };
+  return { nodes, request: checksRequest(nodes.map(({ absolutePath }) => absolutePath)) };
 }
 
 // A request must stay under a server's 1 MB, and a path may have 4 KB.
@@ -204,7 +204,7 @@ export class Heartbeat {
       const gone = await this.#check(proving, connection);
       if (gone === undefined) return;
       this.remove(gone);
-      gone.lose();
+      gone.gone();
       // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
       proving = partOf(proving.nodes.filter((node) => this.#nodes.has(node)));
     }
@@ -213,7 +213,7 @@ export class Heartbeat {
   async #check({ nodes, request }: Part, connection: Connection): Promise<HeartbeatNode | undefined> {
     try {
       const { sentAt } = await connection.send(request);
-      for (const node of nodes) if (this.#nodes.has(node)) node.confirm(sentAt);
+      for (const node of nodes) if (this.#nodes.has(node)) node.proved(sentAt);
       return undefined;
     } catch (error) {
       if (error instanceof TransactionError && error.error instanceof NoNodeError)

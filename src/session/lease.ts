@@ -1,5 +1,12 @@
 import type { Clock } from '../clock.js';
 
+/** By what leases go: a session. */
+export interface LeaseTerms {
+  readonly clock: Clock;
+  /** How long a lease is now, in milliseconds. */
+  readonly leaseMs: number;
+}
+
 /**
  * Until when a node is surely ours, by this process's clock.
  *
@@ -11,14 +18,11 @@ import type { Clock } from '../clock.js';
  * and from then on nobody waits longer than the shorter one for us to stop.
  */
 export class Lease {
-  readonly #clock: Clock;
-  readonly #leaseMs: () => number;
+  readonly #terms: LeaseTerms;
   #provenAt = Number.NEGATIVE_INFINITY;
 
-  /** @param leaseMs - how long a lease is now, in milliseconds */
-  constructor(clock: Clock, leaseMs: () => number) {
-    this.#clock = clock;
-    this.#leaseMs = leaseMs;
+  constructor(terms: LeaseTerms) {
+    this.#terms = terms;
   }
 
   /** A committed write that was sent at `sentAt` found the node in place. One that is older than the last changes nothing. */
@@ -28,7 +32,8 @@ export class Lease {
 
   /** How much of it is left, in milliseconds, at this very moment; 0 when it is over. */
   remainingMs(): number {
-    return Math.max(0, this.#provenAt + this.#leaseMs() - this.#clock.now());
+    const { clock, leaseMs } = this.#terms;
+    return Math.max(0, this.#provenAt + leaseMs - clock.now());
   }
 
   /** Asks the clock: after a stalled event loop, nothing else tells the truth. */

@@ -13,7 +13,7 @@ import { abortable, ignore } from '../promises.js';
 import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
-import { WatchRegistry } from './watches.js';
+import { type Watcher, WatchRegistry } from './watches.js';
 
 /** How a node is created. */
 export interface CreateOptions {
@@ -109,35 +109,58 @@ export abstract class Operations<
     onChange: (change: requests.Change) => void,
     signal?: Abortable,
   ): Promise<requests.NodeData> {
-    const target = this.absolute(path);
     signal?.throwIfAborted();
-    const watcher = (change: requests.Change) => {
-      forget();
-      // Not on the connection's stack, and still before anything that the server says after the event.
-      queueMicrotask(() => this.#tell(onChange, change));
+    const watcher = {
+      changed: (change: requests.Change) => {
+        takeBack();
+        // Not on the connection's stack, and still before anything that the server says after the event.
+        queueMicrotask(() => this.#tell(onChange, change));
+      },
     };
     let untold = false;
     const takeBack =
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            if (this.watches.remove(target, watcher)) untold = !this.unwatch(target);
+            untold = !this.takeBackWatch(path, watcher);
           });
-    const forget = () => {
+    try {
+      const node = await this.readAndWatch(path, watcher);
+      if (untold) this.forgetWatch(path);
+      return node;
+    } catch (error) {
       takeBack();
-      this.watches.remove(target, watcher);
-    };
+      throw error;
+    }
+  }
+
+  /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
+  async readAndWatch(path: string, watcher: Watcher): Promise<requests.NodeData> {
+    const target = this.absolute(path);
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
-      const { value } = await this.perform(requests.getDataRequest(target, true));
-      // Held without a connection, taken back, and sent all the same: the server has a watch that nobody waits for.
-      if (untold && !this.watches.has(target)) this.unwatch(target);
-      return value;
+      return (await this.perform(requests.getDataRequest(target, true))).value;
     } catch (error) {
-      forget();
+      this.watches.remove(target, watcher);
       throw error;
     }
+  }
+
+  /**
+   * @internal
+   * @returns `false`: there was no connection to tell the server by, and a read that is held will have it watch all the
+   *   same. {@link forgetWatch} when that is answered.
+   */
+  takeBackWatch(path: string, watcher: Watcher): boolean {
+    const target = this.absolute(path);
+    return !this.watches.remove(target, watcher) || this.unwatch(target);
+  }
+
+  /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
+  forgetWatch(path: string): void {
+    const target = this.absolute(path);
+    if (!this.watches.has(target)) this.unwatch(target);
   }
 
   async #existsAt(target: string): Promise<boolean> {

@@ -56,6 +56,7 @@ export class Outbox {
     this.#outlet = { name: 'ended', reason };
     for (const operation of this.#held.keys()) operation.reject(reason);
     this.#held.clear();
+    this.#deadlines.end();
   }
 
   settled(operation: Operation): void {
@@ -128,6 +129,8 @@ class Deadlines {
   readonly #waiting = new Set<Operation>();
   #timer: Timer | undefined;
   #turnAt: number | undefined;
+  /** When the timer is due. */
+  #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock, onDue: (operation: Operation) => void) {
     this.#clock = clock;
@@ -137,7 +140,7 @@ class Deadlines {
   add(operation: Operation, now = this.#turn()): void {
     operation.deadline = now + operation.timeoutMs;
     this.#waiting.add(operation);
-    if (this.#timer === undefined) this.#watch(now);
+    if (operation.deadline < this.#timerAt) this.#watch(now);
   }
 
   /** The time, read once for all that is asked in one go. */
@@ -151,21 +154,28 @@ class Deadlines {
     return this.#turnAt;
   }
 
-  /** The timer goes on while anything waits, and is taken back with the last: it keeps no process alive for nothing. */
+  /** The timer is left to run, and finds nothing to do: operations come and go much more often. */
   remove(operation: Operation): void {
     this.#waiting.delete(operation);
-    if (this.#waiting.size > 0) return;
+  }
+
+  /** Nothing comes any more, and what is left the connection settles: no process is kept alive for a timer. */
+  end(): void {
     this.#timer?.clear();
-    this.#timer = undefined;
+    this.#timerAt = Number.NEGATIVE_INFINITY;
   }
 
   #watch(now: number): void {
     const [first] = this.#waiting;
-    this.#timer = first && this.#clock.after(Math.max(0, first.deadline - now), () => this.#giveUp());
+    if (first === undefined) return;
+    this.#timer?.clear();
+    this.#timerAt = first.deadline;
+    this.#timer = this.#clock.after(Math.max(0, first.deadline - now), () => this.#giveUp());
   }
 
   #giveUp(): void {
     const now = this.#clock.now();
+    this.#timerAt = Number.POSITIVE_INFINITY;
     for (const operation of this.#waiting) {
       if (operation.deadline > now) break;
       this.#waiting.delete(operation);

@@ -1,26 +1,13 @@
-import { type Clock, sleep, type Timer } from '../clock.js';
+import { sleep } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { abortable, deferred, ignore } from '../promises.js';
+import { ignore } from '../promises.js';
 import type { Reply } from './connection.js';
-import type { HeartbeatNode } from './heartbeat.js';
+import type { Heartbeat, HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
-import type { Change, NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
+import { type Follower, NodeWatch } from './node-watch.js';
+import type { NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
 import type { Session } from './session.js';
-
-/**
- * When it is watched, in leases from its creation, unless that is asked for before: a lock that is free is mostly held for
- * less, and needn't pay for it. It is when the first heartbeat would find the node gone, too.
- */
-const WATCH_AFTER = 1 / 4;
-
-/** What an {@link OwnNode} needs of its session beyond what everybody may call. */
-export interface OwnNodePort {
-  readonly clock: Clock;
-  absolute(path: string): string;
-  startHeartbeat(node: HeartbeatNode): void;
-  stopHeartbeat(node: HeartbeatNode): void;
-}
 
 /**
  * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and that it
@@ -29,45 +16,38 @@ export interface OwnNodePort {
  * Ours means present and with this session's id as its `ephemeralOwner`. A node of that path under another session
  * is not ours, whatever its name.
  */
-export class OwnNode {
+export class OwnNode implements HeartbeatNode, Follower {
   readonly path: string;
+  /** Its path with the chroot. */
+  readonly absolutePath: string;
   readonly #session: Session;
-  readonly #port: OwnNodePort;
+  readonly #heartbeat: Heartbeat;
   readonly #lease: Lease;
-  readonly #lost = new Ending();
-  /** Aborts when it is lost or released, whichever comes first. */
-  readonly #over = new Ending();
-  readonly #heartbeat: HeartbeatNode;
-  #forgetSession: () => void = ignore;
+  readonly #lost = new Ending<Error>();
+  /** Lost or released. */
+  #isOver = false;
+  readonly #forgetSession: () => void;
   #lastRead: NodeData | undefined;
   #onRead: (node: NodeData) => void = ignore;
   #onConfirmed: () => void = ignore;
-  /** Until it is watched. */
-  #watchLater: Timer | undefined;
+  #watch: NodeWatch | undefined;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
-  constructor(session: Session, port: OwnNodePort, path: string, sentAt?: number) {
+  constructor(session: Session, heartbeat: Heartbeat, path: string, sentAt?: number) {
     this.path = path;
+    this.absolutePath = session.absolute(path);
     this.#session = session;
-    this.#port = port;
-    this.#lease = new Lease(port.clock, () => session.leaseMs);
+    this.#heartbeat = heartbeat;
+    this.#lease = new Lease(session);
     if (sentAt !== undefined) this.confirm(sentAt);
-    this.#heartbeat = {
-      path: port.absolute(path),
-      confirm: (at) => this.confirm(at),
-      lose: () => this.lose(new NodeLostError(`${path} was deleted by somebody else`)),
-    };
     this.#forgetSession = onAbort(session.over, () => this.lose(session.over.reason as Error));
-    this.#watchLater = port.clock.after(session.leaseMs * WATCH_AFTER, () => this.watch(), {
-      background: true,
-    });
   }
 
   /**
    * Aborts when the node is known to be gone: with `NodeLostError`, or with what ended the session. Not when
    * {@link OwnNode.release} was called before.
    */
-  get lost(): Ending {
+  get lost(): Ending<Error> {
     return this.#lost;
   }
 
@@ -88,7 +68,7 @@ export class OwnNode {
 
   /** Whether the node is ours and its lease lasts, at this very moment. */
   isCurrent(): boolean {
-    return !this.#over.aborted && this.#lease.isCurrent();
+    return !this.#isOver && this.#lease.isCurrent();
   }
 
   /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
@@ -105,7 +85,18 @@ export class OwnNode {
 
   /** Sends heartbeats for it from now on, so that its lease goes on and on. */
   keepAlive(): void {
-    if (!this.#over.aborted) this.#port.startHeartbeat(this.#heartbeat);
+    if (!this.#isOver) this.#heartbeat.add(this);
+  }
+
+  /** A heartbeat found it in place. From the first one on it is watched: a lock that is free is mostly held for less. */
+  proved(sentAt: number): void {
+    this.confirm(sentAt);
+    this.watch();
+  }
+
+  /** It was seen to be gone. */
+  gone(): void {
+    this.#loseFor(() => new NodeLostError(`${this.path} was deleted by somebody else`));
   }
 
   /**
@@ -120,7 +111,7 @@ export class OwnNode {
       const { sentAt } = await this.#session.untilAnswered(check, signal);
       this.confirm(sentAt);
     } catch (error) {
-      if (error instanceof NoNodeError) this.#heartbeat.lose();
+      if (error instanceof NoNodeError) this.gone();
       else throw error;
     }
     this.#lost.throwIfAborted();
@@ -146,9 +137,9 @@ export class OwnNode {
     } catch (error) {
       // There are no other checks among the parts.
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
-      const gone = guards.find((guard) => guard.#heartbeat.path === error.path) ?? this;
-      gone.#heartbeat.lose();
-      throw gone.lost.reason ?? new NodeLostError(`${gone.path} is gone`);
+      const missing = guards.find((guard) => guard.absolutePath === error.path) ?? this;
+      missing.gone();
+      throw missing.lost.reason ?? new NodeLostError(`${missing.path} is gone`);
     }
   }
 
@@ -161,56 +152,41 @@ export class OwnNode {
 
   /** It is about to be deleted by us, or has been: no heartbeat any more, and its end is nobody's loss. */
   release(): void {
-    this.#stop();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#watch?.stop();
+    this.#heartbeat.remove(this);
+    this.#forgetSession();
   }
 
   /** It is gone. The first reason counts. */
   lose(reason: Error): void {
-    if (this.#over.aborted) return;
-    this.#stop();
-    this.#lost.abort(reason);
+    this.#loseFor(() => reason);
   }
 
-  #stop(): void {
-    this.#over.abort(undefined);
-    this.#watchLater?.clear();
-    this.#port.stopHeartbeat(this.#heartbeat);
-    this.#forgetSession();
+  #loseFor(reason: () => Error): void {
+    if (this.#isOver) return;
+    this.release();
+    this.#lost.abortFor(reason);
   }
 
   /** Watches it from now on; it would have been a little later. */
   watch(): void {
-    if (this.#watchLater === undefined) return;
-    this.#watchLater.clear();
-    this.#watchLater = undefined;
-    void this.#watch(); // Never rejects.
+    if (!this.#isOver) this.#watch ??= new NodeWatch(this.#session, this.path, this);
   }
 
-  /** Watches for its deletion. Each change is only a hint: what counts is what is read after it. */
-  async #watch(): Promise<void> {
-    const over = this.#over;
-    try {
-      while (!over.aborted) {
-        const changed = deferred();
-        const onChange = (change: Change) => {
-          // Its name is used once: nothing else can have taken its place. And before anything that the server tells
-          // after it: the end of the one ahead, say, that would make it our turn.
-          if (change === 'deleted') this.#heartbeat.lose();
-          changed.resolve();
-        };
-        const read = () => this.#session.watchData(this.path, onChange, over);
-        const node = await this.#session.untilAnswered(read, over);
-        this.#checkOwner(node.stat);
-        this.#lastRead = node;
-        if (!over.aborted) this.#onRead(node);
-        await abortable(changed.promise, over);
-      }
-    } catch (error) {
-      if (error instanceof NoNodeError) this.#heartbeat.lose();
-      else if (error instanceof ZooKeeperError)
-        this.lose(new NodeLostError(`${this.path} can't be read`, { cause: error }));
-      else if (!over.aborted) this.lose(error as Error);
-    }
+  /** @internal What it says now. */
+  read(node: NodeData): void {
+    this.#checkOwner(node.stat);
+    this.#lastRead = node;
+    if (!this.#isOver) this.#onRead(node);
+  }
+
+  /** @internal It can't be read any more. */
+  failed(error: unknown): void {
+    if (error instanceof ZooKeeperError)
+      this.lose(new NodeLostError(`${this.path} can't be read`, { cause: error }));
+    else this.lose(error as Error);
   }
 
   #checkOwner(stat: Stat): void {

@@ -24,13 +24,18 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path of a queue, if it exists: asks the servers the first time.
+   * Checks the path of a queue, if it exists: asks the servers the first time. There is nothing to wait for if it gives
+   * no promise, as it mostly does.
    *
    * @throws UnprotectedPathError if everybody may write it or delete from it
    */
-  async check(path: string): Promise<void> {
+  check(path: string): Promise<void> | undefined {
     if (this.#watchfulness === 'warn') this.#warn(path);
-    if (this.#watchfulness !== 'check' || this.#protected.has(path)) return;
+    if (this.#watchfulness !== 'check' || this.#protected.has(path)) return undefined;
+    return this.#ask(path);
+  }
+
+  async #ask(path: string): Promise<void> {
     try {
       const access = await this.#session.untilAnswered(() => this.#session.getAcl(path));
       if (isOpenToAll(access)) throw new UnprotectedPathError(path);

@@ -17,10 +17,10 @@ import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';
 import { Dialer } from './dialer.js';
 import type { Environment } from './environment.js';
-import { Heartbeat } from './heartbeat.js';
+import { type Glance, Heartbeat } from './heartbeat.js';
 import { Operations } from './operations.js';
 import { Outbox } from './outbox.js';
-import { OwnNode, type OwnNodePort } from './own-node.js';
+import { OwnNode } from './own-node.js';
 import { PathGuard, type Watchfulness } from './path-guard.js';
 import * as requests from './protocol.js';
 import {
@@ -228,25 +228,20 @@ export class Session extends Operations<SessionEvents> {
    * @param sentAt - when the write that created it was sent: its lease counts from then
    */
   own(path: string, sentAt?: number): OwnNode {
-    const port: OwnNodePort = {
-      clock: this.clock,
-      absolute: (relative) => this.absolute(relative),
-      startHeartbeat: (node) => this.#heartbeat.add(node),
-      stopHeartbeat: (node) => this.#heartbeat.remove(node),
-    };
-    return new OwnNode(this, port, path, sentAt);
+    return new OwnNode(this, this.#heartbeat, path, sentAt);
   }
 
   /**
    * @internal Looks at a node now and then, in the place of the pings of a session that does nothing else: costs no
-   * request more. Calls `onGone` once, up to a fifth of the session timeout or, among very many, later.
-   *
-   * @returns what takes that back
+   * request more. Once a fifth of the session timeout, or less often among very many.
    */
-  glanceAt(path: string, onGone: () => void): () => void {
-    const glance = { path: this.absolute(path), gone: onGone };
+  addGlance(glance: Glance): void {
     this.#heartbeat.addGlance(glance);
-    return () => this.#heartbeat.removeGlance(glance);
+  }
+
+  /** @internal It isn't looked at any more. */
+  removeGlance(glance: Glance): void {
+    this.#heartbeat.removeGlance(glance);
   }
 
   /** @internal What looks after the paths of queues. */

@@ -1,25 +1,29 @@
+import { type Few, forEachOf, withMember, withoutMember } from '../few.js';
 import type { Change } from './protocol.js';
 
-/** Called once, when the node is gone, or something about it may have changed: what changed has to be read. */
-export type Watcher = (change: Change) => void;
+/** Who waits for a change of a node. */
+export interface Watcher {
+  /** Called once, when the node is gone, or something about it may have changed: what changed has to be read. */
+  changed(change: Change): void;
+}
 
 /**
  * Who waits for a change at which path. A server tells once for each path and forgets the watch, so all that wait
  * for a path share it.
  */
 export class WatchRegistry {
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #watchers = new Map<string, Few<Watcher>>();
 
   /** Adds a watcher; it is gone when it has been called, or `remove` is. */
   add(path: string, watcher: Watcher): void {
-    const watchers = this.#watchers.get(path) ?? new Set();
-    this.#watchers.set(path, watchers.add(watcher));
+    this.#watchers.set(path, withMember(this.#watchers.get(path), watcher));
   }
 
   /** Takes a watcher off. `true`: it was the last one, and a server may still be about to tell of the path. */
   remove(path: string, watcher: Watcher): boolean {
-    const watchers = this.#watchers.get(path);
-    if (!watchers?.delete(watcher) || watchers.size > 0) return false;
+    if (!this.#watchers.has(path)) return false;
+    const others = withoutMember(this.#watchers.get(path), watcher);
+    if (others !== undefined) return false;
     return this.#watchers.delete(path);
   }
 
@@ -32,7 +36,7 @@ export class WatchRegistry {
   fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);
     this.#watchers.delete(path);
-    for (const watcher of watchers ?? []) watcher(change);
+    forEachOf(watchers, (watcher) => watcher.changed(change));
   }
 
   clear(): void {

@@ -461,6 +461,7 @@ describe('a node of a session', () => {
     const other = await openSession();
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = session.own(value, sentAt);
+    own.watch();
     expect(own.isCurrent()).toBe(true);
     await other.remove(value);
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
@@ -473,6 +474,7 @@ describe('a node of a session', () => {
     const other = await openSession();
     const { value } = await other.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = session.own(value);
+    own.watch();
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
   });
 

@@ -248,8 +248,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: 'if (missing === 1) return await oneLess;',
-        to: 'if (missing >= 1) return await oneLess;',
+        from: 'if (missing === 1) return await vigil.untilOneLess(nearest);',
+        to: 'if (missing >= 1) return await vigil.untilOneLess(nearest);',
       },
     ],
     file: 'unit/precautions.test.ts',

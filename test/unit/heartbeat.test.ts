@@ -60,11 +60,11 @@ function setUp() {
 class FakeNode implements HeartbeatNode {
   readonly confirmed: number[] = [];
   lost = 0;
-  constructor(readonly path: string) {}
-  confirm(sentAt: number): void {
+  constructor(readonly absolutePath: string) {}
+  proved(sentAt: number): void {
     this.confirmed.push(sentAt);
   }
-  lose(): void {
+  gone(): void {
     this.lost++;
   }
 }

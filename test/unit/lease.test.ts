@@ -9,7 +9,12 @@ describe('the lease', () => {
   it('was longer than the record said when a reconnect had granted a shorter session timeout', () => {
     const clock = new FakeClock();
     let leaseMs = 10_000;
-    const lease = new Lease(clock, () => leaseMs);
+    const lease = new Lease({
+      clock,
+      get leaseMs() {
+        return leaseMs;
+      },
+    });
     lease.confirm(0);
     leaseMs = 1333; // What a claim writes down from now on, and what a successor waits for.
     expect(lease.remainingMs()).toBe(1333);
@@ -19,7 +24,12 @@ describe('the lease', () => {
     fc.assert(
       fc.property(fc.array(ms, { minLength: 1 }), ms, (sent, leaseMs) => {
         const clock = new FakeClock();
-        const lease = new Lease(clock, () => leaseMs);
+        const lease = new Lease({
+          clock,
+          get leaseMs() {
+            return leaseMs;
+          },
+        });
         for (const sentAt of sent) lease.confirm(sentAt);
         expect(lease.remainingMs()).toBe(Math.max(0, Math.max(...sent) + leaseMs));
       }),
@@ -28,7 +38,7 @@ describe('the lease', () => {
 
   it('never depends on when the reply came', () => {
     const clock = new FakeClock();
-    const lease = new Lease(clock, () => 1000);
+    const lease = new Lease({ clock, leaseMs: 1000 });
     clock.jump(900);
     lease.confirm(0); // The reply took 900 ms.
     expect(lease.remainingMs()).toBe(100);
@@ -36,7 +46,7 @@ describe('the lease', () => {
 
   it('is over at the very moment it ends, also when no timer could run', () => {
     const clock = new FakeClock();
-    const lease = new Lease(clock, () => 1000);
+    const lease = new Lease({ clock, leaseMs: 1000 });
     expect(lease.isCurrent()).toBe(false);
     lease.confirm(0);
     clock.jump(999);

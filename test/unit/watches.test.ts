@@ -5,7 +5,7 @@ import { WatchRegistry } from '../../src/session/watches.js';
 
 function setUp() {
   const told: string[] = [];
-  const watcher = (name: string) => (change: Change) => void told.push(`${name} ${change}`);
+  const watcher = (name: string) => ({ changed: (change: Change) => void told.push(`${name} ${change}`) });
   return { registry: new WatchRegistry(), told, watcher };
 }
 
@@ -24,7 +24,7 @@ describe('the watches of a session', () => {
 
   it('may be set anew by those that are told', () => {
     const { registry, told, watcher } = setUp();
-    registry.add('/a', () => registry.add('/a', watcher('again')));
+    registry.add('/a', { changed: () => registry.add('/a', watcher('again')) });
     registry.fire('/a', 'changed');
     expect(told).toEqual([]);
     registry.fire('/a', 'deleted');
