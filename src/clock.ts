@@ -42,8 +42,10 @@ export interface TimeSources {
   uptimeMs(): number;
 }
 
+// Not `performance.now`, which takes its time to load, and counts from the start of the process: this one counts from
+// the same instant everywhere.
 const systemSources: TimeSources = {
-  monotonicMs: () => performance.now(),
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   uptimeMs: () => uptime() * 1000,
 };
 
@@ -109,19 +111,13 @@ export interface MachineInstant {
   readonly uptimeMs: number;
 }
 
-// Unlike `performance.now`, which counts from the start of the process, it counts from the same instant everywhere.
-const machineSources: TimeSources = {
-  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
-  uptimeMs: () => uptime() * 1000,
-};
-
 /**
  * The instant so many milliseconds from now, as `remainingMs` says: asked after the clocks, so that a pause in between
  * makes the instant earlier, and never later.
  */
 export function machineInstantIn(
   remainingMs: () => number,
-  sources: TimeSources = machineSources,
+  sources: TimeSources = systemSources,
 ): MachineInstant {
   const [monotonicMs, uptimeMs] = [sources.monotonicMs(), sources.uptimeMs()];
   const ms = remainingMs();
@@ -129,7 +125,7 @@ export function machineInstantIn(
 }
 
 /** How long it is until then, in milliseconds, time for which the machine was suspended included; negative if it is over. */
-export function msUntil(instant: MachineInstant, sources: TimeSources = machineSources): number {
+export function msUntil(instant: MachineInstant, sources: TimeSources = systemSources): number {
   return Math.min(
     instant.monotonicMs - sources.monotonicMs(),
     instant.uptimeMs + UPTIME_GRANULARITY_MS - sources.uptimeMs(),

@@ -54,6 +54,25 @@ describe("the machine's clock", () => {
     );
   });
 
+  it('has an early reading that is never later than the other one, nor earlier than the last of those', () => {
+    const step = fc.record({ ms: fc.nat(10_000), asleep: fc.boolean(), read: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const { state, clock } = machine();
+        let last = clock.now();
+        for (const { ms, asleep, read } of steps) {
+          state[asleep ? 'suspended' : 'running'] += ms;
+          const early = clock.early();
+          expect(early).toBeGreaterThanOrEqual(last);
+          if (!read) continue;
+          last = clock.now();
+          expect(early).toBeLessThanOrEqual(last);
+          expect(clock.early()).toBe(last);
+        }
+      }),
+    );
+  });
+
   it('counts the time that the machine was suspended, but for 30 ms at most', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100_000)), (pauses) => {

@@ -166,7 +166,15 @@ describe('a wrong option is refused at once, by its name and value', () => {
   });
 
   it('and what is right is accepted', () => {
-    expect(checkPath('path', '/a/b-c_d.e é')).toBe('/a/b-c_d.e é');
+    for (const path of [
+      '/a/b-c_d.e é',
+      '/a',
+      '/zookeepers/z',
+      '/a/zookeeper',
+      '/_c_0-lock-0000000001',
+      '/a..b',
+    ])
+      expect(checkPath('path', path)).toBe(path);
     expect(
       session({ sessionTimeoutMs: 3000, leaseMs: 2999, connectTimeoutMs: Number.POSITIVE_INFINITY }),
     ).toMatchObject({ leaseMs: 2999 });
