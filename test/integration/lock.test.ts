@@ -355,7 +355,7 @@ describe('a session on which locks were taken and candidates stood', () => {
     const held = await new DistributedLock(other, path).acquire();
     const waiting = new DistributedLock(session, path).acquire();
     await until(async () => (await other.getChildren(path)).length === 2);
-    expect(session.over.listenerCount).toBeGreaterThan(before);
+    await expect.poll(() => session.over.listenerCount).toBeGreaterThan(before);
     await held.release();
     await (await waiting).release();
     const [elector] = await lead(session, uniquePath('election'));
