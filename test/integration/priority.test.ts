@@ -85,6 +85,18 @@ describe('a clean handover', () => {
     },
   );
 
+  it('of a leader that alone has a priority sends nothing before the release either', async () => {
+    const { server, join, begin, asked } = await startElection();
+    const [leader] = await begin('leader', { priority: 1 });
+    const next = await join('next');
+    await settled(next);
+    server.resetCounts();
+    const elected = nextEvent(next, 'elected');
+    await leader.stop();
+    await elected;
+    expect(asked(leader)).toEqual(['leader removeWatches', 'leader multi']);
+  });
+
   it('takes no request more than one that lists the queue first, however soon its term ends', async () => {
     const { server, join, begin, asked } = await startElection();
     const [leader] = await begin('leader');
