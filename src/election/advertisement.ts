@@ -3,7 +3,7 @@ import { abortable, ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './candidate.js';
-import { parseRequest, withRequest } from './request.js';
+import { withAllAsked } from './request.js';
 
 /**
  * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
@@ -59,7 +59,7 @@ export class Advertisement {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
       // What somebody has asked of this candidate stays, and is never overwritten unseen.
-      const bytes = withRequest(this.#bytes, parseRequest(data)) ?? this.#bytes;
+      const bytes = withAllAsked(this.#bytes, data);
       try {
         await session.setData(own.path, bytes, stat.version);
         this.#published = revision;

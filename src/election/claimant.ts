@@ -3,6 +3,7 @@ import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats } from '../lock/seats.js';
 import { isUnanswered } from '../session/operations.js';
+import type { TransactionPart } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import {
   type Foresight,
@@ -14,6 +15,7 @@ import {
   writesOfClaim,
 } from './claim.js';
 import { recordWrites, releaseParts } from './deed.js';
+import type { Next } from './next.js';
 import {
   type ElectionRecord,
   parseRecord,
@@ -84,9 +86,9 @@ export interface Claims {
    * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
    * Goes on until the servers have answered or the session is over. Never rejects.
    *
-   * @param successor - the name of the node that was called to lead next, if that isn't the next in line
+   * @param next - who leads next; by default the next in line
    */
-  release(contender: Contender, claim: Claim, successor?: string): Promise<void>;
+  release(contender: Contender, claim: Claim, next?: Next): Promise<void>;
 }
 
 interface RecordRead {
@@ -217,10 +219,21 @@ export class Claimant implements Claims {
     }
   }
 
-  release(contender: Contender, claim: Claim, successor?: string): Promise<void> {
-    const parts = releaseParts({ ...claim, node: contender.own.path }, successor);
+  release(contender: Contender, claim: Claim, next: Next = {}): Promise<void> {
+    const deed = { ...claim, node: contender.own.path };
     // May be carried out twice: the second time finds no node, and writes nothing.
-    return contender.leave(() => this.#session.untilAnswered(() => contender.own.commit(parts)));
+    const write = (parts: TransactionPart[]) =>
+      this.#session.untilAnswered(() => contender.own.commit(parts));
+    return contender.leave(async () => {
+      if (!('ifAt' in next)) return await write(releaseParts(deed, next.successor));
+      try {
+        return await write(releaseParts(deed, undefined, next.ifAt));
+      } catch (error) {
+        // Of the leader's node, not of the record.
+        if (!(error instanceof BadVersionError && error.operation === 'multi[delete]')) throw error;
+      }
+      return await write(releaseParts(deed, await next.otherwise()));
+    });
   }
 
   /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */

@@ -18,10 +18,18 @@ export interface Deed {
  * written since the claim, or the node is gone; so they can be carried out twice.
  *
  * @param successor - the name of the node that was called to lead next, if that isn't the next in line
+ * @param nodeVersion - nothing unless the leader's node is at this version
  */
-export function releaseParts({ record, version, term, node }: Deed, successor?: string): TransactionPart[] {
+export function releaseParts(
+  { record, version, term, node }: Deed,
+  successor?: string,
+  nodeVersion?: number,
+): TransactionPart[] {
   const data = serializeRecord({ state: 'vacant', term, ...(successor !== undefined && { successor }) });
-  return [...recordWrites(record, data, version, writesOfRelease(successor)), { kind: 'delete', path: node }];
+  return [
+    ...recordWrites(record, data, version, writesOfRelease(successor)),
+    { kind: 'delete', path: node, ...(nodeVersion !== undefined && { version: nodeVersion }) },
+  ];
 }
 
 /** Writes of a record one after the other, in one transaction: it is at `version` before, and `times` on after. */

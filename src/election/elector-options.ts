@@ -43,7 +43,9 @@ export interface CandidacyOptions {
   readonly watchdog?: boolean;
   /**
    * From 0 to 255. At each change of the leader the candidate with the highest priority goes next, whatever its place in
-   * the queue; among equals the queue decides. Nobody is ever made to step down for it. @default 0
+   * the queue; among equals the queue decides. Nobody is ever made to step down for it. Who has joined reckons: whose
+   * `start()` has resolved. One that joins while a term is being given back may have to wait for the change after, and so
+   * may one whose session mayn't write on the leader's node. @default 0
    */
   readonly priority?: number;
   /**

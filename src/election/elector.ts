@@ -34,6 +34,8 @@ import {
   resolveElectorOptions,
 } from './elector-options.js';
 import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
+import type { Next } from './next.js';
+import { Outlook } from './outlook.js';
 import { Petitions } from './petitions.js';
 import { uuidWithPriority } from './priority.js';
 import { Roll } from './roll.js';
@@ -281,8 +283,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
       const claim = await campaign.untilElected(this.#stop.signal);
-      const successor = await this.#lead(contender, claim, campaign);
-      void this.#claims.release(contender, claim, successor); // Never rejects; waited for below.
+      const next = await this.#lead(contender, claim, campaign);
+      void this.#claims.release(contender, claim, next); // Never rejects; waited for below.
     } finally {
       await this.#leave(contender);
     }
@@ -313,7 +315,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
     let seen: Foresight | undefined;
     try {
-      [this.#contender, seen] = await abortable(Promise.all([joining, preparing]), signal);
+      const announced = joining.then((contender) => this.#announce(contender));
+      [this.#contender, seen] = await abortable(Promise.all([joining, preparing, announced]), signal);
     } catch (error) {
       await this.#goneOrUnreachable(withdraw(joining));
       throw error;
@@ -324,10 +327,15 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return { contender: this.#contender, seen };
   }
 
-  /** From the term's beginning until its work has settled. Gives the node that was called to lead next, if one was. */
-  async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<string | undefined> {
+  /** Who has a priority tells the leader before it says that it has a place: from then on it is reckoned with. */
+  async #announce(contender: Contender): Promise<void> {
+    if (this.#options.priority > 0) await this.#succession.announce(contender);
+  }
+
+  /** From the term's beginning until its work has settled. Gives who leads next, as far as that is known. */
+  async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<Next> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
-    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return undefined;
+    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return {};
     const { clock } = this.#session;
     const beganAt = clock.now();
     const ended = deferred();
@@ -348,18 +356,21 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       this.#startWork(term);
     });
     this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
+    const outlook = this.#lookOut(contender);
     await ended.promise;
-    const successor = term.ending.successor ?? this.#callPreferred(contender); // While the work settles.
+    const { successor } = term.ending;
+    const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
     await term.settled(() => this.#onOverrun(term));
     await this.#beforeRelease?.();
     if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
-    return await successor;
+    return (await next) ?? {};
   }
 
-  /** A waiter with a higher priority, if there may be one: with several seats the queue decides. */
-  async #callPreferred(contender: Contender): Promise<string | undefined> {
-    return this.#options.seats === 1 ? await this.#succession.callPreferred(contender) : undefined;
+  /** For those with a priority, if there may be any: with several seats the queue decides. */
+  #lookOut(contender: Contender): Outlook | undefined {
+    if (this.#options.seats > 1) return undefined;
+    return new Outlook(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
   }
 
   /** Everybody ahead must be gone, or all but those for whom there are other seats. */

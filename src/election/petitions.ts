@@ -1,5 +1,6 @@
 import { LeadError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
+import type { NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import type { Campaign } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
@@ -24,6 +25,7 @@ export class Petitions {
   readonly #port: PetitionsPort;
   /** The last request to step down that was considered: it stays on the node until the node is gone. */
   #lastConsidered: string | undefined;
+  #lastRead: NodeData | undefined;
 
   constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: PetitionsPort) {
     this.#session = session;
@@ -31,9 +33,17 @@ export class Petitions {
     this.#port = port;
   }
 
+  /** The node of the contender that is heeded, as it was last read. */
+  get lastRead(): NodeData | undefined {
+    return this.#lastRead;
+  }
+
   /** Looks at what is asked on the contender's node, now and whenever that changes. */
   heed(contender: Contender, campaign: Campaign): void {
-    contender.own.whenRead(({ data }) => {
+    this.#lastRead = undefined;
+    contender.own.whenRead((node) => {
+      this.#lastRead = node;
+      const { data } = node;
       const request = parseRequest(data);
       if (request?.kind === 'succeed') campaign.call(request.after);
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.

@@ -42,3 +42,26 @@ export function withRequest(data: Buffer, request: CandidateRequest | undefined)
   if (typeof node?.id !== 'string') return undefined;
   return Buffer.from(JSON.stringify({ ...node, request }));
 }
+
+const NOTE = 'priority';
+
+/**
+ * Whether somebody has noted on a leader's node that one with a priority has come into its queue. It stays until the node
+ * is gone. What isn't a candidate's node can't carry a note, and counts as if it did.
+ */
+export function hasNote(data: Buffer): boolean {
+  const node = parseJsonObject(data);
+  return typeof node?.id !== 'string' || node.note === NOTE;
+}
+
+/** A candidate's node with that note on it, beside the request; `undefined` if it isn't a candidate's node. */
+export function withNote(data: Buffer): Buffer | undefined {
+  const node = parseJsonObject(data);
+  return typeof node?.id === 'string' ? Buffer.from(JSON.stringify({ ...node, note: NOTE })) : undefined;
+}
+
+/** A candidate's node as `bytes` say, and with all that others have written on `node`, as it is now. */
+export function withAllAsked(bytes: Buffer, node: Buffer): Buffer {
+  const asked = withRequest(bytes, parseRequest(node)) ?? bytes;
+  return hasNote(node) ? (withNote(asked) ?? asked) : asked;
+}

@@ -1,11 +1,12 @@
-import { BadVersionError, NoCandidateError, NoNodeError } from '../errors.js';
+import { BadVersionError, describe, NoCandidateError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { compareSequences, type QueueEntry, queueOf } from '../lock/order.js';
 import { settledWithin } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { mayHavePriority, preferredSuccessor } from './priority.js';
-import { type CandidateRequest, parseRequest, withRequest } from './request.js';
+import { parseRecord } from './record.js';
+import { type CandidateRequest, hasNote, parseRequest, withNote, withRequest } from './request.js';
 import { Roll } from './roll.js';
 
 /**
@@ -40,11 +41,47 @@ export class Succession {
   }
 
   /**
+   * Tells whoever leads that `joiner`, which has a priority, stands in the queue: by a note on the leader's node. Not one
+   * that claimed after the joiner had its place: that one lists the queue itself, after its claim.
+   *
+   * Each read here comes after the joiner's creation in the same session, so it shows at least what was there then: a
+   * record that is vacant, or held by one that is gone, will be claimed by one that sees the joiner.
+   *
+   * A leader whose node this session may not write isn't told, and lets the queue decide.
+   *
+   * @throws what ended the session
+   */
+  async announce(joiner: Contender): Promise<void> {
+    let gone: string | undefined;
+    try {
+      for (;;) {
+        const { data, stat } = await this.#session.untilAnswered(() => this.#session.getData(this.#path));
+        const record = parseRecord(data, stat.version);
+        if (record.state !== 'held' || record.node === gone || stat.mzxid > joiner.token) return;
+        if ((await writeNote(this.#session, `${this.#path}/${record.node}`)) !== 'gone') return;
+        gone = record.node;
+      }
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error;
+      this.#session.logger.debug({ cause: describe(error) }, 'the leader can not be told of a priority');
+    }
+  }
+
+  /** Whether anybody in the queue but `leader` may have a priority; `undefined` if there is no answer. Never rejects. */
+  async mayPrefer(leader: Contender): Promise<boolean | undefined> {
+    try {
+      const children = await this.#session.getChildren(this.#path);
+      return children.some((node) => mayHavePriority(node) && node !== leader.entry.node);
+    } catch {
+      return undefined; // Then the queue is listed when the term ends.
+    }
+  }
+
+  /**
    * Calls a waiter with a higher priority than the next in line, if there is one, to lead after `leader`. Gives its node's
    * name. Never rejects, and isn't waited for long: if it fails, the queue decides.
    */
   async callPreferred(leader: Contender): Promise<string | undefined> {
-    if (!leader.own.isCurrent()) return undefined;
     return await this.#callPreferred(leader.entry.node, ({ node }) => node !== leader.entry.node);
   }
 
@@ -86,16 +123,31 @@ export class Succession {
  *
  * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
  */
-export async function writeRequest(
+export function writeRequest(
   session: Session,
   path: string,
   request: CandidateRequest,
 ): Promise<'written' | 'gone'> {
+  const isThere = (data: Buffer) => JSON.stringify(parseRequest(data)) === JSON.stringify(request);
+  return writeBeside(session, path, isThere, (data) => withRequest(data, request));
+}
+
+/** Puts the note there, in the same way. */
+function writeNote(session: Session, path: string): Promise<'written' | 'gone'> {
+  return writeBeside(session, path, hasNote, withNote);
+}
+
+async function writeBeside(
+  session: Session,
+  path: string,
+  isThere: (data: Buffer) => boolean,
+  withIt: (data: Buffer) => Buffer | undefined,
+): Promise<'written' | 'gone'> {
   for (;;) {
     try {
       const { data, stat } = await session.untilAnswered(() => session.getData(path));
-      if (JSON.stringify(parseRequest(data)) === JSON.stringify(request)) return 'written'; // By a try that was lost.
-      const bytes = withRequest(data, request);
+      if (isThere(data)) return 'written'; // By a try that was lost, say.
+      const bytes = withIt(data);
       if (bytes === undefined) return 'gone';
       await session.setData(path, bytes, stat.version);
       return 'written';

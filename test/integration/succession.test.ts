@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { writesOfRelease } from '../../src/election/claim.js';
+import { type Deed, releaseParts } from '../../src/election/deed.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/record.js';
 import type { Term } from '../../src/election/term.js';
-import { InvalidOptionError, InvalidStateError, NoCandidateError } from '../../src/errors.js';
+import {
+  BadVersionError,
+  InvalidOptionError,
+  InvalidStateError,
+  NoCandidateError,
+} from '../../src/errors.js';
 import { Contender } from '../../src/lock/contender.js';
 import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, lead, stand } from '../helpers/electors.js';
@@ -235,6 +241,24 @@ describe('a candidate with a higher priority', () => {
     await high.stop();
     await follows;
     await plain.stop();
+  });
+
+  it('refuses a release that was decided on before its note, which then changes nothing', async () => {
+    const path = uniquePath('priority');
+    const session = await openSession();
+    const [leader, term] = await lead(session, path, { id: 'leader' });
+    const { deed } = leader as { deed: Deed };
+    const { version } = (await session.getData(deed.node)).stat;
+    const high = await stand(await openSession(), path, { id: 'high', priority: 1 });
+    const error = await session.commit(releaseParts(deed, undefined, version)).catch((caught) => caught);
+    expect(error).toBeInstanceOf(BadVersionError);
+    expect(error).toMatchObject({ operation: 'multi[delete]', path: deed.node });
+    expect((await session.getData(path)).stat.version).toBe(deed.version);
+    expect(term.isHeld()).toBe(true);
+    const elected = nextEvent(high, 'elected');
+    await session.commit(releaseParts(deed, undefined, version + 1));
+    await elected;
+    for (const elector of [leader, high]) await elector.stop();
   });
 
   it.each([-1, 256, 1.5, '1', null])('can not be %j', async (priority) => {

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCandidate, serializeCandidate } from '../../src/election/candidate.js';
-import { type CandidateRequest, parseRequest, withRequest } from '../../src/election/request.js';
+import {
+  type CandidateRequest,
+  hasNote,
+  parseRequest,
+  withAllAsked,
+  withNote,
+  withRequest,
+} from '../../src/election/request.js';
 import { parseEntry, type QueueEntry } from '../../src/lock/order.js';
 
 const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
@@ -79,4 +86,56 @@ describe("a request on a candidate's node", () => {
       expect(parseRequest(Buffer.from(said))).toBeUndefined();
     },
   );
+});
+
+describe("a note on a leader's node", () => {
+  const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
+
+  it('stands beside a request and what the leader tells, whichever is written first', () => {
+    fc.assert(
+      fc.property(fc.string(), data, requests, (id, told, request) => {
+        const before = serializeCandidate(id, told);
+        const asked = withRequest(before, request) as Buffer;
+        const noted = withNote(before) as Buffer;
+        for (const both of [withNote(asked), withRequest(noted, request)] as Buffer[]) {
+          expect(hasNote(both)).toBe(true);
+          expect(parseRequest(both)).toEqual(request);
+          expect(parseCandidate(entry, 1, both)).toEqual(parseCandidate(entry, 1, before));
+        }
+        expect([hasNote(before), hasNote(asked), hasNote(noted)]).toEqual([false, false, true]);
+      }),
+    );
+  });
+
+  it('stays with the request when the leader changes what it tells', () => {
+    fc.assert(
+      fc.property(fc.string(), data, data, requests, (id, told, toldNext, request) => {
+        const next = serializeCandidate(id, toldNext);
+        const asked = withRequest(serializeCandidate(id, told), request) as Buffer;
+        const after = withAllAsked(next, withNote(asked) as Buffer);
+        expect(hasNote(after)).toBe(true);
+        expect(parseRequest(after)).toEqual(request);
+        expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
+        // Nothing is added that wasn't asked.
+        expect(hasNote(withAllAsked(next, asked))).toBe(false);
+        expect(withAllAsked(next, serializeCandidate(id, told))).toEqual(next);
+      }),
+    );
+  });
+
+  it.each(['', '10.0.0.1', '[]', 'null', '{}', '{"id":7}'])(
+    'can not be put on a node that says %j, which counts as if it were there',
+    (said) => {
+      expect(withNote(Buffer.from(said))).toBeUndefined();
+      expect(hasNote(Buffer.from(said))).toBe(true);
+    },
+  );
+
+  it.each([
+    { id: 'a', note: true },
+    { id: 'a', note: null },
+    { id: 'a', note: 'other' },
+  ])('is none in %j', (said) => {
+    expect(hasNote(Buffer.from(JSON.stringify(said)))).toBe(false);
+  });
 });

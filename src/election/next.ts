@@ -1,0 +1,24 @@
+import { hasNote } from './request.js';
+
+/** Who leads next, as far as a leader knows when it gives its term back. Without more, the next in line. */
+export type Next =
+  /** The one whose node has that name: it was called. */
+  | { readonly successor?: string | undefined }
+  /** The next in line, if the leader's node is still at that version; if not, whose node's name `otherwise` gives. */
+  | { readonly ifAt: number; readonly otherwise: () => Promise<string | undefined> };
+
+/** What a leader knows of its queue, and of what others have written on its node. */
+export interface Knowledge {
+  /** Whether anybody with a priority stood in the queue at some time in the term; `undefined` if that isn't known. */
+  readonly preferable: boolean | undefined;
+  /** The leader's node, as it was last read. */
+  readonly own: { readonly data: Buffer; readonly stat: { readonly version: number } } | undefined;
+}
+
+/**
+ * The version of the leader's node at which nobody but the next in line can be meant to lead next; `undefined` if
+ * somebody may be, and the queue has to be looked at before the term is given back.
+ */
+export function nextInLineIfAt({ preferable, own }: Knowledge): number | undefined {
+  return preferable === false && own !== undefined && !hasNote(own.data) ? own.stat.version : undefined;
+}

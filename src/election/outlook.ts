@@ -1,0 +1,71 @@
+import type { Contender } from '../lock/contender.js';
+import { settledWithin } from '../promises.js';
+import type { NodeData } from '../session/protocol.js';
+import type { Session } from '../session/session.js';
+import { type Next, nextInLineIfAt } from './next.js';
+import type { Succession } from './succession.js';
+
+/**
+ * What a leader knows of those who may lead next before the next in line: so that its term, when it ends, is given back
+ * at once if there is nobody.
+ *
+ * It lists its queue when its term has begun; who comes with a priority after that leaves a note on its node ({@link
+ * Succession.announce}). With both, nobody is missed: the note of one whose `start()` has resolved raises the version of
+ * the leader's node, on which the release depends.
+ */
+export class Outlook {
+  readonly #session: Session;
+  readonly #succession: Succession;
+  readonly #leader: Contender;
+  readonly #readOwn: () => NodeData | undefined;
+  /** Whether anybody with a priority stood in the queue when the term had begun. */
+  #preferable: boolean | undefined;
+  readonly #listed: Promise<void>;
+
+  /**
+   * Made when the term has begun: by the time that it ends, the queue has been listed.
+   *
+   * @param readOwn - gives the leader's node as it was last read
+   */
+  constructor(
+    session: Session,
+    succession: Succession,
+    leader: Contender,
+    readOwn: () => NodeData | undefined,
+  ) {
+    this.#session = session;
+    this.#succession = succession;
+    this.#leader = leader;
+    this.#readOwn = readOwn;
+    this.#listed = succession.mayPrefer(leader).then((preferable) => {
+      this.#preferable = preferable;
+    });
+  }
+
+  /**
+   * Who leads next, asked at the term's end. One with a higher priority than the next in line is called. Never rejects,
+   * and isn't waited for long: if it fails, the queue decides.
+   */
+  async next(): Promise<Next> {
+    const known = this.#known();
+    if (known !== undefined) return known;
+    const { clock, leaseMs, state } = this.#session;
+    let next: Next = {};
+    if (!this.#leader.own.isCurrent() || state.name !== 'connected') return next;
+    const looking = async () => {
+      await this.#listed; // A term may end at once, and its listing is as good as another one.
+      next = this.#known() ?? { successor: await this.#look() };
+    };
+    await settledWithin(clock, looking(), leaseMs / 2);
+    return next;
+  }
+
+  #known(): Next | undefined {
+    const version = nextInLineIfAt({ preferable: this.#preferable, own: this.#readOwn() });
+    return version === undefined ? undefined : { ifAt: version, otherwise: () => this.#look() };
+  }
+
+  #look(): Promise<string | undefined> {
+    return this.#succession.callPreferred(this.#leader);
+  }
+}
