@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 /** @import { ChunkingContext, CodeSplittingGroup, Plugin } from 'rolldown' */
@@ -35,7 +36,7 @@ async function write(entries, groups = []) {
     tsconfig: join(root, 'tsconfig.build.json'),
     transform: { target: 'es2023' },
     external: /^[^./]/, // Dependencies, and Node's own.
-    plugins: [filesByUrl()],
+    plugins: [filesByUrl(), packages()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
   });
   try {
@@ -116,6 +117,27 @@ function filesByUrl() {
       code.replaceAll(/(?<=new URL\(")dist:([^"]+)/g, (_, path) =>
         slashed(relative(dirname(fileName), path)),
       ),
+  };
+}
+
+/**
+ * What loads dependencies that are CommonJS stays a file of its own, beside those that import it: within a module of
+ * another kind it would have to be written so that nobody's bundler finds them.
+ *
+ * @returns {Plugin}
+ */
+function packages() {
+  const name = 'packages.cjs';
+  return {
+    name: 'packages',
+    resolveId: (id) => (id.endsWith(`/${name}`) ? { id: `./${name}`, external: true } : null),
+    generateBundle(_, bundle) {
+      const imports = Object.values(bundle).some(
+        (file) => file.type === 'chunk' && file.imports.includes(`./${name}`),
+      );
+      if (imports)
+        this.emitFile({ type: 'asset', fileName: name, source: readFileSync(join(SOURCES, name)) });
+    },
   };
 }
 

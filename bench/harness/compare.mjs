@@ -7,7 +7,10 @@ import { median, quantile } from './quantiles.mjs';
 /** @typedef {{ name: string, driver: Driver }} Running */
 
 const LOOK_AGAIN_MS = 50;
-const UNCHANGED_MS = 1000;
+/** What stays as it is for so long is as it should be, if it can be that. */
+const UNCHANGED_MS = 100;
+/** And otherwise it is as it will be. */
+const STUCK_MS = 1000;
 const SETTLED_WITHIN_MS = 30_000;
 
 /**
@@ -42,7 +45,7 @@ export async function startAll(contestants, place) {
 
 /**
  * Puts `count` contenders in line, and waits until all have their place and know whom they wait for, as far as the servers
- * can tell: a program answers as soon as they have begun.
+ * can tell: a program answers as soon as they have begun. Those of an earlier line may still be leaving when it is called.
  *
  * @param {Driver} driver
  * @param {import('./servers.mjs').Meter} meter
@@ -50,28 +53,45 @@ export async function startAll(contestants, place) {
  * @param {number} count
  */
 export async function queueUp(driver, meter, path, count) {
-  const before = await meter.holdings();
+  const before = await untilSettled(meter, () => true);
   await driver.queue(path, count);
   await settled(meter, before, count);
 }
 
 /**
- * Waits until `count` contenders more than `before` are in line, and all but the first watch somebody, or until nothing has
- * changed for a while, since what was there before may have gone; 30 s at most.
+ * Waits until `count` contenders more than `before` are in line, all but the first watch somebody, and nobody does
+ * anything more: some watch other nodes as well.
  *
  * @param {import('./servers.mjs').Meter} meter
  * @param {import('./servers.mjs').Holdings} before
  * @param {number} count
  */
 export async function settled(meter, before, count) {
+  await untilSettled(
+    meter,
+    ({ ephemerals, watches }) =>
+      ephemerals >= before.ephemerals + count && watches >= before.watches + count - 1,
+  );
+}
+
+/**
+ * Waits until what the servers keep doesn't change any more: for a moment if it is `complete`, for longer if it isn't, 30 s
+ * at most.
+ *
+ * @param {import('./servers.mjs').Meter} meter
+ * @param {(holdings: import('./servers.mjs').Holdings) => boolean} complete
+ */
+async function untilSettled(meter, complete) {
   const deadline = performance.now() + SETTLED_WITHIN_MS;
-  let last = { ...before, since: performance.now() };
-  while (performance.now() < Math.min(deadline, last.since + UNCHANGED_MS)) {
-    const { ephemerals, watches } = await meter.holdings();
-    if (ephemerals >= before.ephemerals + count && watches >= before.watches + count - 1) return;
-    if (ephemerals !== last.ephemerals || watches !== last.watches)
-      last = { ephemerals, watches, since: performance.now() };
+  let last = await meter.holdings();
+  let since = performance.now();
+  for (;;) {
     await pause(LOOK_AGAIN_MS);
+    const now = await meter.holdings();
+    if (now.ephemerals !== last.ephemerals || now.watches !== last.watches) since = performance.now();
+    last = now;
+    const unchangedMs = performance.now() - since;
+    if (unchangedMs >= (complete(now) ? UNCHANGED_MS : STUCK_MS) || performance.now() > deadline) return now;
   }
 }
 

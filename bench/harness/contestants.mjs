@@ -1,6 +1,6 @@
 /** Whom the benchmark measures, and how each is started: `bench/peers/README.md` has what they do. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findCuratorClassPath, findGo, findKazoo } from '../../scripts/peers.mjs';
 
@@ -21,12 +21,16 @@ const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
 const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
 const go = once(() => {
   const program = join(COMPILED, 'go-peer');
-  compile(findGo(), 'build', '-o', program, join(PEERS, 'go/peer.go'));
+  const source = join(PEERS, 'go/peer.go');
+  const [compiler = '', ...options] = findGo();
+  if (isNewer(source, program)) compile(compiler, ...options, 'build', '-o', program, source);
   return [program];
 });
 const curator = once(() => {
   const classPath = findCuratorClassPath();
-  compile(['javac'], '-d', COMPILED, '-cp', classPath, join(PEERS, 'Curator.java'));
+  const source = join(PEERS, 'Curator.java');
+  if (isNewer(source, join(COMPILED, 'Curator.class')))
+    compile('javac', '-d', COMPILED, '-cp', classPath, source);
   // A thousand sessions have five threads each.
   return ['java', '-Xmx2g', '-Xss256k', '-cp', `${COMPILED}:${classPath}`, 'Curator'];
 });
@@ -61,10 +65,16 @@ export function findContestants(say, suits = () => true) {
   });
 }
 
-/** @param {readonly string[]} compiler @param {string[]} args */
-function compile([command = '', ...options], ...args) {
+/** @param {string} source @param {string} compiled */
+function isNewer(source, compiled) {
+  const madeAt = statSync(compiled, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+  return statSync(source).mtimeMs > madeAt;
+}
+
+/** @param {string} compiler @param {string[]} args */
+function compile(compiler, ...args) {
   mkdirSync(COMPILED, { recursive: true });
-  execFileSync(command, [...options, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  execFileSync(compiler, args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
 /**

@@ -23,8 +23,12 @@ const OPERATIONS = {
 export class Line {
   /** How many requests of each kind. @type {Record<string, number>} */
   requests = {};
+  /** When the handshake passed, in milliseconds. */
+  openedAt = Number.NaN;
   /** When each multi passed, in milliseconds. @type {number[]} */
   multisAt = [];
+  /** When each `exists` passed that leaves no watch. @type {number[]} */
+  looksAt = [];
   notifications = 0;
   bytesOut = 0;
   bytesIn = 0;
@@ -60,7 +64,7 @@ export class CountingProxy {
   take() {
     const lines = this.#lines.map((line) => ({ ...line }));
     this.#lines = this.#lines.filter((line) => line.isOpen);
-    for (const line of this.#lines) Object.assign(line, new Line());
+    for (const line of this.#lines) Object.assign(line, new Line(), { openedAt: line.openedAt });
     return lines;
   }
 
@@ -91,7 +95,10 @@ export class CountingProxy {
       eachFrame((frame, first) => {
         const operation = first ? 'connect' : (OPERATIONS[frame.readInt32BE(4)] ?? 'other');
         line.requests[operation] = (line.requests[operation] ?? 0) + 1;
+        if (operation === 'connect') line.openedAt = performance.now();
         if (operation === 'multi') line.multisAt.push(performance.now());
+        // Whether it leaves a watch is the last thing that it says.
+        if (operation === 'exists' && frame.at(-1) === 0) line.looksAt.push(performance.now());
       }),
     );
     server.on(
@@ -118,6 +125,17 @@ export function totals(lines) {
   for (const { requests } of lines)
     for (const [operation, count] of Object.entries(requests)) all[operation] = (all[operation] ?? 0) + count;
   return all;
+}
+
+/**
+ * How many of the looks at a node that a session took were taken in the place of its pings, of which one is due `everyMs`:
+ * those before which so much time has passed for each since it was opened. Whoever looks more often looks for other reasons.
+ *
+ * @param {Line} line since it was opened
+ * @param {number} everyMs
+ */
+export function looksInPlaceOfPings({ openedAt, looksAt }, everyMs) {
+  return looksAt.reduce((count, at) => count + Number(at >= openedAt + (count + 1) * everyMs), 0);
 }
 
 /** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */

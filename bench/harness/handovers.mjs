@@ -1,7 +1,6 @@
 /** How rows measure handovers, whatever is handed over. */
-import { pause, percentiles, queueUp, startAll } from './compare.mjs';
+import { pause, queueUp, startAll } from './compare.mjs';
 import { Driver } from './driver.mjs';
-import { rounded } from './quantiles.mjs';
 import { startServers } from './servers.mjs';
 
 /**
@@ -18,12 +17,13 @@ import { startServers } from './servers.mjs';
  * @property {1 | 3} servers
  * @property {Pace} pace
  * @property {readonly number[]} crowds
+ * @property {number} rounds how often the contestants take turns in each of them
  *
  * @typedef {object} Series what was measured of one contestant
  * @property {string} name
  * @property {number[][]} rounds times in microseconds, by round
  * @property {number[]} requests of a handover, on average, by line that was formed
- * @property {number[]} notifications likewise
+ * @property {number[]} notifications of a handover, by line or handover
  *
  * @typedef {{ setting: Setting, series: Series[] }} Handovers
  */
@@ -31,14 +31,16 @@ import { startServers } from './servers.mjs';
 // For those that follow at once: nobody's heartbeats, and few pings, fall into what is counted.
 const LONG_SESSION_MS = 600_000;
 const HANDOVERS = 20;
-const QUICK_HANDOVERS = 10;
+const QUICK_HANDOVERS = 7;
 // For the others: what is done now and then is done by parts of the session timeout.
 const SHORT_SESSION_MS = 5000;
 const HOLD_MS = 1300;
 /** Beyond it, all contestants' sessions would ping so often that they'd be in each other's way. */
 const TOGETHER = 100;
-const WARM_UP_CYCLES = 1000;
-const QUICK_WARM_UP_CYCLES = 100;
+/** Cycles with nobody else there, and lines of {@link WARM_UP_CROWD} that are handed down to their last, at once. */
+const WARM_UP = { cycles: 1000, lines: 24 };
+const QUICK_WARM_UP = { cycles: 100, lines: 2 };
+const WARM_UP_CROWD = 15;
 /** What a handover leads to is over by then. */
 const AFTERMATH_MS = 100;
 const IDLE_MS = 200;
@@ -68,16 +70,16 @@ async function together({ bench, contestants, plan, takesPart }) {
   const running = await startAll(contestants, place);
   try {
     for (const { name, driver } of running) await warmUp(name, driver, bench.quick);
+    bench.say(`${words(plan)}: warm`);
     const measured = [];
     for (const crowd of plan.crowds) {
       const series = running
         .filter(({ name }) => takesPart(name, crowd))
         .map(({ name, driver }) => new Contestant(name, driver, crowd));
       for (const { driver } of series) await driver.open(crowd);
-      for (let round = firstRound(bench, plan.pace); round < bench.rounds; round++) {
+      for (let round = 0; round < plan.rounds; round++) {
         await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
-        if (round < 0) for (const contestant of series) contestant.forget();
-        else bench.say(`${words(plan, crowd)}: round ${round + 1} of ${bench.rounds}`);
+        bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
       measured.push(handovers(plan, crowd, series));
     }
@@ -94,7 +96,7 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
   const able = contestants.filter(({ name }) => takesPart(name, crowd));
   /** @type {Contestant[]} */
   const all = [];
-  for (let round = 0; round < bench.rounds; round++) {
+  for (let round = 0; round < plan.rounds; round++) {
     for (const { name, command, recipe } of able) {
       const servers = await startServers({ count: plan.servers });
       const place = { connect: servers.connect, sessionMs: sessionMs(plan.pace) };
@@ -109,7 +111,7 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
         await driver.kill();
         await servers.stop();
       }
-      bench.say(`${words(plan, crowd)}: round ${round + 1} of ${bench.rounds}, ${name}`);
+      bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}, ${name}`);
     }
   }
   const series = able.map(({ name }) => {
@@ -124,15 +126,24 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
   return handovers(plan, crowd, series);
 }
 
-/** What compiles while it runs sees everything once before it is timed. @param {import('./finding.mjs').Bench} bench @param {Pace} pace */
-function firstRound({ quick }, pace) {
-  return pace === 'at once' && !quick ? -1 : 0;
-}
-
-/** @param {string} name @param {Driver} driver @param {boolean} quick */
+/**
+ * What compiles while it runs does so after hundreds of times, and only what it has run: so waiting and handing over come
+ * before anything is timed, as often for each.
+ *
+ * @param {string} name
+ * @param {Driver} driver
+ * @param {boolean} quick
+ */
 async function warmUp(name, driver, quick) {
-  await driver.open(1);
-  await driver.cycle(`/warm-${pathOf(name)}`, quick ? QUICK_WARM_UP_CYCLES : WARM_UP_CYCLES);
+  const { cycles, lines } = quick ? QUICK_WARM_UP : WARM_UP;
+  const path = `/warm-${pathOf(name)}`;
+  await driver.open(WARM_UP_CROWD);
+  await driver.cycle(path, cycles);
+  for (let line = 0; line < lines; line++) {
+    await driver.queue(`${path}-${line}`, WARM_UP_CROWD);
+    for (let waiting = WARM_UP_CROWD - 1; waiting > 0; waiting--) await driver.hand();
+    await driver.leave();
+  }
 }
 
 /** @param {readonly Contestant[]} series @param {import('./servers.mjs').Meter} meter @param {Setting & { quick: boolean }} setting */
@@ -155,9 +166,10 @@ function handovers({ servers, pace }, crowd, series) {
   };
 }
 
-/** @param {Plan} plan @param {number} crowd */
+/** @param {Plan} plan @param {number} [crowd] */
 function words({ servers, pace }, crowd) {
-  return `${servers === 1 ? '' : 'three servers, '}${crowd} contenders, ${pace}`;
+  const contenders = crowd === undefined ? '' : `${crowd} contenders, `;
+  return `${servers === 1 ? '' : 'three servers, '}${contenders}${pace}`;
 }
 
 /** @param {string} name */
@@ -199,12 +211,6 @@ class Contestant {
     this.name = name;
     this.driver = driver;
     this.#crowd = crowd;
-  }
-
-  forget() {
-    this.rounds = [];
-    this.requests = [];
-    this.notifications = [];
   }
 
   /** @param {import('./servers.mjs').Meter} meter */
@@ -274,80 +280,4 @@ async function handAfterAWhile(contestants, meter, count) {
   for (let at = 0; at < count; at++)
     for (const contestant of contestants) await contestant.handWhenDue(meter);
   for (const { driver } of contestants) await driver.leave();
-}
-
-export const COLUMNS = [
-  'servers',
-  'contenders',
-  'one handover after the other',
-  'who',
-  'p50 µs',
-  'p99 µs',
-  'requests',
-  'notifications',
-];
-
-/** @param {readonly Handovers[]} measured */
-export function rowsOf(measured) {
-  return measured.flatMap(({ setting: { servers, crowd, pace }, series }) =>
-    series.map(({ name, rounds, requests, notifications }) => {
-      const { p50, p99 } = percentiles(rounds);
-      return [
-        servers,
-        crowd,
-        pace,
-        name,
-        rounded(p50, 0),
-        rounded(p99, 0),
-        requests.length === 0 ? '–' : rounded(mean(requests), 1),
-        rounded(mean(notifications), 2),
-      ];
-    }),
-  );
-}
-
-/**
- * What has to be so whatever is handed over: the crowd makes no difference.
- *
- * @param {readonly Handovers[]} measured
- * @param {string} name ours
- * @returns {import('./finding.mjs').Bar[]}
- */
-export function barsOfCrowds(measured, name) {
-  const ours = measured.flatMap(({ setting, series }) =>
-    series.filter((each) => each.name === name).map((each) => ({ ...setting, ...each })),
-  );
-  const off = ours.map(({ notifications }) => Math.abs(mean(notifications) - 1));
-  const requests = ours
-    .filter((each) => each.requests.length > 0 && each.servers === 1)
-    .map((each) => mean(each.requests));
-  const paces = /** @type {const} */ (['at once', 'after a while']);
-  const growth = paces.flatMap((pace) => {
-    const [few, many] = [15, 1000].map((crowd) =>
-      ours.find((each) => each.servers === 1 && each.crowd === crowd && each.pace === pace),
-    );
-    if (few === undefined || many === undefined) return [];
-    const measuredRatio = percentiles(many.rounds).p50 / percentiles(few.rounds).p50;
-    return [
-      { what: `p50 at 1000, times that at 15, ${pace}`, measured: rounded(measuredRatio, 2), bar: 1.2 },
-    ];
-  });
-  return [
-    ...growth,
-    {
-      what: 'notifications a handover, how far from 1 at any number of contenders',
-      measured: rounded(Math.max(...off), 2),
-      bar: 0,
-    },
-    {
-      what: 'requests a handover, how far apart at different numbers of contenders',
-      measured: rounded(Math.max(...requests) - Math.min(...requests), 1),
-      bar: 0.1,
-    },
-  ];
-}
-
-/** @param {readonly number[]} values */
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

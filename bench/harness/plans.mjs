@@ -1,21 +1,25 @@
 const CROWDS = [15, 100, 1000];
+const QUICK_CROWDS = [15, 50];
+
+/** @typedef {import('./handovers.mjs').Pace} Pace */
 
 /**
  * In which crowds and at which pace handovers are measured.
  *
  * @param {import('./finding.mjs').Bench} bench
- * @param {readonly number[]} quickCrowds
+ * @param {readonly Pace[]} quickPaces at which there is a first impression
  * @returns {import('./handovers.mjs').Plan[]}
  */
-export function plansOf({ quick, crowds: asked }, quickCrowds) {
-  const crowds = asked ?? (quick ? quickCrowds : CROWDS);
+export function plansOf({ quick, rounds, crowds: asked }, quickPaces) {
+  const crowds = asked ?? (quick ? QUICK_CROWDS : CROWDS);
   if (quick)
-    return [
-      { servers: 1, pace: 'at once', crowds },
-      { servers: 1, pace: 'after a while', crowds: crowds.slice(0, 1) },
-    ];
+    return quickPaces.map((pace) =>
+      pace === 'at once'
+        ? { servers: 1, pace, crowds, rounds }
+        : { servers: 1, pace, crowds: crowds.slice(0, 1), rounds: 1 },
+    );
   return /** @type {const} */ (['at once', 'after a while']).flatMap((pace) => [
-    { servers: /** @type {const} */ (1), pace, crowds },
-    { servers: /** @type {const} */ (3), pace, crowds: [100] },
+    { servers: /** @type {const} */ (1), pace, crowds, rounds },
+    { servers: /** @type {const} */ (3), pace, crowds: [100], rounds },
   ]);
 }

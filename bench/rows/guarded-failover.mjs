@@ -23,7 +23,7 @@ const BAR_MS = 15;
  */
 export default async function guardedFailover({ quick, say }) {
   const plan = quick
-    ? { rounds: 4, sessionTimeoutsMs: [10_000, 30_000], unguarded: { rounds: 1, sessionTimeoutsMs: [4000] } }
+    ? { rounds: 3, sessionTimeoutsMs: [10_000, 30_000], unguarded: { rounds: 1, sessionTimeoutsMs: [4000] } }
     : {
         rounds: 50,
         sessionTimeoutsMs: [10_000, 30_000],

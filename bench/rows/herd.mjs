@@ -16,8 +16,8 @@ export default async function herd({ quick, crowds, say }) {
     const { connect } = servers;
     const meter = new Meter(Number(connect.slice(connect.lastIndexOf(':') + 1)));
     await meter.calibrate();
-    for (const contenders of crowds ?? (quick ? [15, 50] : [2, 5, 15, 50, 100])) {
-      costs.push(...(await compare({ connect, meter, contenders, rounds: quick ? 10 : 50 })));
+    for (const contenders of crowds ?? (quick ? [5, 25] : [2, 5, 15, 50, 100])) {
+      costs.push(...(await compare({ connect, meter, contenders, rounds: quick ? 5 : 50 })));
       say(`${contenders} contenders`);
     }
   } finally {

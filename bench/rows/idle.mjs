@@ -5,7 +5,6 @@ import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
-const WAITING = 1000;
 const SESSION_MS = 6000;
 const LEASE_MS = SESSION_MS / 3;
 const PINGS_PER_TIMEOUT = 5;
@@ -20,13 +19,14 @@ const SETTLE_MS = 1500;
  */
 export default async function idle({ quick, say }) {
   const timeouts = quick ? 1 : 5;
+  const waiting = quick ? 200 : 1000;
   const servers = await startServers();
   const proxy = await CountingProxy.before(servers.connect);
   const child = new Child(SCRIPT);
   try {
-    const count = WAITING + 1;
+    const count = waiting + 1;
     await child.ask('stand', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: SESSION_MS });
-    say(`idle: ${WAITING} candidates wait`);
+    say(`idle: ${waiting} candidates wait`);
     await pause(SETTLE_MS);
     proxy.take();
     const before = await child.ask('cpuMs');
@@ -61,7 +61,7 @@ function report({ lines, traffic, elapsedMs, cpuMs }) {
   const besidesHeartbeats = sum(totals(beating)) - (totals(beating).multi ?? 0);
   return {
     id: 'idle',
-    title: `What ${WAITING} waiting candidates and a leader send while nothing happens`,
+    title: `What ${lines.length - 1} waiting candidates and a leader send while nothing happens`,
     columns: ['who', 'sends', 'each, per session timeout', 'each, per lease'],
     table: [
       ['the leader and the next in line', 'heartbeats', rounded(3 * perLease, 2), rounded(perLease, 2)],

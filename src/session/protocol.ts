@@ -1,6 +1,5 @@
 /// <reference path="./jute.d.ts" />
 
-import jute from 'node-zookeeper-client/lib/jute/index.js';
 import {
   BadVersionError,
   NodeExistsError,
@@ -8,6 +7,7 @@ import {
   type ZooKeeperError as ServerError,
   ZooKeeperError,
 } from '../errors.js';
+import { jute } from '../packages.cjs';
 import { type Access, type AccessEntry, entriesOf } from './access.js';
 
 /**

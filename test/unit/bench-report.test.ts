@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ratio } from '../../bench/harness/compare.mjs';
+import { Line, looksInPlaceOfPings } from '../../bench/harness/counting-proxy.mjs';
 import { isMet } from '../../bench/harness/finding.mjs';
+import { barsBeside, barsOfCrowds } from '../../bench/harness/handover-report.mjs';
 import { plansOf } from '../../bench/harness/plans.mjs';
 import { median, quantile } from '../../bench/harness/quantiles.mjs';
 import { parseOptions, ROWS } from '../../bench/options.mjs';
@@ -223,16 +225,65 @@ describe("a benchmark's options", () => {
   });
 
   it('decide at which pace and in which crowds something is handed over', () => {
-    const quick = plansOf({ quick: true, rounds: 2, say }, [15, 50]);
+    const quick = plansOf({ quick: true, rounds: 2, say }, ['at once', 'after a while']);
     expect(quick).toEqual([
-      { servers: 1, pace: 'at once', crowds: [15, 50] },
-      { servers: 1, pace: 'after a while', crowds: [15] },
+      { servers: 1, pace: 'at once', crowds: [15, 50], rounds: 2 },
+      { servers: 1, pace: 'after a while', crowds: [15], rounds: 1 },
     ]);
-    const full = plansOf({ quick: false, rounds: 5, say }, [15, 50]);
+    expect(plansOf({ quick: true, rounds: 2, say }, ['at once'])).toEqual(quick.slice(0, 1));
+    const full = plansOf({ quick: false, rounds: 5, say }, ['at once']);
     expect(full.filter(({ servers }) => servers === 1).map(({ crowds }) => crowds)).toEqual([
       [15, 100, 1000],
       [15, 100, 1000],
     ]);
     expect(full.filter(({ servers }) => servers === 3)).toHaveLength(2);
+  });
+});
+
+describe('bars of handovers', () => {
+  const series = (name: string, us: number, requests: number[]) => ({
+    name,
+    rounds: [[us, us, us]],
+    requests,
+    notifications: [1],
+  });
+  const among = (crowd: number, ...all: ReturnType<typeof series>[]) => ({
+    setting: { servers: 1 as const, crowd, pace: 'at once' as const },
+    series: all,
+  });
+  const comparison = { ours: 'ours', rival: 'rival', p50: { 15: 0.8 } };
+
+  it('compare with one rival, where there is a bar for the crowd', () => {
+    const measured = among(15, series('ours', 300, [3]), series('rival', 400, [2]));
+    expect(barsBeside(measured, { ...comparison, p99: 1 })).toEqual([
+      { what: 'p50 at 15, times rival, at once', measured: 0.75, bar: 0.8 },
+      { what: 'p99 at 15, times rival, at once', measured: 0.75, bar: 1 },
+    ]);
+    expect(barsBeside(measured, comparison)).toHaveLength(1);
+    expect(barsBeside({ ...measured, setting: { ...measured.setting, crowd: 16 } }, comparison)).toEqual([]);
+    expect(barsBeside(among(15, series('ours', 300, [3])), comparison)).toEqual([]);
+  });
+
+  it('see requests that grow with the crowd in every line, and no pings that fell into one line', () => {
+    const requests = (...perLine: number[]) =>
+      barsOfCrowds(
+        [among(15, series('ours', 300, [3, 3, 3])), among(100, series('ours', 300, perLine))],
+        'ours',
+      ).find(({ what }) => what.startsWith('requests'))?.measured;
+    expect(requests(3, 4.8, 3)).toBe(0);
+    expect(requests(4, 4.2, 4)).toBe(1);
+  });
+});
+
+describe('looks in the place of pings', () => {
+  const line = (...looksAt: number[]) => Object.assign(new Line(), { openedAt: 1000, looksAt });
+
+  it('are those that a session sends when a ping would be due', () => {
+    expect(looksInPlaceOfPings(line(2200, 3450, 4600), 1200)).toBe(3);
+  });
+
+  it('are no more than there would be pings', () => {
+    expect(looksInPlaceOfPings(line(1100, 1200, 1300), 1200)).toBe(0);
+    expect(looksInPlaceOfPings(line(2200, 2210, 2220, 3400), 1200)).toBe(2);
   });
 });

@@ -21,8 +21,13 @@ function loadedWith(entry: string): string[] {
 
 describe('what is built', () => {
   it('loads few files for those who import the package, and little for those who need little', () => {
-    expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
-    expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
+    expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js', 'packages.cjs']);
+    expect(loadedWith('node-cron/index.js')).toEqual([
+      'base.js',
+      'core.js',
+      'node-cron/index.js',
+      'packages.cjs',
+    ]);
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
     expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
     expect(loadedWith('election/watchdog-thread.js')).toEqual(['election/watchdog-thread.js']);

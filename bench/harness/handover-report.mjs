@@ -1,0 +1,101 @@
+/** How rows show what was measured of handovers, and what it has to be. */
+import { percentiles, ratio } from './compare.mjs';
+import { median, rounded } from './quantiles.mjs';
+
+/** @typedef {import('./handovers.mjs').Handovers} Handovers */
+
+export const COLUMNS = [
+  'servers',
+  'contenders',
+  'one handover after the other',
+  'who',
+  'p50 µs',
+  'p99 µs',
+  'requests',
+  'notifications',
+];
+
+/** @param {readonly Handovers[]} measured */
+export function rowsOf(measured) {
+  return measured.flatMap(({ setting: { servers, crowd, pace }, series }) =>
+    series.map(({ name, rounds, requests, notifications }) => {
+      const { p50, p99 } = percentiles(rounds);
+      return [
+        servers,
+        crowd,
+        pace,
+        name,
+        rounded(p50, 0),
+        rounded(p99, 0),
+        requests.length === 0 ? '–' : rounded(median(requests), 1),
+        rounded(mean(notifications), 2),
+      ];
+    }),
+  );
+}
+
+/**
+ * What has to be so whatever is handed over: the crowd makes no difference.
+ *
+ * @param {readonly Handovers[]} measured
+ * @param {string} name ours
+ * @returns {import('./finding.mjs').Bar[]}
+ */
+export function barsOfCrowds(measured, name) {
+  const ours = measured.flatMap(({ setting, series }) =>
+    series.filter((each) => each.name === name).map((each) => ({ ...setting, ...each })),
+  );
+  const off = ours.map(({ notifications }) => Math.abs(mean(notifications) - 1));
+  const requests = ours
+    .filter((each) => each.requests.length > 0 && each.servers === 1)
+    .map((each) => median(each.requests));
+  const paces = /** @type {const} */ (['at once', 'after a while']);
+  const growth = paces.flatMap((pace) => {
+    const [few, many] = [15, 1000].map((crowd) =>
+      ours.find((each) => each.servers === 1 && each.crowd === crowd && each.pace === pace),
+    );
+    if (few === undefined || many === undefined) return [];
+    const measuredRatio = percentiles(many.rounds).p50 / percentiles(few.rounds).p50;
+    return [
+      { what: `p50 at 1000, times that at 15, ${pace}`, measured: rounded(measuredRatio, 2), bar: 1.2 },
+    ];
+  });
+  return [
+    ...growth,
+    {
+      what: 'notifications a handover, how far from 1 at any number of contenders',
+      measured: rounded(Math.max(...off), 2),
+      bar: 0,
+    },
+    {
+      what: 'requests a handover, how far apart at different numbers of contenders',
+      measured: rounded(Math.max(...requests) - Math.min(...requests), 1),
+      bar: 0.1,
+    },
+  ];
+}
+
+/**
+ * What has to be so beside a rival: on one server, in the crowds that there are bars for.
+ *
+ * @param {Handovers} measured
+ * @param {{ ours: string, rival: string, p50: Readonly<Record<number, number>>, p99?: number }} comparison `p50` by crowd;
+ *   bars are in times of the rival's
+ * @returns {import('./finding.mjs').Bar[]}
+ */
+export function barsBeside({ setting: { servers, crowd, pace }, series }, { ours, rival, p50, p99 }) {
+  const our = series.find(({ name }) => name === ours);
+  const their = series.find(({ name }) => name === rival);
+  const bar = p50[crowd];
+  if (our === undefined || their === undefined || bar === undefined || servers !== 1) return [];
+  const what = `at ${crowd}, times ${rival}, ${pace}`;
+  const bars = [{ what: `p50 ${what}`, measured: rounded(ratio(our.rounds, their.rounds), 3), bar }];
+  if (p99 === undefined) return bars;
+  const measured = rounded(percentiles(our.rounds).p99 / percentiles(their.rounds).p99, 2);
+  return [...bars, { what: `p99 ${what}`, measured, bar: p99 }];
+}
+
+/** @param {readonly number[]} values */
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
