@@ -1,5 +1,6 @@
+import type { Abortable } from '../ending.js';
 import { BadVersionError, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, ignore } from '../promises.js';
+import { abortable, endingWith, ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './candidate.js';
@@ -47,14 +48,15 @@ export class Advertisement {
    *
    * @throws what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
-  async publish(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {
+  async publish(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
+    if (this.#published === this.#revision) return;
     const turn = this.#writing.then(() => this.#write(session, own, signal));
     this.#writing = turn.catch(ignore); // Its own caller sees it; whoever comes next tries for itself.
     await abortable(turn, signal); // Another one's turn may take longer than the signal allows.
   }
 
-  async #write(session: Session, own: OwnNode, signal?: AbortSignal): Promise<void> {
-    const over = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
+  async #write(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
+    const { ending: over, forget } = endingWith(own.lost, signal);
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
@@ -71,6 +73,8 @@ export class Advertisement {
       while (this.#published < this.#revision) await session.untilAnswered(writeNewest, over);
     } catch (error) {
       if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error;
+    } finally {
+      forget();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { Ending } from '../ending.js';
+import { type Abortable, Ending } from '../ending.js';
 import type { Admission } from '../lock/admission.js';
 import type { Contender, Place } from '../lock/contender.js';
 import { endingWith, ignore } from '../promises.js';
@@ -57,7 +57,7 @@ export class Campaign {
   }
 
   /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
-  async untilElected(signal: AbortSignal): Promise<Claim> {
+  async untilElected(signal: Abortable): Promise<Claim> {
     let turn = await this.#untilTurn(signal);
     for (;;) {
       this.#listener.onClaiming();
@@ -68,7 +68,7 @@ export class Campaign {
     }
   }
 
-  async #untilTurn(signal: AbortSignal): Promise<Turn> {
+  async #untilTurn(signal: Abortable): Promise<Turn> {
     const { ending, forget } = endingWith(signal, this.#calls);
     let seen = Promise.resolve(this.#prepared);
     this.#prepared = undefined;
@@ -94,7 +94,7 @@ export class Campaign {
   }
 
   /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
-  async #untilGoneOrFirst(after: string, signal: AbortSignal): Promise<boolean> {
+  async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
     const { ending: over, forget } = endingWith(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
     const first = this.#contender.untilTurn({ signal: over }, this.#admission).then(() => false);
@@ -108,14 +108,14 @@ export class Campaign {
   }
 
   /** First in the queue, and yet somebody else leads, or has been called to. */
-  async #waitBehind({ behind, atMostMs }: Behind, signal: AbortSignal): Promise<Turn> {
+  async #waitBehind({ behind, atMostMs }: Behind, signal: Abortable): Promise<Turn> {
     const foresight = this.#foresee(behind, signal);
     this.#listener.onWaiting({ position: 1, ahead: behind });
     await this.#contender.untilGone(behind, signal, atMostMs);
     return { outOfTurn: false, foresight: await foresight };
   }
 
-  #foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {
+  #foresee(ahead: string, signal: Abortable): Promise<Foresight | undefined> {
     return this.#claims.foresee(ahead, signal);
   }
 }

@@ -1,7 +1,9 @@
 import { sleep } from '../clock.js';
+import type { Abortable } from '../ending.js';
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats } from '../lock/seats.js';
+import { endingWith } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { TransactionPart } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
@@ -69,9 +71,9 @@ export interface Claims {
   /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void;
   /** What may be claimed without another look, if it is this candidate's turn: a term that nobody holds. Never rejects. */
-  glance(signal: AbortSignal): Promise<Foresight | undefined>;
+  glance(signal: Abortable): Promise<Foresight | undefined>;
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
-  foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined>;
+  foresee(ahead: string, signal: Abortable): Promise<Foresight | undefined>;
   /**
    * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
    * lease is surely over. A claim whose reply was lost is looked up, never guessed.
@@ -80,7 +82,7 @@ export interface Claims {
    * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
    *   claim is under way the signal waits for its outcome
    */
-  claim(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind>;
+  claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind>;
   /**
    * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
    * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
@@ -125,7 +127,7 @@ export class Claimant implements Claims {
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */
-  async read(signal?: AbortSignal): Promise<RecordRead> {
+  async read(signal?: Abortable): Promise<RecordRead> {
     const { data, stat } = await this.#session.untilAnswered(() => this.#session.getData(this.#path), signal);
     const record = parseRecord(data, stat.version);
     const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
@@ -143,7 +145,7 @@ export class Claimant implements Claims {
     }
   }
 
-  async glance(signal: AbortSignal): Promise<Foresight | undefined> {
+  async glance(signal: Abortable): Promise<Foresight | undefined> {
     try {
       return this.#vacancy(await this.read(signal));
     } catch {
@@ -159,7 +161,7 @@ export class Claimant implements Claims {
     this.#placeLost = true;
   }
 
-  async foresee(ahead: string, signal: AbortSignal): Promise<Foresight | undefined> {
+  async foresee(ahead: string, signal: Abortable): Promise<Foresight | undefined> {
     try {
       const { record, version } = await this.read(signal);
       return foresee(record, version, ahead);
@@ -168,7 +170,7 @@ export class Claimant implements Claims {
     }
   }
 
-  async claim(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind> {
+  async claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind> {
     if (turn.foresight !== undefined) {
       const claim = await this.#tryClaim(contender, turn.foresight, signal);
       if (claim !== undefined) return claim;
@@ -176,12 +178,21 @@ export class Claimant implements Claims {
     for (;;) {
       const outcome = await this.look(contender, turn, signal);
       if (!('waitMs' in outcome)) return outcome;
-      await sleep(this.#session.clock, outcome.waitMs, AbortSignal.any([signal, contender.own.signal]));
+      await this.#pause(outcome.waitMs, contender, signal);
+    }
+  }
+
+  async #pause(ms: number, contender: Contender, signal: Abortable): Promise<void> {
+    const { ending, forget } = endingWith(signal, contender.own.lost);
+    try {
+      await sleep(this.#session.clock, ms, ending);
+    } finally {
+      forget();
     }
   }
 
   /** Claims as {@link claim} does, but for the wait after an unclean end, which counts from the first look at it. */
-  async look(contender: Contender, turn: Turn, signal: AbortSignal): Promise<Claim | Behind | Pending> {
+  async look(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind | Pending> {
     const ownNode = contender.entry.node;
     for (;;) {
       signal.throwIfAborted();
@@ -272,7 +283,7 @@ export class Claimant implements Claims {
   async #tryClaim(
     contender: Contender,
     { term, version }: Foresight,
-    signal: AbortSignal,
+    signal: Abortable,
   ): Promise<Claim | undefined> {
     // Not held back until there is a connection: a claim that was given up must not go out later.
     await this.#session.whenConnected(signal);

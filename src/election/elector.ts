@@ -1,6 +1,6 @@
 import { sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
-import { onAbort } from '../ending.js';
+import { Ending, onAbort } from '../ending.js';
 import {
   type DemotionReason,
   describe,
@@ -18,7 +18,7 @@ import { type Admission, ALONE } from '../lock/admission.js';
 import { Contender, withdraw } from '../lock/contender.js';
 import { parseEntry } from '../lock/order.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
-import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
+import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
@@ -78,7 +78,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #advertisement: Advertisement;
   readonly #succession: Succession;
   readonly #petitions: Petitions;
-  readonly #stop = new AbortController();
+  readonly #stop = new Ending();
   readonly #campaigning: CampaignListener = {
     onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
@@ -197,9 +197,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * aborted. Never rejects.
    */
   async stop(): Promise<void> {
-    if (!this.#stop.signal.aborted) {
+    if (!this.#stop.aborted) {
       this.#waitingSince = this.#session.clock.now();
-      this.#stop.abort(new StopRequest());
+      this.#stop.abortFor(() => new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
     }
@@ -281,8 +281,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     try {
       const campaign = new Campaign(contender, this.#claims, this.#admission, this.#campaigning, seen);
       this.#petitions.heed(contender, campaign);
-      await this.#advertisement.publish(this.#session, contender.own, this.#stop.signal);
-      const claim = await campaign.untilElected(this.#stop.signal);
+      await this.#advertisement.publish(this.#session, contender.own, this.#stop);
+      const claim = await campaign.untilElected(this.#stop);
       const next = await this.#lead(contender, claim, campaign);
       void this.#claims.release(contender, claim, next); // Never rejects; waited for below.
     } finally {
@@ -293,7 +293,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** Stands again and again, until it is stopped or the session is over. Never rejects. */
   async #run(): Promise<void> {
     const forget = onAbort(this.#session.over, () => this.#onSessionOver());
-    while (!this.#stop.signal.aborted && !this.#session.over.aborted) {
+    while (!this.#stop.aborted && !this.#session.over.aborted) {
       try {
         await this.#stand();
         await this.#coolDown();
@@ -311,7 +311,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
-    const { signal } = this.#stop;
+    const signal = this.#stop;
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
     let seen: Foresight | undefined;
     try {
@@ -335,7 +335,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** From the term's beginning until its work has settled. Gives who leads next, as far as that is known. */
   async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<Next> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
-    if (this.#stop.signal.aborted || !contender.own.isCurrent()) return {};
+    if (this.#stop.aborted || !contender.own.isCurrent()) return {};
     const { clock } = this.#session;
     const beganAt = clock.now();
     const ended = deferred();
@@ -347,7 +347,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       (cause) => this.#report(new LeadError(term.number, cause)),
       (work) => runFor(term, work),
     );
-    term.signal.addEventListener('abort', () => ended.resolve(), { once: true });
+    term.whenEnded(ended.resolve);
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(contender.own, term.signal);
     this.#options.logger.info(describeTerm(term), 'elected');
@@ -362,7 +362,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
     await term.settled(() => this.#onOverrun(term));
     await this.#beforeRelease?.();
-    if (this.#stop.signal.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
+    if (this.#stop.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
     this.#noteTerm(term, clock.now() - beganAt);
     return (await next) ?? {};
   }
@@ -419,7 +419,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Whether to stand again. What can't be mended by standing again ends the elector, or `start()` if that still waits. */
   async #goesOnAfter(error: unknown): Promise<boolean> {
-    if (this.#stop.signal.aborted || this.#session.over.aborted) return false;
+    if (this.#stop.aborted || this.#session.over.aborted) return false;
     if (error instanceof NodeLostError || error instanceof NoNodeError) {
       this.#claims.notePlaceLost(); // Somebody deleted the node.
       return true;
@@ -435,18 +435,20 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Work that fails, or ends as soon as it has begun, must not make the election spin. */
   #noteTerm(term: ElectedTerm, lastedMs: number): void {
-    const { reason } = term.signal.reason as { reason: DemotionReason };
-    const fruitless = reason === 'finished' && lastedMs < this.#session.leaseMs;
+    const fruitless = term.endedFor === 'finished' && lastedMs < this.#session.leaseMs;
     this.#setbacks = fruitless ? this.#setbacks + 1 : 0;
   }
 
   async #coolDown(): Promise<void> {
-    const { clock, environment, signal } = this.#session;
+    if (this.#setbacks === 0 && this.#standsAgainAt === 0) return;
+    const { clock, environment, over } = this.#session;
     const fruitlessMs = this.#setbacks > 0 ? cooldownMs(this.#setbacks, environment.random()) : 0;
     const ms = Math.max(fruitlessMs, this.#standsAgainAt - clock.now());
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
-    await sleep(clock, ms, AbortSignal.any([this.#stop.signal, signal])).catch(ignore); // Seen by the loop.
+    const { ending, forget } = endingWith(this.#stop, over);
+    await sleep(clock, ms, ending).catch(ignore); // Seen by the loop.
+    forget();
   }
 
   /** The last word, whatever led to it. */

@@ -1,8 +1,9 @@
 import { sleep } from '../clock.js';
+import type { Abortable } from '../ending.js';
 import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats, Seats } from '../lock/seats.js';
-import { abortable, ignore } from '../promises.js';
+import { abortable, endingWith, ignore } from '../promises.js';
 import type { NodeData } from '../session/protocol.js';
 import type { Session } from '../session/session.js';
 import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
@@ -61,7 +62,7 @@ export class SeatsClaimant implements Claims {
     return undefined;
   }
 
-  async claim(contender: Contender, _turn: unknown, signal: AbortSignal): Promise<Claim> {
+  async claim(contender: Contender, _turn: unknown, signal: Abortable): Promise<Claim> {
     for (;;) {
       const outcomes: (Behind | Pending)[] = [];
       // One after the other: a claim whose outcome isn't known must not be followed by another one.
@@ -78,7 +79,7 @@ export class SeatsClaimant implements Claims {
     await (this.#claimants[claim.seat] as Claimant).release(contender, claim);
   }
 
-  async #look(seat: number, contender: Contender, signal: AbortSignal): Promise<Claim | Behind | Pending> {
+  async #look(seat: number, contender: Contender, signal: Abortable): Promise<Claim | Behind | Pending> {
     const claimant = this.#claimants[seat] as Claimant;
     for (;;) {
       try {
@@ -86,7 +87,7 @@ export class SeatsClaimant implements Claims {
         return await claimant.look(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        await abortable(this.#restore(seat), signal, contender.own.signal);
+        await abortable(this.#restore(seat), signal, contender.own.lost);
       }
     }
   }
@@ -111,10 +112,9 @@ export class SeatsClaimant implements Claims {
   async #untilOneMayBeFree(
     contender: Contender,
     outcomes: readonly (Behind | Pending)[],
-    signal: AbortSignal,
+    signal: Abortable,
   ): Promise<void> {
-    const decided = new AbortController();
-    const over = AbortSignal.any([signal, contender.own.signal, decided.signal]);
+    const { ending: over, forget } = endingWith(signal, contender.own.lost);
     const waits: Promise<void>[] = [];
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const outcome of outcomes) {
@@ -125,7 +125,8 @@ export class SeatsClaimant implements Claims {
     try {
       await Promise.race(waits);
     } finally {
-      decided.abort();
+      forget();
+      over.abort(undefined);
       for (const wait of waits) wait.catch(ignore); // The others are of no interest any more.
     }
   }

@@ -74,6 +74,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly #onWorkFailed: (cause: unknown) => void;
   readonly #runWork: (work: () => unknown) => unknown;
   #ending: TermEnding = {};
+  #endedFor: DemotionReason | undefined;
   #givenAway = false;
 
   /**
@@ -129,7 +130,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
 
   /** Whether there is such work though the lease is over. */
   get hasOverrun(): boolean {
-    const isLost = this.signal.aborted && LOSSES.has((this.signal.reason as TermEndedError).reason);
+    const isLost = this.#endedFor !== undefined && LOSSES.has(this.#endedFor);
     return this.hasWork && (isLost || !this.#own.isCurrent());
   }
 
@@ -138,8 +139,14 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
     return this.#ending;
   }
 
+  /** Why it has ended, once it has. */
+  get endedFor(): DemotionReason | undefined {
+    return this.#endedFor;
+  }
+
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
+    this.#endedFor = reason;
     this.endTenure(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
@@ -154,10 +161,12 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
    * @param onOverrun - called once if the lease, or the time that the term's end gave for it, is over before that
    */
   async settled(onOverrun: () => void): Promise<void> {
-    const watch = this.#watchOverrun(onOverrun, this.#ending.settleBy ?? Number.POSITIVE_INFINITY);
-    while (this.#work.size > 0) await Promise.all(this.#work);
+    if (this.#work.size > 0) {
+      const watch = this.#watchOverrun(onOverrun, this.#ending.settleBy ?? Number.POSITIVE_INFINITY);
+      while (this.#work.size > 0) await Promise.all(this.#work);
+      watch.clear();
+    }
     this.#givenAway = true;
-    watch.clear();
   }
 
   #watchOverrun(onOverrun: () => void, by: number): Timer {

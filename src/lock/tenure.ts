@@ -61,6 +61,11 @@ export abstract class Tenure {
     });
   }
 
+  /** Calls `listener` when it ends, before anybody who has the signal is told. */
+  whenEnded(listener: () => void): void {
+    onAbort(this.#ended, listener);
+  }
+
   /** The first reason counts: it is the signal's. */
   protected endTenure(reason: () => Error): void {
     if (this.#ended.aborted) return;
