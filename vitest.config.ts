@@ -104,8 +104,10 @@ export default defineConfig({
           ...common,
           name: 'model',
           include: MODEL,
-          // Searches that take a core each for their whole time.
+          // Searches that take a core each for their whole time: more at once wouldn't be over sooner, and leave less to
+          // those beside them.
           testTimeout: 600_000,
+          maxConcurrency: 2,
           ...besideNemesis,
         },
       },
