@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { LongOnesEarly } from './test/helpers/long-ones-early.js';
 
 const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const NEMESIS = 'test/chaos/nemesis.test.ts';
+const RECOVERY = ['test/chaos/half-open-link.test.ts', 'test/chaos/run.test.ts'];
 const MODEL = ['test/model/**/*.test.ts', 'test/unit/spin.test.ts'];
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/**/*.test.ts';
@@ -22,12 +24,14 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/conformance/any-steps.test.ts', // a real server to compare with
   'test/interop/**', // Java and Python, with Curator and kazoo
 ];
+const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 4 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 
 export default defineConfig({
   test: {
     // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
     globalSetup: ['test/helpers/global-setup.ts'],
+    sequence: { sequencer: LongOnesEarly },
     coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
     // They don't extend this configuration: each would run the global setup again.
     projects: [
@@ -66,10 +70,23 @@ export default defineConfig({
           ...common,
           name: 'chaos',
           include: [CHAOS],
-          exclude: [NEMESIS],
-          // Each starts servers or processes and measures how they recover: nothing else may run beside it.
-          maxWorkers: 1,
+          exclude: [NEMESIS, ...RECOVERY],
+          // Each starts servers or processes and takes something from them. What has to hold then holds however busy the
+          // machine is, and much of the time is spent waiting for sessions to expire: so two files run at once, and some
+          // tests of a file.
+          maxWorkers: 2,
+          maxConcurrency: 4,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'recovery',
+          include: RECOVERY,
+          // They measure how soon something is back, or gone: nothing else may run beside them.
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -78,9 +95,8 @@ export default defineConfig({
           name: 'nemesis',
           include: [NEMESIS],
           // Three minutes in which much is waited for, on processes of its own: a machine that has other things to do
-          // is one fault more. So it runs beside the searches.
-          maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          // is one fault more. So it runs beside all that only computes, which goes on one file after the other.
+          ...besideNemesis,
         },
       },
       {
@@ -88,10 +104,11 @@ export default defineConfig({
           ...common,
           name: 'model',
           include: MODEL,
-          // Searches that take a core each for their whole time.
+          // Searches that take a core each for their whole time: more at once wouldn't be over sooner, and leave less to
+          // those beside them.
           testTimeout: 600_000,
-          maxWorkers: 2,
-          sequence: { groupOrder: 3 },
+          maxConcurrency: 2,
+          ...besideNemesis,
         },
       },
       {
@@ -100,7 +117,7 @@ export default defineConfig({
           name: 'simulation',
           include: [SIMULATION],
           // It waits for nothing and takes a whole processor for as long as it may.
-          sequence: { groupOrder: 4 },
+          ...besideNemesis,
         },
       },
       {
@@ -110,7 +127,7 @@ export default defineConfig({
           include: [MUTANTS],
           // A run of its own, with as many workers as there are processors.
           testTimeout: 300_000,
-          sequence: { groupOrder: 5 },
+          ...besideNemesis,
         },
       },
     ],

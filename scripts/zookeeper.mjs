@@ -127,6 +127,14 @@ export function fourLetterWord(port, word, host = '127.0.0.1') {
 /** @type {Machine} */
 const HERE = { host: '127.0.0.1' };
 
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set();
+
+// Whatever ends this process, no server stays behind. One listener for all: Node takes many for a leak.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** One server, with its own folder for its data. */
 export class ZooKeeperServer {
   /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -185,10 +193,8 @@ export class ZooKeeperServer {
       { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } },
     );
     this.#process = child;
-    // Whatever ends this process, the server doesn't stay behind.
-    const killWithUs = () => child.kill('SIGKILL');
-    process.once('exit', killWithUs);
-    child.once('exit', () => process.off('exit', killWithUs));
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.#log = (this.#log + text).slice(-20_000);
     });

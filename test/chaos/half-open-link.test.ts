@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import type { Session } from '../../src/session/session.js';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble, FollowedEnvironment } from '../helpers/ensemble.js';
+import { beside } from '../helpers/finish.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 const SESSION_TIMEOUT_MS = 4000;
@@ -23,11 +24,14 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
   const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment };
   const session = await openSession(options, connectStringOf(proxies));
   expect(session.sessionTimeoutMs).toBe(SESSION_TIMEOUT_MS);
-  // What a server's JVM does for the first time it does slowly: so each server takes the session once beforehand.
-  for (const proxy of proxies) {
+  // What a server's JVM does for the first time it does slowly: so each server takes the session once beforehand. On a
+  // busy machine one may be too slow, and be passed over: it has another turn.
+  const warm = new Set<FaultProxy>();
+  while (warm.size < proxies.length) {
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    environment.serverAmong(proxies).bounce();
     await resumed;
+    warm.add(environment.serverAmong(proxies));
   }
   const path = uniquePath('half-open');
   const { sentAt } = await session.create(path, { mode: 'ephemeral' });
@@ -58,31 +62,48 @@ async function msUntilBack(session: Session, path: string, strike: () => void): 
   return tookMs;
 }
 
-describe.each<Holding>(['nothing held', 'a node kept alive'])('a session with %s', (holding) => {
-  it(`is back on another server within ${BACK_WITHIN_MS} ms when its link goes silent`, async () => {
-    const { servers } = await Ensemble.start({ tickMs: 2000 });
-    const { session, path, proxies, current } = await connectTo(servers, holding);
-    for (const momentMs of MOMENTS_MS) {
-      await pause(momentMs);
-      const link = current(proxies);
-      expect(await msUntilBack(session, path, () => link.blackHole())).toBeLessThan(BACK_WITHIN_MS);
-      expect(current(proxies)).not.toBe(link);
-      link.restore();
-    }
-  });
+// All faults at once: they wait far more than they do, and no server starts while they are timed. Those that stand still
+// are no other session's.
+let ensembles: Record<'silent links' | Holding, Ensemble>;
+beforeAll(async () => {
+  const start = () => Ensemble.startForMany({ tickMs: 2000 });
+  const [forLinks, first, second] = await Promise.all([start(), start(), start()]);
+  await Promise.all([forLinks, first, second].map((each) => each.allServe()));
+  ensembles = { 'silent links': forLinks, 'nothing held': first, 'a node kept alive': second };
+});
+afterAll(async () => void (await Promise.all(Object.values(ensembles).map(({ stop }) => stop()))));
 
-  it(`is back on another server within ${BACK_WITHIN_MS} ms when its server stands still`, async () => {
-    // Of followers only: without their leader the others take no session until they have elected another one, and
-    // that they begin after `syncLimit` ticks of silence, which are 10 s here.
-    const followers = await (await Ensemble.start({ tickMs: 2000 })).followers();
-    const { session, path, current } = await connectTo(followers, holding);
-    for (const momentMs of MOMENTS_MS) {
-      await pause(momentMs);
-      const server = current(followers);
-      expect(await msUntilBack(session, path, () => server.pause())).toBeLessThan(BACK_WITHIN_MS);
-      expect(current(followers)).not.toBe(server);
-      server.resume();
-      await takesSessions(server);
-    }
-  });
+describe.concurrent.each<Holding>(['nothing held', 'a node kept alive'])('a session with %s', (holding) => {
+  it(
+    `is back on another server within ${BACK_WITHIN_MS} ms when its link goes silent`,
+    beside(async () => {
+      const { servers } = ensembles['silent links'];
+      const { session, path, proxies, current } = await connectTo(servers, holding);
+      for (const momentMs of MOMENTS_MS) {
+        await pause(momentMs);
+        const link = current(proxies);
+        expect(await msUntilBack(session, path, () => link.blackHole())).toBeLessThan(BACK_WITHIN_MS);
+        expect(current(proxies)).not.toBe(link);
+        link.restore();
+      }
+    }),
+  );
+
+  it(
+    `is back on another server within ${BACK_WITHIN_MS} ms when its server stands still`,
+    beside(async () => {
+      // Of followers only: without their leader the others take no session until they have elected another one, and
+      // that they begin after `syncLimit` ticks of silence, which are 10 s here.
+      const followers = await ensembles[holding].followers();
+      const { session, path, current } = await connectTo(followers, holding);
+      for (const momentMs of MOMENTS_MS) {
+        await pause(momentMs);
+        const server = current(followers);
+        expect(await msUntilBack(session, path, () => server.pause())).toBeLessThan(BACK_WITHIN_MS);
+        expect(current(followers)).not.toBe(server);
+        server.resume();
+        await takesSessions(server);
+      }
+    }),
+  );
 });

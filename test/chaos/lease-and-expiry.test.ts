@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
@@ -12,6 +12,7 @@ import { Session } from '../../src/session/session.js';
 import { openTransport } from '../../src/session/transport.js';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble } from '../helpers/ensemble.js';
+import { beside, onTestFinished } from '../helpers/finish.js';
 
 const TICK_MS = 2000;
 const SESSION_TIMEOUT_MS = 4000;
@@ -70,6 +71,9 @@ const leadingServerStandsStill = (ms: number): Fault => ({
 
 const STILL_5_S = leadingServerStandsStill(5000);
 const STILL_7_S = leadingServerStandsStill(7000);
+
+type Named = readonly [name: string, fault: Fault];
+const named = (...faults: Fault[]): Named[] => faults.map((fault) => [fault.name, fault]);
 
 /**
  * A leader hears of its followers' sessions twice a tick, and ends a session at the first full tick that is more than
@@ -186,53 +190,48 @@ async function watchNode(observer: Session, path: string): Promise<{ gone: Promi
  * 1285 ms of 1333, unless the news of the deletion cut them short, some 250 ms after it. So nothing is asserted of that
  * here, and an elector waits the former leader's lease out.
  */
-describe('leases of a third of the session timeout', () => {
-  it.each([
-    [CUT.name, CUT],
-    [KILLED.name, KILLED],
-  ])('are over before the nodes are gone when %s', async (_, fault) => {
-    const cast = await assemble();
-    const observer = await openLastingSession(cast);
-    const nodes = await holders(cast, THIRD_MS, async (session) => {
-      const path = uniquePath('held');
-      const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-      const own = session.own(path, sentAt);
-      own.keepAlive();
-      return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
-    });
-    await fault.strike(cast);
-    for (const { path, heldUntil, gone } of nodes) {
-      const goneAt = await gone;
-      expect(heldUntil()).toBeLessThan(goneAt);
-      expect(await observer.exists(path)).toBeUndefined();
-    }
-  });
+describe.concurrent('leases of a third of the session timeout', () => {
+  it.for(named(CUT, KILLED))(
+    'are over before the nodes are gone when %s',
+    beside(async ([, fault]: Named) => {
+      const cast = await assemble();
+      const observer = await openLastingSession(cast);
+      const nodes = await holders(cast, THIRD_MS, async (session) => {
+        const path = uniquePath('held');
+        const { sentAt } = await session.create(path, { mode: 'ephemeral' });
+        const own = session.own(path, sentAt);
+        own.keepAlive();
+        return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
+      });
+      await fault.strike(cast);
+      for (const { path, heldUntil, gone } of nodes) {
+        const goneAt = await gone;
+        expect(heldUntil()).toBeLessThan(goneAt);
+        expect(await observer.exists(path)).toBeUndefined();
+      }
+    }),
+  );
 });
 
-describe('the terms of leaders', () => {
-  it.each([
-    [CUT.name, CUT],
-    [KILLED.name, KILLED],
-    [STILL_5_S.name, STILL_5_S],
-    [STILL_7_S.name, STILL_7_S],
-  ])('are over before others are elected when %s', async (_, fault) => {
-    for (const { heldUntil, electedAt } of await handovers(fault, THIRD_MS)) {
-      expect(heldUntil).toBeLessThan(electedAt);
-    }
-  });
+describe.concurrent('the terms of leaders', () => {
+  it.for(named(CUT, KILLED, STILL_5_S, STILL_7_S))(
+    'are over before others are elected when %s',
+    beside(async ([, fault]: Named) => {
+      for (const { heldUntil, electedAt } of await handovers(fault, THIRD_MS)) {
+        expect(heldUntil).toBeLessThan(electedAt);
+      }
+    }),
+  );
 
   // Of leases as long as these, some outlive their nodes: the wait of a whole lease is all that keeps two leaders apart.
-  it.each([
-    [CUT.name, CUT],
-    [KILLED.name, KILLED],
-  ])(
+  it.for(named(CUT, KILLED))(
     'are over before others are elected, a whole long lease after the nodes are gone, when %s',
-    async (_, fault) => {
+    beside(async ([, fault]: Named) => {
       for (const { heldUntil, goneAt, electedAt } of await handovers(fault, LONG_MS)) {
         expect(heldUntil).toBeLessThan(electedAt);
         expect(electedAt - goneAt).toBeGreaterThan(LONG_MS);
       }
-    },
+    }),
   );
 });
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openSession, uniquePath, until } from '../helpers/cluster.js';
+import { beside, onTestFinished } from '../helpers/finish.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/stopped-leader.test.ts
@@ -70,10 +71,11 @@ const FAULTS: Record<string, { begin(leader: Replica): void; end(leader: Replica
   },
 };
 
-describe.each(['default', '0'])('with a takeover delay of %s', (delay) => {
-  it.each(Object.keys(FAULTS))(
+describe.concurrent.each(['default', '0'])('with a takeover delay of %s', (delay) => {
+  it.for(Object.keys(FAULTS))(
     'a leader that is %s has acted for the last time before its successor acts, in each of some rounds',
-    async (name) => {
+    { timeout: Math.max(120_000, ROUNDS * 10_000) },
+    beside(async (name: string) => {
       const fault = FAULTS[name] as (typeof FAULTS)[string];
       const path = uniquePath('stopped');
       const observer = await openSession();
@@ -101,7 +103,6 @@ describe.each(['default', '0'])('with a takeover delay of %s', (delay) => {
         const next = terms[index + 1]?.[1];
         if (next !== undefined) expect(acting.to, `the last act of term ${term}`).toBeLessThan(next.from);
       }
-    },
-    Math.max(120_000, ROUNDS * 10_000),
+    }),
   );
 });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
+import { onTestFinished } from './finish.js';
 
 /** A path that no other test uses. */
 export function uniquePath(name = 'test'): string {

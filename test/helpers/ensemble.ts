@@ -1,7 +1,7 @@
-import { onTestFinished } from 'vitest';
 import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import { until } from './cluster.js';
+import { onTestFinished } from './finish.js';
 import { FaultProxy } from './proxy.js';
 
 // How long a new leader and its followers wait for each other, if an election has gone wrong, before the next one.
@@ -21,19 +21,42 @@ export interface EnsembleOptions {
   readonly proxiedLinks?: boolean;
 }
 
-/** Three real servers, which end with the test. */
+/** Three real servers. */
 export class Ensemble {
   readonly servers: readonly ZooKeeperServer[];
   readonly connectString: string;
+  /** Ends all servers. */
+  readonly stop: () => Promise<void>;
   readonly #links: readonly PeerLink[];
 
-  private constructor(servers: readonly ZooKeeperServer[], links: readonly PeerLink[]) {
+  private constructor(
+    servers: readonly ZooKeeperServer[],
+    stop: () => Promise<void>,
+    links: readonly PeerLink[],
+  ) {
     this.servers = servers;
+    this.stop = stop;
     this.connectString = connectStringOf(servers);
     this.#links = links;
   }
 
-  static async start({ tickMs, syncLimit = 5, proxiedLinks = false }: EnsembleOptions): Promise<Ensemble> {
+  /** For one test: they end with it. */
+  static async start(options: EnsembleOptions): Promise<Ensemble> {
+    const ensemble = await Ensemble.startFor(options);
+    onTestFinished(ensemble.stop);
+    return ensemble;
+  }
+
+  /** For as long as whoever starts them needs them, without proxies, which are a test's. */
+  static startForMany(options: Omit<EnsembleOptions, 'proxiedLinks'>): Promise<Ensemble> {
+    return Ensemble.startFor(options);
+  }
+
+  private static async startFor({
+    tickMs,
+    syncLimit = 5,
+    proxiedLinks = false,
+  }: EnsembleOptions): Promise<Ensemble> {
     const links: PeerLink[] = [];
     const route = async ({ from, to, port }: { from: number; to: number; port: number }) => {
       if (!proxiedLinks) return port;
@@ -43,8 +66,7 @@ export class Ensemble {
     };
     const settings = { syncLimit, initLimit: Math.ceil(ELECTED_WITHIN_MS / tickMs) };
     const { servers, stop } = await startZooKeeper({ servers: 3, tickMs, settings, route });
-    onTestFinished(stop);
-    return new Ensemble(servers, links);
+    return new Ensemble(servers, stop, links);
   }
 
   /** The server that leads the others, once there is one. */

@@ -1,6 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 import { FrameReader } from '../../src/session/frames.js';
+import { onTestFinished } from './finish.js';
 
 /** ZooKeeper's operation codes, as far as tests wait for them. */
 export const OPERATION = {

@@ -1,17 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readProcesses } from '../../src/cluster/command/process-table.js';
+import { type ProcessEntry, readProcesses } from '../../src/cluster/command/process-table.js';
 import { connectString } from './cluster.js';
+import { onTestFinished } from './finish.js';
 
 /** The `conclave` command, as it was built. */
 export const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
 /** A command that ends for no signal but SIGKILL, with a child of that kind; its argument is the file it writes to. */
 export const STUBBORN = join(import.meta.dirname, '../fixtures/stubborn.mjs');
+
+/** How a keeper is started, and what it calls itself. */
+const KEEPER = /\/keeper\.js\0|^conclave keeper/;
 
 /** How the `conclave` command is started. */
 export interface RunnerOptions {
@@ -54,9 +66,14 @@ export class Runner {
     return this.process.pid as number;
   }
 
-  /** The process that keeps its command, or waits for the next one. */
+  /**
+   * The process that keeps its command, or waits for the next one. A child that hasn't become that program yet doesn't
+   * count: its parent waits for it to do so, and would wait for one that was stopped there.
+   */
   get keeperPid(): number | undefined {
-    return readProcesses().find(({ parent, isDead }) => parent === this.pid && !isDead)?.pid;
+    const isKeeper = ({ pid, parent, isDead }: ProcessEntry) =>
+      parent === this.pid && !isDead && KEEPER.test(commandLine(pid));
+    return readProcesses().find(isKeeper)?.pid;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -67,6 +84,15 @@ export class Runner {
   async exit(): Promise<number | string> {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;
+  }
+}
+
+/** What a process was started as, or calls itself; empty if it has ended. */
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
   }
 }
 

@@ -356,7 +356,7 @@ describe('an unclean end', () => {
 
   it('is what a record that can not be read counts as', async () => {
     const path = uniquePath('election');
-    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
+    const session = await openSession({ leaseMs: 1000 });
     await session.create(path, { data: Buffer.from('<html>') });
     const began = performance.now();
     const [elector, term] = await lead(session, path);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { search } from '../../scripts/spin.mjs';
 import { MODEL, QUICK } from './searches.mjs';
 
-// A search takes seconds of computing, and the tests beside it compute as well.
-describe.concurrent("the model of the election's recipe", { timeout: 180_000 }, () => {
+// A search takes seconds of computing, and the tests beside it compute as well: the project gives them time enough.
+describe.concurrent("the model of the election's recipe", () => {
   const own = QUICK.filter(({ breaks }) => breaks === undefined);
   const variants = QUICK.filter(({ breaks }) => breaks !== undefined);
 
