@@ -127,7 +127,7 @@ export default defineConfig({
           include: [MUTANTS],
           // A run of its own, with as many workers as there are processors.
           testTimeout: 300_000,
-          ...besideNemesis,
+          sequence: { groupOrder: 5 },
         },
       },
     ],

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Advertisement } from '../../src/election/advertisement.js';
 import { parseCandidate, serializeCandidate } from '../../src/election/candidate.js';
 import { parseRequest, withRequest } from '../../src/election/request.js';
+import { type Abortable, Ending } from '../../src/ending.js';
 import { BadVersionError, NodeLostError, NoNodeError, SessionClosedError } from '../../src/errors.js';
 import { parseEntry, type QueueEntry } from '../../src/lock/order.js';
 import { deferred } from '../../src/promises.js';
@@ -15,9 +16,9 @@ const entry = parseEntry(NODE) as QueueEntry;
 function setUp(data = serializeCandidate('me', 'first')) {
   const node = { data, version: 0, writes: 0 };
   const between = { read: () => Promise.resolve(), write: () => Promise.resolve() };
-  const signals: (AbortSignal | undefined)[] = [];
+  const signals: (Abortable | undefined)[] = [];
   const session = {
-    untilAnswered: <T>(operation: () => Promise<T>, signal?: AbortSignal) => {
+    untilAnswered: <T>(operation: () => Promise<T>, signal?: Abortable) => {
       signals.push(signal);
       return operation();
     },
@@ -32,10 +33,10 @@ function setUp(data = serializeCandidate('me', 'first')) {
       Object.assign(node, { data: bytes, version: version + 1, writes: node.writes + 1 });
     },
   };
-  const lost = new AbortController();
-  const own = { path: `/election/${NODE}`, signal: lost.signal } as OwnNode;
+  const lost = new Ending<Error>();
+  const own = { path: `/election/${NODE}`, lost } as OwnNode;
   const advertisement = new Advertisement('me', 'first');
-  const publish = (signal?: AbortSignal) => advertisement.publish(session as unknown as Session, own, signal);
+  const publish = (signal?: Abortable) => advertisement.publish(session as unknown as Session, own, signal);
   const told = () => parseCandidate(entry, 0, node.data).data;
   return { node, between, lost, signals, advertisement, publish, told };
 }
@@ -62,14 +63,23 @@ describe('what a candidate tells about itself', () => {
 
   it('is not tried any more when the node is lost, or whoever asked for it gives up', async () => {
     for (const end of ['lost', 'given up'] as const) {
-      const { lost, signals, advertisement, publish } = setUp();
-      const stop = new AbortController();
+      const { lost, between, signals, advertisement, publish } = setUp();
+      const stop = new Ending();
+      const reading = deferred();
+      const reached = deferred();
+      between.read = () => {
+        reached.resolve();
+        return reading.promise;
+      };
       advertisement.change('second');
-      await publish(stop.signal);
+      const published = publish(stop);
+      await reached.promise;
       expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
-      if (end === 'lost') lost.abort();
-      else stop.abort();
+      if (end === 'lost') lost.abort(new NodeLostError('deleted'));
+      else stop.abort(new Error('given up'));
       expect(signals[0]?.aborted).toBe(true);
+      reading.resolve();
+      await published.catch(() => undefined);
     }
   });
 
