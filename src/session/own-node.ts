@@ -26,7 +26,7 @@ export class OwnNode implements HeartbeatNode, Follower {
   readonly #lost = new Ending<Error>();
   /** Lost or released. */
   #isOver = false;
-  readonly #forgetSession: () => void;
+  #forgetSession: () => void = ignore;
   #lastRead: NodeData | undefined;
   #onRead: (node: NodeData) => void = ignore;
   #onConfirmed: () => void = ignore;

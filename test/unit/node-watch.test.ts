@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { InvalidOptionError, ZooKeeperError } from '../../src/errors.js';
+import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { NodeWatch } from '../../src/session/node-watch.js';
 import type { NodeData } from '../../src/session/protocol.js';
@@ -127,6 +127,14 @@ describe('a read of a path that is wrong', () => {
     await refused;
     await clock.advance(0);
     expect(uncaught).toEqual([]);
+  });
+});
+
+describe('a node of a session that is over', () => {
+  it('is lost from the beginning', async () => {
+    const { clock, session } = await setUp();
+    await clock.advanceUntil(session.close());
+    expect(session.own('/node').lost.reason).toBeInstanceOf(SessionClosedError);
   });
 });
 
