@@ -66,9 +66,13 @@ export class Vigil {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
     const change = deferred();
     this.#change = change;
-    for (const node of nodes)
-      if (!this.#posts.some((post) => post.node === node))
-        this.#posts.push(new Post(this, node, this.#session, this.#path(node)));
+    // One that isn't among them has gone, and its post may not have heard of it yet: that would be told as the end of another.
+    for (const post of this.#posts) if (!nodes.includes(post.node)) post.watch.stop();
+    this.#posts = nodes.map(
+      (node) =>
+        this.#posts.find((post) => post.node === node) ??
+        new Post(this, node, this.#session, this.#path(node)),
+    );
     if (beyond !== undefined) {
       this.#glance = { path: this.#session.absolute(this.#path(beyond)), gone: () => this.#tell() };
       this.#session.addGlance(this.#glance);

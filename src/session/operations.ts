@@ -110,6 +110,7 @@ export abstract class Operations<
     signal?: Abortable,
   ): Promise<requests.NodeData> {
     signal?.throwIfAborted();
+    this.absolute(path); // A wrong path is refused here: there is nobody to refuse it to when the watch is taken back.
     const watcher = {
       changed: (change: requests.Change) => {
         takeBack();

@@ -13,6 +13,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead } from '../helpers/electors.js';
+import { ask } from '../helpers/locks.js';
 import { FaultProxy } from '../helpers/proxy.js';
 
 /** Resolves when a contender waits behind somebody. */
@@ -353,11 +354,10 @@ describe('a session on which locks were taken and candidates stood', () => {
     const before = session.over.listenerCount;
     const path = uniquePath('lock');
     const held = await new DistributedLock(other, path).acquire();
-    const waiting = new DistributedLock(session, path).acquire();
-    await until(async () => (await other.getChildren(path)).length === 2);
-    await expect.poll(() => session.over.listenerCount).toBeGreaterThan(before);
+    const waiting = await ask(new DistributedLock(session, path));
+    expect(session.over.listenerCount).toBeGreaterThan(before);
     await held.release();
-    await (await waiting).release();
+    await (await waiting.hold).release();
     const [elector] = await lead(session, uniquePath('election'));
     await elector.stop();
     expect(session.over.listenerCount).toBe(before);

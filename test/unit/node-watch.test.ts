@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ZooKeeperError } from '../../src/errors.js';
+import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { NodeWatch } from '../../src/session/node-watch.js';
 import type { NodeData } from '../../src/session/protocol.js';
@@ -106,6 +106,35 @@ describe('a node that is followed', () => {
     await clock.advance(0);
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('closed');
+  });
+});
+
+describe('a read of a path that is wrong', () => {
+  it('is refused, and nothing else happens when it is given up', async () => {
+    const { clock, session } = await setUp();
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', note);
+    onTestFinished(() => {
+      process.off('uncaughtException', note);
+      for (const listener of listeners) process.on('uncaughtException', listener);
+    });
+    const giveUp = new AbortController();
+    const reading = session.getData('no path', { onChange: ignore, signal: giveUp.signal });
+    const refused = expect(reading).rejects.toBeInstanceOf(InvalidOptionError);
+    giveUp.abort();
+    await refused;
+    await clock.advance(0);
+    expect(uncaught).toEqual([]);
+  });
+});
+
+describe('a node of a session that is over', () => {
+  it('is lost from the beginning', async () => {
+    const { clock, session } = await setUp();
+    await clock.advanceUntil(session.close());
+    expect(session.own('/node').lost.reason).toBeInstanceOf(SessionClosedError);
   });
 });
 

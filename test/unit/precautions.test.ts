@@ -272,4 +272,30 @@ describe('the end of the one ahead', () => {
     await clock.advanceUntil(hold.release());
     await clock.advanceUntil(waiting.hold);
   });
+
+  it('is not the turn of the one behind it when it is read after the queue was listed, and another is left ahead', async () => {
+    const { clock, server, open } = await standStill();
+    const [first, second, third, fourth] = [await open(), await open(), await open(), await open()];
+    await clock.advanceUntil(new DistributedLock(first, '/lock').acquire());
+    (await clock.advanceUntil(ask(new DistributedLock(second, '/lock')))).hold.catch(ignore);
+    const leaving = new AbortController();
+    const ahead = new DistributedLock(third, '/lock').acquire({ signal: leaving.signal });
+    await clock.advance(0);
+    const { held } = await clock.advanceUntil(ask(new DistributedLock(fourth, '/lock')));
+    const [, , unwatched, watched] = server.paths('/lock') as [string, string, string, string];
+    // The last one learns by a glance that the second is gone, and lists the queue; only then it is told that what the
+    // third says has changed. By then that one has left: the listing shows it, and so does the read after the change.
+    const glance = server.delay(500, { only: 'exists', path: unwatched });
+    server.delay(600, { only: 'getData', path: '/lock' });
+    await clock.advanceUntil(second.close());
+    await clock.advanceUntil(() => glance.hits > 0);
+    const reading = fourth.getData('/lock');
+    await third.setData(watched, Buffer.from('else'));
+    leaving.abort();
+    await expect(clock.advanceUntil(ahead)).rejects.toBe(leaving.signal.reason);
+    await clock.advanceUntil(reading);
+    await clock.advance(100);
+    expect(server.paths('/lock')).toHaveLength(3);
+    expect(held()).toBe(false);
+  });
 });
