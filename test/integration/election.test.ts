@@ -313,7 +313,7 @@ describe('the end of a term', () => {
 
   it('keeps the node, and its lease, while the work takes its time to settle', async () => {
     const path = uniquePath('election');
-    const session = await openSession({ sessionTimeoutMs: 1200, leaseMs: 1000 });
+    const session = await openSession({ sessionTimeoutMs: 3000, leaseMs: 2500 });
     let finish: () => void = () => undefined;
     const work = new Promise<void>((resolve) => {
       finish = resolve;
@@ -322,7 +322,7 @@ describe('the end of a term', () => {
     const other = await stand(await openSession(), path);
     const errors = recordEvents(elector, 'error');
     const stopping = elector.stop();
-    await new Promise((resolve) => setTimeout(resolve, 1500)); // Longer than a lease, and than the session timeout.
+    await new Promise((resolve) => setTimeout(resolve, 3500)); // Longer than a lease, and than the session timeout.
     expect(other.term).toBeUndefined();
     expect(errors).toEqual([]);
     const elected = nextEvent(other, 'elected');
