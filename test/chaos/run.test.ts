@@ -6,7 +6,7 @@ import { type Act, ActLog, isAlive, machineNowMs, Runner, STUBBORN } from '../he
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/run.test.ts
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
-const SESSION_TIMEOUT_MS = 2400;
+const SESSION_TIMEOUT_MS = 4500;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 
 /** `conclave run --restart`, behind a proxy of its own. */
