@@ -49,12 +49,18 @@ async function measure(row, bench) {
   return await run(bench);
 }
 
-/** @param {import('./options.mjs').Options} options @returns {Promise<import('./report/markdown.mjs').Results>} */
-async function measureAll({ rows, quick, rounds, contestants, crowds }) {
+/**
+ * @param {import('./options.mjs').Options} options
+ * @param {(results: import('./report/markdown.mjs').Results) => void} onRow given all so far, after each row
+ * @returns {Promise<import('./report/markdown.mjs').Results>}
+ */
+async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
   const date = new Date().toISOString();
   const machine = describeMachine();
   const before = moment();
+  /** @type {import('./harness/finding.mjs').Finding[]} */
   const findings = [];
+  /** @type {{ row: string, reason: string }[]} */
   const failures = [];
   for (const row of rows) {
     say(`${row} …`);
@@ -72,9 +78,14 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }) {
       say(`${row} failed: ${error instanceof Error ? error.stack : error}`);
       failures.push({ row, reason: error instanceof Error ? error.message : String(error) });
     }
+    onRow(results());
   }
-  const seconds = (performance.now() - began) / 1000;
-  return { date, args, seconds, machine, before, after: moment(), findings, failures };
+  return results();
+
+  function results() {
+    const seconds = (performance.now() - began) / 1000;
+    return { date, args, seconds, machine, before, after: moment(), findings, failures };
+  }
 }
 
 /** @param {import('./report/markdown.mjs').Results} results @param {import('./options.mjs').Options} options */
@@ -106,8 +117,9 @@ function verdict({ findings }) {
 async function run(options) {
   useOwnFolder();
   endWhenInterrupted();
-  const results = await measureAll(options);
-  keep(results, options);
+  // After each row: whoever ends it in the middle of an hour keeps what was measured by then.
+  const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
+  if (options.docs) keep(results, options);
   for (const line of verdict(results)) say(line);
   say(`${join(options.out, 'results.md')} has it all`);
   if (results.failures.length > 0) process.exitCode = 1;
