@@ -12,13 +12,14 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 /**
  * @typedef {object} Contestant
  * @property {string} name
- * @property {'lock' | 'election'} kind
+ * @property {'lock' | 'election' | 'floor'} kind what it is compared with; a floor is what nobody can be faster than
  * @property {string} recipe what its program is to contend with
  * @property {() => string[]} command what starts it, but for the arguments. Installs and compiles what it needs
  */
 
 const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
 const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
+const floor = () => [process.execPath, join(PEERS, 'floor.mjs')];
 const go = once(() => {
   const program = join(COMPILED, 'go-peer');
   const source = join(PEERS, 'go/peer.go');
@@ -45,6 +46,7 @@ export const CONTESTANTS = [
   { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
   { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
+  { name: 'ready-made packets', kind: 'floor', recipe: 'lock', command: floor },
 ];
 
 /**
@@ -52,7 +54,7 @@ export const CONTESTANTS = [
  *
  * @param {(line: string) => void} say is told who is left out, and how to get it
  * @param {(contestant: Contestant) => boolean} [suits] others are not looked for
- * @returns {{ name: string, kind: 'lock' | 'election', recipe: string, command: string[] }[]}
+ * @returns {{ name: string, kind: Contestant['kind'], recipe: string, command: string[] }[]}
  */
 export function findContestants(say, suits = () => true) {
   return CONTESTANTS.filter(suits).flatMap((contestant) => {

@@ -6,6 +6,7 @@ import { startServers } from '../harness/servers.mjs';
 const SESSION_MS = 600_000;
 const CYCLE_REQUESTS = 3;
 const OURS = 'Conclave lock';
+const FLOOR = 'ready-made packets';
 const BARS = { 'go-zookeeper Lock': 0.85, 'Curator InterProcessMutex': 0.75 };
 
 /** @typedef {{ count: 1 | 3, storage: import('../harness/servers.mjs').Storage }} Place */
@@ -84,9 +85,21 @@ function report(measured) {
     notes: [
       'Blocks of cycles, one contestant after the other in each round, after a warm-up of each; the ratios are medians of those of the rounds.',
       'An election does more than a lock in a cycle: Conclave commits a claim, and gives it back.',
+      ...measured.flatMap(({ place, cycles }) => floorOf(place, cycles)),
     ],
     data: measured,
   };
+}
+
+/** What bounds the bars. @param {Place} place @param {readonly Cycles[]} cycles */
+function floorOf(place, cycles) {
+  const floor = cycles.find(({ name }) => name === FLOOR);
+  if (floor === undefined) return [];
+  const against = (/** @type {string} */ name) => {
+    const other = cycles.find((each) => each.name === name);
+    return other === undefined ? [] : [`${rounded(ratio(floor.rounds, other.rounds), 2)} times ${name}`];
+  };
+  return [`${words(place)}: ${FLOOR} take ${[OURS, ...Object.keys(BARS)].flatMap(against).join(', ')}.`];
 }
 
 /** @param {Place} place @param {readonly Cycles[]} cycles */

@@ -35,7 +35,13 @@ describe('npm run bench', () => {
     const folder = await folderForTest();
     const { ended } = start(
       folder,
-      ...['--quick', '--only', 'uncontended,handover', '--contestants', 'Conclave lock,raw'],
+      ...[
+        '--quick',
+        '--only',
+        'uncontended,handover',
+        '--contestants',
+        'Conclave lock,raw,ready-made packets',
+      ],
       ...['--rounds', '1', '--crowds', '5'],
     );
     const { code, said } = await ended;
@@ -48,7 +54,9 @@ describe('npm run bench', () => {
     expect(uncontended.table.map((cells: unknown[]) => [cells[1], cells.at(-1)])).toEqual([
       ['Conclave lock', 3],
       ['raw', 3],
+      ['ready-made packets', 3],
     ]);
+    expect(uncontended.notes.at(-1)).toMatch(/ready-made packets take [\d.]+ times Conclave lock\./);
     expect(handover.table.map((cells: unknown[]) => [cells[3], cells[2], cells.at(-1)])).toEqual([
       ['Conclave lock', 'at once', 1],
       ['raw', 'at once', 1],
