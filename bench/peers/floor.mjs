@@ -15,6 +15,9 @@ const ANY_VERSION = -1;
 /** Of a reply, before what it says: xid, zxid, error code. */
 const HEADER_BYTES = 16;
 
+/** Each is created once. @type {Set<string>} */
+const created = new Set();
+
 /** @param {string} servers @param {number} sessionTimeoutMs */
 async function open(servers, sessionTimeoutMs) {
   const [host, port] = servers.split(/[:,]/); // Of the first server.
@@ -49,13 +52,12 @@ function contend(wire, path) {
   const joining = Buffer.concat([creation(`${path}/n-`, EPHEMERAL_SEQUENTIAL), listing]);
   /** @type {Buffer} */
   let own;
-  let isThere = false;
   return {
     async join() {
-      if (!isThere) await wire.ask(1, creation(path, 0)); // Once; refused if it is there.
-      isThere = true;
-      const [created] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
-      own = created.subarray(HEADER_BYTES);
+      if (!created.has(path)) await wire.ask(1, creation(path, 0)); // Refused if it is there.
+      created.add(path);
+      const [reply] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
+      own = reply.subarray(HEADER_BYTES);
     },
     release: () => wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))),
     leave: async () => undefined,
