@@ -86,14 +86,8 @@ export type { Access, AccessEntry } from './session/access.js';
 export type { Credentials, Reply } from './session/connection.js';
 export type { Environment } from './session/environment.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
-export type {
-  Change,
-  CreateMode,
-  NodeData,
-  PartResult,
-  Stat,
-  TransactionPart,
-} from './session/protocol.js';
+export type { Change } from './session/protocol.js';
+export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/records.js';
 export {
   type CloseOptions,
   Session,

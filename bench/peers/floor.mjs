@@ -8,7 +8,7 @@ import { failLoudly, obey } from './protocol.mjs';
 
 const CREATE = 1;
 const DELETE = 2;
-const GET_CHILDREN2 = 12;
+const GET_CHILDREN = 8;
 const EPHEMERAL_SEQUENTIAL = 3;
 const ALL_PERMISSIONS = 31;
 const ANY_VERSION = -1;
@@ -48,7 +48,7 @@ function contend(wire, path) {
       text('anyone'),
       int(flags),
     );
-  const listing = frame(int(2), int(GET_CHILDREN2), text(path), Buffer.from([0]));
+  const listing = frame(int(2), int(GET_CHILDREN), text(path), Buffer.from([0]));
   const joining = Buffer.concat([creation(`${path}/n-`, EPHEMERAL_SEQUENTIAL), listing]);
   /** @type {Buffer} */
   let own;

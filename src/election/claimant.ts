@@ -5,7 +5,7 @@ import type { Contender } from '../lock/contender.js';
 import { parseSeats } from '../lock/seats.js';
 import { endingWith } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
-import type { TransactionPart } from '../session/protocol.js';
+import type { TransactionPart } from '../session/records.js';
 import type { Session } from '../session/session.js';
 import {
   type Foresight,

@@ -1,4 +1,4 @@
-import type { TransactionPart } from '../session/protocol.js';
+import type { TransactionPart } from '../session/records.js';
 import { writesOfRelease } from './claim.js';
 import { serializeRecord } from './record.js';
 

@@ -1,6 +1,6 @@
 import type { Contender } from '../lock/contender.js';
 import { settledWithin } from '../promises.js';
-import type { NodeData } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
 import { type Next, nextInLineIfAt } from './next.js';
 import type { Succession } from './succession.js';

@@ -1,6 +1,6 @@
 import { LeadError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
-import type { NodeData } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
 import type { Campaign } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';

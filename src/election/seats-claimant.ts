@@ -4,7 +4,7 @@ import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats, Seats } from '../lock/seats.js';
 import { abortable, endingWith, ignore } from '../promises.js';
-import type { NodeData } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
 import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
 import { parseRecord, recordPath } from './record.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseEntry, type QueueEntry } from '../lock/order.js';
-import type { NodeData } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import { type Candidate, parseCandidate } from './candidate.js';
 import { parseRecord } from './record.js';
 

@@ -1,6 +1,6 @@
 import { InvalidStateError, NodeLostError } from '../errors.js';
 import type { OwnNode } from '../session/own-node.js';
-import type { TransactionPart } from '../session/protocol.js';
+import type { TransactionPart } from '../session/records.js';
 
 /**
  * Writes in ZooKeeper that are carried out together, and only while the node of the term or lock that they are made for

@@ -1,7 +1,8 @@
 import type { Abortable } from '../ending.js';
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Access } from '../session/access.js';
-import type { Change, NodeData } from '../session/protocol.js';
+import type { Change } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
 
 /** How many seats a node says that there are; `undefined` if it says something else. */

@@ -2,7 +2,7 @@ import { type Abortable, onAbort } from '../ending.js';
 import { abortable, type Deferred, deferred, endingWith, ignore } from '../promises.js';
 import type { Glance } from '../session/heartbeat.js';
 import { type Follower, NodeWatch } from '../session/node-watch.js';
-import type { NodeData } from '../session/protocol.js';
+import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
 
 /**

@@ -37,7 +37,9 @@ export function isOpenToAll(access: Access): boolean {
 export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
   if (value === undefined) return fallback;
   if (value === 'world' || value === 'creator') return value;
-  if (Array.isArray(value) && value.length > 0 && value.every(isEntry)) return value;
+  // A copy: the caller may change his.
+  if (Array.isArray(value) && value.length > 0 && value.every(isEntry))
+    return value.map((entry) => ({ ...entry }));
   const expected = "'world', 'creator' or a list of { scheme, id, permissions (1 to 31) }";
   throw new InvalidOptionError('access', value, expected);
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.js';
-import { onAbort } from '../ending.js';
+import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
 import { type Deferred, deferred } from '../promises.js';
 import type { Server } from './connect-string.js';
@@ -19,12 +19,10 @@ import {
   PING_XID,
   type ReplyHeader,
   type Request,
-  SESSION_EXPIRED_CODE,
-  SESSION_MOVED_CODE,
-  serverError,
   TransactionError,
   type WatchEvent,
 } from './protocol.js';
+import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from './refusals.js';
 import type { Transport } from './transport.js';
 
 /** A server's answer to a request. */
@@ -119,7 +117,7 @@ export class Connection {
     handshake: Handshake,
     clock: Clock,
     onEvent: (event: WatchEvent) => void,
-    signal: AbortSignal,
+    signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     const { socket, ready } = transport;
     const connection = new Connection(server, socket, clock, onEvent);
@@ -130,7 +128,7 @@ export class Connection {
       sent = true;
       socket.write(encodeHandshake(handshake));
     });
-    const takeBack = onAbort(signal, () => connection.destroy(signal.reason));
+    const takeBack = onAbort(signal, () => connection.destroy(signal.reason as Error));
     try {
       return { connection, reply: await answer.promise };
     } catch (cause) {

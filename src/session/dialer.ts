@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { sleep } from '../clock.js';
-import { onAbort } from '../ending.js';
+import { type Abortable, Ending, onAbort } from '../ending.js';
 import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { abortable } from '../promises.js';
@@ -107,7 +107,7 @@ export class Dialer {
     handshake: Handshake,
     onEvent: (event: WatchEvent) => void,
     worthwhile: () => boolean,
-    signal: AbortSignal,
+    signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
     while (worthwhile()) {
@@ -124,13 +124,13 @@ export class Dialer {
     throw new ConnectTimeoutError('no server took the session');
   }
 
-  #pause(signal: AbortSignal): Promise<void> {
+  #pause(signal: Abortable): Promise<void> {
     const { clock, random } = this.#environment;
     return sleep(clock, pauseMs(this.#turns / this.#servers.length, random()), signal);
   }
 
   /** A server's addresses, in the order to try them: none if its name can't be looked up in time. */
-  async #resolve(server: Server, sessionTimeoutMs: number, signal: AbortSignal): Promise<readonly string[]> {
+  async #resolve(server: Server, sessionTimeoutMs: number, signal: Abortable): Promise<readonly string[]> {
     if (isIP(server.host) !== 0) return [server.host];
     const { random } = this.#environment;
     try {
@@ -149,7 +149,7 @@ export class Dialer {
     endpoint: Endpoint,
     handshake: Handshake,
     onEvent: (event: WatchEvent) => void,
-    signal: AbortSignal,
+    signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply } | undefined> {
     const { server, address } = endpoint;
     const { clock } = this.#environment;
@@ -173,7 +173,7 @@ export class Dialer {
     }
   }
 
-  #fail(server: Server, error: unknown, signal: AbortSignal): [] {
+  #fail(server: Server, error: unknown, signal: Abortable): [] {
     if (signal.aborted) throw signal.reason;
     this.#lastFailure = error;
     this.#logger.debug({ server, cause: describe(error) }, 'no session from this server');
@@ -184,20 +184,20 @@ export class Dialer {
   async #inTime<T>(
     what: string,
     sessionTimeoutMs: number,
-    signal: AbortSignal,
-    task: (signal: AbortSignal) => Promise<T>,
+    signal: Abortable,
+    task: (signal: Abortable) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
     const round = Math.floor((this.#turns - 1) / this.#servers.length);
     const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses.get(server) ?? 1), 0);
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
-    const giveUp = new AbortController();
+    const giveUp = new Ending();
     const timer = this.#environment.clock.after(timeoutMs, () => {
       giveUp.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
     });
     const takeBack = onAbort(signal, () => giveUp.abort(signal.reason));
     try {
-      return await task(giveUp.signal);
+      return await task(giveUp);
     } finally {
       timer.clear();
       takeBack();

@@ -1,5 +1,6 @@
 import { NoNodeError } from '../errors.js';
-import type { Change, NodeData } from './protocol.js';
+import type { Change } from './protocol.js';
+import type { NodeData } from './records.js';
 import type { Session } from './session.js';
 import type { Watcher } from './watches.js';
 

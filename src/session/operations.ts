@@ -13,12 +13,20 @@ import { abortable, ignore } from '../promises.js';
 import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
 import * as requests from './protocol.js';
+import {
+  ANY_VERSION,
+  type CreateMode,
+  type NodeData,
+  type PartResult,
+  type Stat,
+  type TransactionPart,
+} from './records.js';
 import { type Watcher, WatchRegistry } from './watches.js';
 
 /** How a node is created. */
 export interface CreateOptions {
   /** @default 'persistent' */
-  readonly mode?: requests.CreateMode;
+  readonly mode?: CreateMode;
   /** At most about 1 MB. @default no data */
   readonly data?: Uint8Array;
   /** Who may touch it. @default the session's `access` */
@@ -95,7 +103,7 @@ export abstract class Operations<
   }
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */
-  async getData(path: string, options: ReadOptions = {}): Promise<requests.NodeData> {
+  async getData(path: string, options: ReadOptions = {}): Promise<NodeData> {
     const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
     checkFunction('onChange', onChange);
     checkSignal('signal', signal);
@@ -108,7 +116,7 @@ export abstract class Operations<
     path: string,
     onChange: (change: requests.Change) => void,
     signal?: Abortable,
-  ): Promise<requests.NodeData> {
+  ): Promise<NodeData> {
     signal?.throwIfAborted();
     this.absolute(path); // A wrong path is refused here: there is nobody to refuse it to when the watch is taken back.
     const watcher = {
@@ -136,7 +144,7 @@ export abstract class Operations<
   }
 
   /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
-  async readAndWatch(path: string, watcher: Watcher): Promise<requests.NodeData> {
+  async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
     const target = this.absolute(path);
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
@@ -175,7 +183,7 @@ export abstract class Operations<
   }
 
   /** A node's stat, or `undefined` if there is no such node. */
-  async exists(path: string): Promise<requests.Stat | undefined> {
+  async exists(path: string): Promise<Stat | undefined> {
     try {
       return (await this.perform(requests.existsRequest(this.absolute(path)))).value;
     } catch (error) {
@@ -195,7 +203,7 @@ export abstract class Operations<
   }
 
   /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
-  async setData(path: string, data: Uint8Array, version?: number): Promise<requests.Stat> {
+  async setData(path: string, data: Uint8Array, version?: number): Promise<Stat> {
     return (
       await this.perform(requests.setDataRequest(this.absolute(path), checkData(data), checkVersion(version)))
     ).value;
@@ -211,9 +219,9 @@ export abstract class Operations<
    *
    * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
    */
-  async commit(parts: readonly requests.TransactionPart[]): Promise<Reply<requests.PartResult[]>> {
+  async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
-    const targets = (parts as readonly requests.TransactionPart[]).map((part) => this.#checkPart(part));
+    const targets = (parts as readonly TransactionPart[]).map((part) => this.#checkPart(part));
     try {
       const reply = await this.perform(requests.multiRequest(targets, this.#access));
       const relative = reply.value.map((result) =>
@@ -284,7 +292,7 @@ export abstract class Operations<
     }
   }
 
-  #checkPart(part: requests.TransactionPart): requests.TransactionPart {
+  #checkPart(part: TransactionPart): TransactionPart {
     if (typeof part !== 'object' || part === null)
       throw new InvalidOptionError('parts', part, 'an array of objects');
     const path = this.absolute(part.path);
@@ -331,11 +339,11 @@ function checkData(data: Uint8Array): Buffer {
   if (data.byteLength > MAX_DATA_BYTES) {
     throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
   }
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return Buffer.from(data); // A copy: the caller may change his while it is held back.
 }
 
 /** Versions are signed 32-bit numbers; -1 fits any. */
-function checkVersion(version: number = requests.ANY_VERSION): number {
+function checkVersion(version: number = ANY_VERSION): number {
   if (version === (version | 0)) return version;
   throw new InvalidOptionError('version', version, "a node's version, or -1 for any");
 }

@@ -6,7 +6,7 @@ import type { Reply } from './connection.js';
 import type { Heartbeat, HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
 import { type Follower, NodeWatch } from './node-watch.js';
-import type { NodeData, PartResult, Stat, TransactionPart } from './protocol.js';
+import type { NodeData, PartResult, Stat, TransactionPart } from './records.js';
 import type { Session } from './session.js';
 
 /**

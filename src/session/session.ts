@@ -23,6 +23,7 @@ import { Outbox } from './outbox.js';
 import { OwnNode } from './own-node.js';
 import { PathGuard, type Watchfulness } from './path-guard.js';
 import * as requests from './protocol.js';
+import type { Stat } from './records.js';
 import {
   type ResolvedSessionOptions,
   resolveSessionOptions,
@@ -98,7 +99,7 @@ export class Session extends Operations<SessionEvents> {
   readonly #guard: PathGuard;
   readonly #over = new Ending();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
-  readonly #network = new AbortController();
+  readonly #network = new Ending<Error>();
   #state: SessionState = { name: 'connecting' };
   #connected = deferred();
   #connection: Connection | undefined;
@@ -218,7 +219,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** Whether `stat` is of an ephemeral node of this very session. */
-  owns(stat: requests.Stat): boolean {
+  owns(stat: Stat): boolean {
     return this.#identity.id !== 0n && stat.ephemeralOwner === this.#identity.id;
   }
 
@@ -279,7 +280,7 @@ export class Session extends Operations<SessionEvents> {
   async #open(): Promise<void> {
     const { connectTimeoutMs, signal } = this.#options;
     this.#maintaining = this.#maintain();
-    const giveUp = new AbortController();
+    const giveUp = new Ending();
     const timer = Number.isFinite(connectTimeoutMs)
       ? this.clock.after(connectTimeoutMs, () => {
           const cause = this.#dialer.lastFailure;
@@ -289,7 +290,7 @@ export class Session extends Operations<SessionEvents> {
         })
       : undefined;
     try {
-      await abortable(this.#ready(), signal, giveUp.signal);
+      await abortable(this.#ready(), signal, giveUp);
     } catch (error) {
       void this.close(); // Never rejects, and ends by itself: the caller has its answer now.
       throw error;
@@ -334,7 +335,7 @@ export class Session extends Operations<SessionEvents> {
       handshake,
       ({ path, change }) => this.watches.fire(path, change),
       () => this.#needsServer(),
-      this.#network.signal,
+      this.#network,
     );
   }
 
@@ -362,7 +363,7 @@ export class Session extends Operations<SessionEvents> {
   async #authenticate(connection: Connection): Promise<boolean> {
     const silent = new ConnectionLossError('no answer to the credentials');
     const tooLate = this.clock.after(this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
-    const giveUp = onAbort(this.#network.signal, () => connection.destroy(this.#network.signal.reason));
+    const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
       return true;
@@ -462,14 +463,14 @@ export class Session extends Operations<SessionEvents> {
     // Over the connection at hand, if there is one; else the search for a server goes on for a while.
     if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
     await settledWithin(this.clock, this.#maintaining, limitMs);
-    this.#network.abort(this.#over.reason);
+    this.#network.abort(this.#over.reason as Error);
     connection?.destroy(this.#over.reason as Error);
     await this.#maintaining;
   }
 
   /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
   async #sayGoodbye(connection: Connection): Promise<void> {
-    const giveUp = onAbort(this.#network.signal, () => connection.destroy(this.#network.signal.reason));
+    const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       await connection.send(requests.closeSessionRequest());
       this.#identity = requests.NEW_SESSION; // The servers know it no more.

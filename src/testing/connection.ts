@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.js';
+import { WireError, WireReader, type WireWriter } from '../wire.js';
 import type { Identity } from './access.js';
 import type { Disturbance, Faults } from './controls/faults.js';
 import type { Client, Keeper, Moment } from './keeper.js';
@@ -9,7 +10,6 @@ import type { LoggedOperation } from './request-log.js';
 import { type ConnectRequest, type Operation, readConnectRequest, readRequest } from './requests.js';
 import type { SessionRecord } from './session-table.js';
 import type { WatchEvent } from './watch-table.js';
-import { WireError, WireReader, type WireWriter } from './wire.js';
 
 /** What a connection needs of its server. */
 export interface ConnectionHost {

@@ -1,5 +1,5 @@
+import { WireError } from '../wire.js';
 import { LONGEST_PACKET_BYTES } from './op-codes.js';
-import { WireError } from './wire.js';
 
 const LENGTH_BYTES = 4;
 

@@ -1,9 +1,9 @@
+import type { WireWriter } from '../wire.js';
 import { type Acl, type Identity, userName } from './access.js';
 import { ERROR_CODES, EVENT, OP, PASSWORD_BYTES, XID } from './op-codes.js';
 import type { SessionRecord } from './session-table.js';
 import type { Applied, MultiOutcome, WriteResult } from './transactions.js';
 import type { WatchEvent } from './watch-table.js';
-import type { WireWriter } from './wire.js';
 import type { ZnodeStat } from './znode-tree.js';
 
 /** Writes the part of a reply that comes after its header. */

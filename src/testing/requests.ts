@@ -1,6 +1,6 @@
+import { WireError, type WireReader } from '../wire.js';
 import type { Acl } from './access.js';
 import { CREATE_FLAGS, OP, PASSWORD_BYTES } from './op-codes.js';
-import { WireError, type WireReader } from './wire.js';
 
 /** What a new connection says first. */
 export interface ConnectRequest {

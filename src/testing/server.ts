@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.js';
+import { WireWriter } from '../wire.js';
 import { Connection, type ConnectionHost, type Traffic } from './connection.js';
 import { Faults } from './controls/faults.js';
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';
@@ -10,7 +11,6 @@ import { PASSWORD_BYTES } from './op-codes.js';
 import type { LoggedOperation } from './request-log.js';
 import type { SessionRecord } from './session-table.js';
 import type { WatchEvent } from './watch-table.js';
-import { WireWriter } from './wire.js';
 
 /** Who is told of what goes on at the server. */
 export interface ServerObserver {

@@ -21,7 +21,7 @@ export const GOOD_BODIES: Record<number, Buffer> = {
   1: text('/a'),
   2: STAT,
   3: Buffer.concat([text('data'), STAT]),
-  4: Buffer.concat([int(2), text('a'), text('b'), STAT]),
+  4: Buffer.concat([int(2), text('a'), text('b')]),
   5: Buffer.concat([int(1), int(31), text('world'), text('anyone'), STAT]),
   6: STAT,
   7: Buffer.concat([int(13), Buffer.alloc(1), int(0), int(-1), Buffer.from([1]), int(-1)]),

@@ -4,7 +4,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { ElectionObserver } from '../../src/election/observer.js';
 import type { SessionSource } from '../../src/election/session-source.js';
-import type { NodeData } from '../../src/session/protocol.js';
+import type { NodeData } from '../../src/session/records.js';
 import type { Session } from '../../src/session/session.js';
 import { nextEvent } from './cluster.js';
 

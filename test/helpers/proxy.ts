@@ -9,7 +9,7 @@ export const OPERATION = {
   delete: 2,
   getData: 4,
   setData: 5,
-  getChildren: 12,
+  getChildren: 8,
   multi: 14,
   closeSession: -11,
 } as const;

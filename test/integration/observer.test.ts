@@ -12,7 +12,7 @@ import { serializeRecord } from '../../src/election/record.js';
 import type { SessionSource } from '../../src/election/session-source.js';
 import { AuthenticationError, InvalidStateError, SessionClosedError } from '../../src/errors.js';
 import { type Environment, systemEnvironment } from '../../src/session/environment.js';
-import type { NodeData } from '../../src/session/protocol.js';
+import type { NodeData } from '../../src/session/records.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';

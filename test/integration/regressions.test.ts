@@ -1,11 +1,10 @@
-/// <reference path="../../src/session/jute.d.ts" />
-import jute from 'node-zookeeper-client/lib/jute/index.js';
 import { describe, expect, it, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term.js';
 import { AuthenticationError, InvalidStateError, SessionClosedError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { createRequest } from '../../src/session/protocol.js';
 import type { Session } from '../../src/session/session.js';
 import {
   aborted,
@@ -22,12 +21,9 @@ import { FaultProxy } from '../helpers/proxy.js';
 
 /** Creates a node that everybody may do this with: what our own sessions never do. */
 function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
-  const everybody = new jute.data.ACL(permissions, new jute.data.Id('world', 'anyone'));
-  const payload = new jute.protocol.CreateRequest(path, Buffer.alloc(0), [everybody], 0);
-  const encode = (xid: number) =>
-    new jute.Request(new jute.protocol.RequestHeader(xid, 1), payload).toBuffer();
+  const everybody = { scheme: 'world', id: 'anyone', permissions };
   // biome-ignore lint/complexity/useLiteralKeys: it is protected, and only the brackets may
-  return session['perform']({ name: 'create', encode, decode: () => undefined });
+  return session['perform'](createRequest(path, Buffer.alloc(0), 'persistent', [everybody]));
 }
 
 /** Every bug that was found after its code had landed, by what went wrong. */

@@ -222,6 +222,26 @@ describe('a session whose connection goes', () => {
     expect(events).toEqual(['suspended', 'resumed']);
   });
 
+  it('writes what it was given, also where that changes while it is held back', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({}, proxy.connectString);
+    const path = uniquePath();
+    await session.create(path);
+    const suspended = nextEvent(session, 'suspended');
+    proxy.cut();
+    await suspended;
+    const data = Buffer.from('as it was');
+    const held = session.setData(path, data);
+    const [part, committed] = [Buffer.from('in a transaction'), `${path}/part`];
+    const commit = session.commit([{ kind: 'create', path: committed, data: part }]);
+    data.fill('x');
+    part.fill('x');
+    proxy.restore();
+    await Promise.all([held, commit]);
+    expect((await session.getData(path)).data.toString()).toBe('as it was');
+    expect((await session.getData(committed)).data.toString()).toBe('in a transaction');
+  });
+
   it('hears, when it resumes, of what changed meanwhile', async () => {
     const proxy = await FaultProxy.start();
     const session = await openSession({}, proxy.connectString);

@@ -25,7 +25,15 @@ describe('who may touch a node', () => {
     [READER, { scheme: 'digest', id: 'alice:x', permissions: 31 }],
     [{ scheme: 'auth', id: '', permissions: 31 }],
   ])('may be %j', (access) => {
-    expect(checkAccess(access, undefined)).toBe(access);
+    expect(checkAccess(access, undefined)).toEqual(access);
+  });
+
+  it('stays what it was when it was given', () => {
+    const given = [{ ...READER }];
+    const checked = checkAccess(given, undefined);
+    for (const entry of given) entry.permissions = 31;
+    given.length = 0;
+    expect(checked).toEqual([READER]);
   });
 
   it('is what it is unless told otherwise', () => {

@@ -59,12 +59,16 @@ async function waitingConnection(greeting: Buffer) {
 
 /** The most memory that was asked for in one piece while `task` ran. */
 async function largestAllocation(task: () => Promise<void>): Promise<number> {
-  const alloc = vi.spyOn(Buffer, 'alloc');
+  const spies = [
+    vi.spyOn(Buffer, 'alloc'),
+    vi.spyOn(Buffer, 'allocUnsafe'),
+    vi.spyOn(Buffer, 'allocUnsafeSlow'),
+  ];
   try {
     await task();
-    return Math.max(0, ...alloc.mock.calls.map(([size]) => size));
+    return Math.max(0, ...spies.flatMap(({ mock }) => mock.calls.map(([size]) => size)));
   } finally {
-    alloc.mockRestore();
+    for (const spy of spies) spy.mockRestore();
   }
 }
 
@@ -90,7 +94,8 @@ describe('whatever a server sends', () => {
           const outcomes = await asked;
           expect(outcomes).toHaveLength(10);
           expect(socket.destroyed).toBe(true);
-          expect(largest).toBeLessThanOrEqual(stream.length + 100);
+          // The requests that are sent take some as well.
+          expect(largest).toBeLessThanOrEqual(stream.length + 1000);
         },
       ),
       { numRuns: 2000 },

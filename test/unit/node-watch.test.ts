@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { NodeWatch } from '../../src/session/node-watch.js';
-import type { NodeData } from '../../src/session/protocol.js';
+import type { NodeData } from '../../src/session/records.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
 

@@ -10,7 +10,7 @@ import {
   type Sighting,
   sight,
 } from '../../src/election/sighting.js';
-import type { NodeData } from '../../src/session/protocol.js';
+import type { NodeData } from '../../src/session/records.js';
 
 function nodeOf(number: number): string {
   return `_c_01234567-89ab-cdef-0123-456789abcdef-lock-${String(number).padStart(10, '0')}`;

@@ -4,7 +4,7 @@ import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/
 import type { Request } from '../../../src/testing/requests.js';
 import type { SessionRecord } from '../../../src/testing/session-table.js';
 import type { WatchEvent } from '../../../src/testing/watch-table.js';
-import { WireWriter } from '../../../src/testing/wire.js';
+import { WireWriter } from '../../../src/wire.js';
 import type { Wire } from './socket.js';
 
 const writer = new WireWriter();

@@ -13,7 +13,7 @@ import {
   type WriteOperation,
 } from '../../../src/testing/requests.js';
 import { SessionTable } from '../../../src/testing/session-table.js';
-import { WireReader } from '../../../src/testing/wire.js';
+import { WireReader } from '../../../src/wire.js';
 import type { Machine } from '../machine.js';
 import { Pipe } from '../network.js';
 import type { ServerConnection } from './connection.js';

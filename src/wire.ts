@@ -1,7 +1,8 @@
 /**
  * Jute, ZooKeeper's encoding: big-endian numbers, and lengths of four bytes before what has one; -1 for null.
  *
- * Written for this server and independent of the codec that the sessions use, so that the two share no mistakes.
+ * For sessions and for the embedded server. What either makes of it is held against a codec that isn't ours, and against real
+ * servers and clients.
  */
 
 /** The bytes don't hold what they should. */
@@ -37,6 +38,10 @@ export class WireReader {
     return this.#bytes[this.#advance(1)] === 1;
   }
 
+  skip(bytes: number): void {
+    this.#advance(bytes);
+  }
+
   /** The bytes as they lie in the packet; not a copy. */
   nullableBuffer(): Buffer | null {
     const length = this.#length();
@@ -46,7 +51,10 @@ export class WireReader {
   }
 
   nullableString(): string | null {
-    return this.nullableBuffer()?.toString('utf8') ?? null;
+    const length = this.#length();
+    if (length === NULL_LENGTH) return null;
+    const start = this.#advance(length);
+    return this.#bytes.toString('utf8', start, start + length);
   }
 
   string(): string {
@@ -89,6 +97,12 @@ const FIRST_BYTES = 512;
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #offset = LENGTH_BYTES;
+
+  /** Begins anew, whatever was written and not taken: what wrote it may have thrown. */
+  begin(): this {
+    this.#offset = LENGTH_BYTES;
+    return this;
+  }
 
   int32(value: number): this {
     const at = this.#reserve(4);
@@ -134,7 +148,7 @@ export class WireWriter {
   frame(): Buffer {
     this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
     const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
-    this.#offset = LENGTH_BYTES;
+    this.begin();
     // One long answer must not be paid for with memory for ever.
     if (this.#bytes.length > LONGEST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
     return frame;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PacketSplitter } from '../../src/testing/packets.js';
 import { sequenceSuffix } from '../../src/testing/paths.js';
 import { readRequest } from '../../src/testing/requests.js';
-import { WireError, WireReader, WireWriter } from '../../src/testing/wire.js';
+import { WireError, WireReader, WireWriter } from '../../src/wire.js';
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
