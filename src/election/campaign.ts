@@ -9,6 +9,8 @@ import type { Behind, Claim, Claims, Turn } from './claimant.js';
 export interface CampaignListener {
   onWaiting(place: Place): void;
   onClaiming(): void;
+  /** A claim has just been sent: what is asked now is answered right after it. */
+  onClaimSent(): void;
 }
 
 const NOTHING_SEEN = Promise.resolve(undefined);
@@ -62,7 +64,9 @@ export class Campaign {
     for (;;) {
       this.#listener.onClaiming();
       this.#contender.own.keepAlive();
-      const outcome = await this.#claims.claim(this.#contender, turn, signal);
+      const outcome = await this.#claims.claim(this.#contender, turn, signal, () =>
+        this.#listener.onClaimSent(),
+      );
       if (!('behind' in outcome)) return outcome;
       turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#waitBehind(outcome, signal);
     }

@@ -3,7 +3,7 @@ import type { Abortable } from '../ending.js';
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
 import { parseSeats } from '../lock/seats.js';
-import { endingWith } from '../promises.js';
+import { endingWith, ignore } from '../promises.js';
 import { isUnanswered } from '../session/operations.js';
 import type { TransactionPart } from '../session/records.js';
 import type { Session } from '../session/session.js';
@@ -78,11 +78,12 @@ export interface Claims {
    * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
    * lease is surely over. A claim whose reply was lost is looked up, never guessed.
    *
+   * @param onSent - called when a claim has just been sent: what is asked now is answered right after it, as things are then
    * @returns the claim, or who leads, or should, before this contender
    * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
    *   claim is under way the signal waits for its outcome
    */
-  claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind>;
+  claim(contender: Contender, turn: Turn, signal: Abortable, onSent?: () => void): Promise<Claim | Behind>;
   /**
    * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
    * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
@@ -170,13 +171,18 @@ export class Claimant implements Claims {
     }
   }
 
-  async claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind> {
+  async claim(
+    contender: Contender,
+    turn: Turn,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | Behind> {
     if (turn.foresight !== undefined) {
-      const claim = await this.#tryClaim(contender, turn.foresight, signal);
+      const claim = await this.#tryClaim(contender, turn.foresight, signal, onSent);
       if (claim !== undefined) return claim;
     }
     for (;;) {
-      const outcome = await this.look(contender, turn, signal);
+      const outcome = await this.look(contender, turn, signal, onSent);
       if (!('waitMs' in outcome)) return outcome;
       await this.#pause(outcome.waitMs, contender, signal);
     }
@@ -192,7 +198,12 @@ export class Claimant implements Claims {
   }
 
   /** Claims as {@link claim} does, but for the wait after an unclean end, which counts from the first look at it. */
-  async look(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Behind | Pending> {
+  async look(
+    contender: Contender,
+    turn: Turn,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | Behind | Pending> {
     const ownNode = contender.entry.node;
     for (;;) {
       signal.throwIfAborted();
@@ -223,7 +234,7 @@ export class Claimant implements Claims {
             return { behind: step.to, atMostMs: this.#session.leaseMs };
           break;
         case 'claim': {
-          const claim = await this.#tryClaim(contender, step, signal);
+          const claim = await this.#tryClaim(contender, step, signal, onSent);
           if (claim !== undefined) return claim;
         }
       }
@@ -284,6 +295,7 @@ export class Claimant implements Claims {
     contender: Contender,
     { term, version }: Foresight,
     signal: Abortable,
+    onSent: () => void = ignore,
   ): Promise<Claim | undefined> {
     // Not held back until there is a connection: a claim that was given up must not go out later.
     await this.#session.whenConnected(signal);
@@ -299,7 +311,9 @@ export class Claimant implements Claims {
     });
     try {
       const writes = recordWrites(this.#path, data, version, writesOfClaim(version));
-      const { value } = await contender.own.commit(writes);
+      const claiming = contender.own.commit(writes);
+      onSent();
+      const { value } = await claiming;
       const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
       this.#placeLost = false;

@@ -79,7 +79,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #succession: Succession;
   readonly #petitions: Petitions;
   readonly #stop = new Ending();
-  readonly #campaigning: CampaignListener = {
+  readonly #campaigning: Omit<CampaignListener, 'onClaimSent'> = {
     onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
       this.emit('waiting', place);
@@ -279,11 +279,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async #stand(): Promise<void> {
     const { contender, seen } = await this.#join();
     try {
-      const campaign = new Campaign(contender, this.#claims, this.#admission, this.#campaigning, seen);
+      const outlook = this.#outlook(contender);
+      const listener = { ...this.#campaigning, onClaimSent: () => outlook?.list() };
+      const campaign = new Campaign(contender, this.#claims, this.#admission, listener, seen);
       this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop);
       const claim = await campaign.untilElected(this.#stop);
-      const next = await this.#lead(contender, claim, campaign);
+      const next = await this.#lead(contender, claim, campaign, outlook);
       void this.#claims.release(contender, claim, next); // Never rejects; waited for below.
     } finally {
       await this.#leave(contender);
@@ -333,9 +335,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** From the term's beginning until its work has settled. Gives who leads next, as far as that is known. */
-  async #lead(contender: Contender, claim: Claim, campaign: Campaign): Promise<Next> {
+  async #lead(
+    contender: Contender,
+    claim: Claim,
+    campaign: Campaign,
+    outlook: Outlook | undefined,
+  ): Promise<Next> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
-    if (this.#stop.aborted || !contender.own.isCurrent()) return {};
+    if (this.#stop.aborted || !contender.own.isCurrent()) return (await outlook?.next()) ?? {};
     const { clock } = this.#session;
     const beganAt = clock.now();
     const ended = deferred();
@@ -356,7 +363,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       this.#startWork(term);
     });
     this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
-    const outlook = this.#lookOut(contender);
     await ended.promise;
     const { successor } = term.ending;
     const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
@@ -368,7 +374,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** For those with a priority, if there may be any: with several seats the queue decides. */
-  #lookOut(contender: Contender): Outlook | undefined {
+  #outlook(contender: Contender): Outlook | undefined {
     if (this.#options.seats > 1) return undefined;
     return new Outlook(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
   }

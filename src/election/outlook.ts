@@ -9,7 +9,7 @@ import type { Succession } from './succession.js';
  * What a leader knows of those who may lead next before the next in line: so that its term, when it ends, is given back
  * at once if there is nobody.
  *
- * It lists its queue when its term has begun; who comes with a priority after that leaves a note on its node ({@link
+ * Its queue is listed right behind its claim; who comes with a priority after that leaves a note on its node ({@link
  * Succession.announce}). With both, nobody is missed: the note of one whose `start()` has resolved raises the version of
  * the leader's node, on which the release depends.
  */
@@ -18,15 +18,11 @@ export class Outlook {
   readonly #succession: Succession;
   readonly #leader: Contender;
   readonly #readOwn: () => NodeData | undefined;
-  /** Whether anybody with a priority stood in the queue when the term had begun. */
+  /** Whether anybody with a priority stood in the queue when the term began. */
   #preferable: boolean | undefined;
-  readonly #listed: Promise<void>;
+  #listing: Promise<boolean | undefined> | undefined;
 
-  /**
-   * Made when the term has begun: by the time that it ends, the queue has been listed.
-   *
-   * @param readOwn - gives the leader's node as it was last read
-   */
+  /** @param readOwn - gives the leader's node as it was last read */
   constructor(
     session: Session,
     succession: Succession,
@@ -37,8 +33,16 @@ export class Outlook {
     this.#succession = succession;
     this.#leader = leader;
     this.#readOwn = readOwn;
-    this.#listed = succession.mayPrefer(leader).then((preferable) => {
-      this.#preferable = preferable;
+  }
+
+  /** Lists the queue. To be called as soon as a claim has been sent: so it is listed as it is after that claim. */
+  list(): void {
+    const listing = this.#succession.mayPrefer(this.#leader);
+    this.#listing = listing;
+    this.#preferable = undefined;
+    void listing.then((preferable) => {
+      // Of several claims the last one is the one that succeeded, if any has.
+      if (this.#listing === listing) this.#preferable = preferable;
     });
   }
 
@@ -53,7 +57,7 @@ export class Outlook {
     let next: Next = {};
     if (!this.#leader.own.isCurrent() || state.name !== 'connected') return next;
     const looking = async () => {
-      await this.#listed; // A term may end at once, and its listing is as good as another one.
+      await this.#listing; // A term may end at once, and its listing is as good as another one.
       next = this.#known() ?? { successor: await this.#look() };
     };
     await settledWithin(clock, looking(), leaseMs / 2);
