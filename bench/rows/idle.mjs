@@ -5,8 +5,6 @@ import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
-const SESSION_MS = 6000;
-const LEASE_MS = SESSION_MS / 3;
 const PINGS_PER_TIMEOUT = 5;
 const HEARTBEATS_PER_LEASE = 4;
 const SETTLE_MS = 1500;
@@ -18,6 +16,8 @@ const SETTLE_MS = 1500;
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
  */
 export default async function idle({ quick, say }) {
+  // In full so long that a machine that stands still for two seconds ends no lease.
+  const sessionMs = quick ? 6000 : 10_000;
   const timeouts = quick ? 1 : 5;
   const waiting = quick ? 200 : 1000;
   const servers = await startServers();
@@ -25,16 +25,16 @@ export default async function idle({ quick, say }) {
   const child = new Child(SCRIPT);
   try {
     const count = waiting + 1;
-    await child.ask('stand', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: SESSION_MS });
+    await child.ask('stand', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: sessionMs });
     say(`idle: ${waiting} candidates wait`);
     await pause(SETTLE_MS);
     proxy.take();
     const before = await child.ask('cpuMs');
-    const traffic = await servers.meter.during(() => pause(timeouts * SESSION_MS));
+    const traffic = await servers.meter.during(() => pause(timeouts * sessionMs));
     const after = await child.ask('cpuMs');
     const lines = proxy.take();
     const elapsedMs = after.atMs - before.atMs;
-    return report({ lines, traffic, elapsedMs, cpuMs: after.cpuMs - before.cpuMs });
+    return report({ sessionMs, lines, traffic, elapsedMs, cpuMs: after.cpuMs - before.cpuMs });
   } finally {
     await child.end();
     await proxy.close();
@@ -43,21 +43,22 @@ export default async function idle({ quick, say }) {
 }
 
 /**
- * @param {{ lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/servers.mjs').Traffic,
+ * @param {{ sessionMs: number, lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/servers.mjs').Traffic,
  *   elapsedMs: number, cpuMs: number }} measured
  * @returns {import('../harness/finding.mjs').Finding}
  */
-function report({ lines, traffic, elapsedMs, cpuMs }) {
+function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
   // Sessions are opened many at once, so which of them belongs to whom shows only in what it sends.
   const beating = lines.filter(({ multisAt }) => multisAt.length > 0);
   const waiting = lines.filter(({ multisAt }) => multisAt.length === 0);
   const sent = totals(waiting);
   // Whoever waits looks at the nearest that it doesn't watch, where it would ping otherwise.
   const { ping: pings = 0, exists: looks = 0, ...others } = sent;
-  const timeouts = elapsedMs / SESSION_MS;
+  const timeouts = elapsedMs / sessionMs;
+  const leaseMs = sessionMs / 3;
   const each = (/** @type {number} */ count) => count / waiting.length / timeouts;
   const notifications = lines.reduce((sum, line) => sum + line.notifications, 0);
-  const perLease = Math.max(...beating.map(({ multisAt }) => heartbeatsPerLease(multisAt)));
+  const perLease = Math.max(...beating.map(({ multisAt }) => heartbeatsPerLease(multisAt, leaseMs)));
   const besidesHeartbeats = sum(totals(beating)) - (totals(beating).multi ?? 0);
   return {
     id: 'idle',
@@ -96,7 +97,7 @@ function report({ lines, traffic, elapsedMs, cpuMs }) {
       { what: 'notifications', measured: notifications, bar: 0 },
     ],
     notes: [
-      `${rounded(elapsedMs / 1000)} s with session timeouts of ${SESSION_MS / 1000} s, so leases of ${LEASE_MS / 1000} s; a session each, all in one process.`,
+      `${rounded(elapsedMs / 1000)} s with session timeouts of ${sessionMs / 1000} s, so leases of ${rounded(leaseMs / 1000)} s; a session each, all in one process.`,
       `The server counted ${traffic.requests} requests and ${traffic.notifications} notifications meanwhile; the kinds were counted by a proxy before it, ${sum(totals(lines))} requests.`,
       `The process took ${rounded((100 * cpuMs) / elapsedMs)} % of a core for all ${lines.length}.`,
       'The next in line keeps its lease warm, so that it holds at the very notification: it heartbeats as the leader does.',
@@ -105,11 +106,11 @@ function report({ lines, traffic, elapsedMs, cpuMs }) {
   };
 }
 
-/** Over whole periods, which don't depend on when the counting began. @param {readonly number[]} at */
-function heartbeatsPerLease(at) {
+/** Over whole periods, which don't depend on when the counting began. @param {readonly number[]} at @param {number} leaseMs */
+function heartbeatsPerLease(at, leaseMs) {
   const first = at[0] ?? Number.NaN;
   const last = at.at(-1) ?? Number.NaN;
-  return LEASE_MS / ((last - first) / (at.length - 1));
+  return leaseMs / ((last - first) / (at.length - 1));
 }
 
 /** @param {Record<string, number>} counts */

@@ -282,7 +282,7 @@ export abstract class QueueLock implements Lock {
 
   /** Together with the listing that shows whether it is its turn: what is asked now is answered right after. */
   #renewInTime(contender: Contender, giveUp: Ending): Promise<void> | undefined {
-    if (!this.#needsRenewal(contender)) return undefined;
+    if (contender.own.remainingAtMostMs() >= this.#leaseToBeginWith) return undefined;
     const renewing = contender.own.renew(giveUp);
     renewing.catch(ignore); // Seen when it is its turn.
     return renewing;
@@ -291,7 +291,7 @@ export abstract class QueueLock implements Lock {
   /** Nobody is in the way: what is missing is a lease, if the last proof of the node is too old to act on. */
   async #take(contender: Contender, giveUp: Ending): Promise<PlaceHold> {
     // What is left of the lease says nothing of a node that is lost: that comes out below.
-    if (this.#needsRenewal(contender)) await contender.own.renew(giveUp);
+    if (contender.own.remainingMs() < this.#leaseToBeginWith) await contender.own.renew(giveUp);
     contender.own.lost.throwIfAborted();
     giveUp.throwIfAborted();
     const { onRevoke } = this.#options;
@@ -301,8 +301,9 @@ export abstract class QueueLock implements Lock {
     return hold;
   }
 
-  #needsRenewal({ own }: Contender): boolean {
-    return own.remainingMs() < this.session.leaseMs / 2;
+  /** With less than that nobody begins to hold, in milliseconds. */
+  get #leaseToBeginWith(): number {
+    return this.session.leaseMs / 2;
   }
 
   #hold(place: HeldPlace): PlaceHold {

@@ -76,7 +76,7 @@ export abstract class Tenure {
 
   /** A timer for the lease's end. Not in the background: as long as something is held, somebody must see its end. */
   #watchLease(): void {
-    this.#timer = this.#clock.after(this.#own.remainingMs(), () => {
+    this.#timer = this.#clock.after(this.#own.remainingAtMostMs(), () => {
       if (this.isHeld()) this.#watchLease();
     });
   }

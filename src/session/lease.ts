@@ -36,6 +36,15 @@ export class Lease {
     return Math.max(0, this.#provenAt + leaseMs - clock.now());
   }
 
+  /**
+   * As {@link Lease.remainingMs}, or more by as long as the machine has been suspended since the clock was last asked: for
+   * timers, which stand still then as well, and for what is done in good time. Never for whether to act.
+   */
+  remainingAtMostMs(): number {
+    const { clock, leaseMs } = this.#terms;
+    return Math.max(0, this.#provenAt + leaseMs - (clock.early?.() ?? clock.now()));
+  }
+
   /** Asks the clock: after a stalled event loop, nothing else tells the truth. */
   isCurrent(): boolean {
     return this.remainingMs() > 0;

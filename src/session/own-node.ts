@@ -66,6 +66,11 @@ export class OwnNode implements HeartbeatNode, Follower {
     return this.#lease.remainingMs();
   }
 
+  /** The same, or more where the machine was suspended just now: costs less. Never for whether to act. */
+  remainingAtMostMs(): number {
+    return this.#lease.remainingAtMostMs();
+  }
+
   /** Whether the node is ours and its lease lasts, at this very moment. */
   isCurrent(): boolean {
     return !this.#isOver && this.#lease.isCurrent();

@@ -55,4 +55,20 @@ describe('the lease', () => {
     expect(lease.isCurrent()).toBe(false);
     expect(lease.remainingMs()).toBe(0);
   });
+
+  it('may seem longer to a timer where the machine was suspended, and to nobody else', () => {
+    const suspended = Object.assign(new FakeClock(), { early: () => 400 });
+    suspended.jump(900);
+    const lease = new Lease({ clock: suspended, leaseMs: 1000 });
+    lease.confirm(0);
+    expect([lease.remainingMs(), lease.remainingAtMostMs()]).toEqual([100, 600]);
+    suspended.jump(100);
+    expect(lease.isCurrent()).toBe(false);
+  });
+
+  it('seems as long to a timer as it is where the clock has only one reading', () => {
+    const lease = new Lease({ clock: new FakeClock(), leaseMs: 1000 });
+    lease.confirm(0);
+    expect(lease.remainingAtMostMs()).toBe(1000);
+  });
 });
