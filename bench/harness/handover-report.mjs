@@ -72,7 +72,23 @@ export function barsOfCrowds(measured, name) {
       measured: rounded(Math.max(...requests) - Math.min(...requests), 1),
       bar: 0.1,
     },
+    {
+      what: `rounds of ${name} that broke down`,
+      measured: measured.flatMap(({ failures }) => failures).filter((failure) => failure.name === name)
+        .length,
+      bar: 0,
+    },
   ];
+}
+
+/** Whose figures some rounds are missing from, and why. @param {readonly Handovers[]} measured @returns {string[]} */
+export function notesOfFailures(measured) {
+  return measured.flatMap(({ setting: { crowd, pace }, failures }) =>
+    failures.map(
+      ({ name, round, reason }) =>
+        `${name} broke down in round ${round} at ${crowd}, ${pace}, which is left out: ${reason.split('\n', 1)[0]}`,
+    ),
+  );
 }
 
 /**

@@ -25,7 +25,12 @@ import { startServers } from './servers.mjs';
  * @property {number[]} requests of a handover, on average, by line that was formed
  * @property {number[]} notifications of a handover, by line or handover
  *
- * @typedef {{ setting: Setting, series: Series[] }} Handovers
+ * @typedef {object} Failure a round of a contestant that broke down: nothing of it counts
+ * @property {string} name
+ * @property {number} round from 1
+ * @property {string} reason
+ *
+ * @typedef {{ setting: Setting, series: Series[], failures: Failure[] }} Handovers
  */
 
 // For those that follow at once: nobody's heartbeats, and few pings, fall into what is counted.
@@ -81,7 +86,7 @@ async function together({ bench, contestants, plan, takesPart }) {
         await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
         bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
-      measured.push(handovers(plan, crowd, series));
+      measured.push(handovers(plan, crowd, series, []));
     }
     return measured;
   } finally {
@@ -91,11 +96,19 @@ async function together({ bench, contestants, plan, takesPart }) {
   }
 }
 
-/** Each on servers of its own, one after the other in each round. @param {Contest} contest @param {number} crowd */
+/**
+ * Each on servers of its own, one after the other in each round. Where one breaks down, a session of a thousand was lost
+ * say, its round is left out, and told of: the others have nothing to do with it.
+ *
+ * @param {Contest} contest
+ * @param {number} crowd
+ */
 async function alone({ bench, contestants, plan, takesPart }, crowd) {
   const able = contestants.filter(({ name }) => takesPart(name, crowd));
   /** @type {Contestant[]} */
   const all = [];
+  /** @type {Failure[]} */
+  const failures = [];
   for (let round = 0; round < plan.rounds; round++) {
     for (const { name, command, recipe } of able) {
       const servers = await startServers({ count: plan.servers });
@@ -107,6 +120,10 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
         const contestant = new Contestant(name, driver, crowd);
         await goRound([contestant], servers.meter, { ...plan, crowd, quick: bench.quick });
         all.push(contestant);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message.trim() : String(error);
+        failures.push({ name, round: round + 1, reason });
+        bench.say(`${name} failed: ${reason}`);
       } finally {
         await driver.kill();
         await servers.stop();
@@ -123,7 +140,7 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
       notifications: own.flatMap(({ notifications }) => notifications),
     };
   });
-  return handovers(plan, crowd, series);
+  return handovers(plan, crowd, series, failures);
 }
 
 /**
@@ -153,16 +170,25 @@ async function goRound(series, meter, { crowd, pace, quick }) {
     for (const contestant of series) await contestant.handAtOnce(meter, quick ? QUICK_HANDOVERS : HANDOVERS);
 }
 
-/** @param {Plan} plan @param {number} crowd @param {readonly Series[]} series @returns {Handovers} */
-function handovers({ servers, pace }, crowd, series) {
+/**
+ * @param {Plan} plan
+ * @param {number} crowd
+ * @param {readonly Series[]} series
+ * @param {Failure[]} failures
+ * @returns {Handovers}
+ */
+function handovers({ servers, pace }, crowd, series, failures) {
   return {
     setting: { servers, crowd, pace },
-    series: series.map(({ name, rounds, requests, notifications }) => ({
-      name,
-      rounds,
-      requests,
-      notifications,
-    })),
+    series: series
+      .filter(({ rounds }) => rounds.length > 0)
+      .map(({ name, rounds, requests, notifications }) => ({
+        name,
+        rounds,
+        requests,
+        notifications,
+      })),
+    failures,
   };
 }
 

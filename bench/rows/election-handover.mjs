@@ -1,5 +1,5 @@
 import { chosen } from '../harness/compare.mjs';
-import { barsBeside, barsOfCrowds, COLUMNS, rowsOf } from '../harness/handover-report.mjs';
+import { barsBeside, barsOfCrowds, COLUMNS, notesOfFailures, rowsOf } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
 
@@ -28,6 +28,7 @@ export default async function electionHandover(bench) {
     notes: [
       'The paces are those of the locks.',
       "Conclave's successor has its claim committed by a quorum before it leads: a transaction more than the latch does.",
+      ...notesOfFailures(measured),
     ],
     data: measured,
   };

@@ -1,5 +1,5 @@
 import { chosen } from '../harness/compare.mjs';
-import { barsBeside, barsOfCrowds, COLUMNS, rowsOf } from '../harness/handover-report.mjs';
+import { barsBeside, barsOfCrowds, COLUMNS, notesOfFailures, rowsOf } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
 
@@ -41,6 +41,7 @@ export default async function handover(bench) {
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
+      ...notesOfFailures(measured),
     ],
     data: measured,
   };

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { measureHandovers } from '../../bench/harness/handovers.mjs';
 
 /** Where servers keep their data that are not to wait for a disk. */
 const MEMORY = '/dev/shm';
@@ -66,6 +67,27 @@ describe('npm run bench', () => {
     expect(await readFile(join(results, 'results.md'), 'utf8')).toContain('| Conclave lock |');
     // The servers, their data and everything else that was written on the way is gone.
     expect(await readdir(folder)).toEqual(['results']);
+  });
+
+  it('leaves a round out in which one of a large crowd breaks down, and says so', async () => {
+    const program =
+      "console.log('ready'); process.stdin.on('data', () => console.log('failed for its own reasons'))";
+    const said: string[] = [];
+    const plan = { servers: 1, pace: 'after a while', crowds: [101], rounds: 2 } as const;
+    const measured = await measureHandovers({
+      bench: { quick: true, rounds: 2, say: (text) => void said.push(text) },
+      contestants: [
+        { name: 'fragile', kind: 'lock', command: [process.execPath, '-e', program], recipe: 'lock' },
+      ],
+      plan,
+      takesPart: () => true,
+    });
+    const failure = { name: 'fragile', reason: 'failed for its own reasons' };
+    const failures = [1, 2].map((round) => ({ ...failure, round }));
+    expect(measured).toEqual([
+      { setting: { servers: 1, pace: plan.pace, crowd: 101 }, series: [], failures },
+    ]);
+    expect(said).toContain('fragile failed: failed for its own reasons');
   });
 
   it('leaves nothing behind when it is interrupted', async () => {

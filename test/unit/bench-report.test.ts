@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ratio } from '../../bench/harness/compare.mjs';
 import { Line, looksInPlaceOfPings } from '../../bench/harness/counting-proxy.mjs';
 import { isMet } from '../../bench/harness/finding.mjs';
-import { barsBeside, barsOfCrowds } from '../../bench/harness/handover-report.mjs';
+import { barsBeside, barsOfCrowds, notesOfFailures } from '../../bench/harness/handover-report.mjs';
 import { plansOf } from '../../bench/harness/plans.mjs';
 import { median, quantile } from '../../bench/harness/quantiles.mjs';
 import { parseOptions, ROWS } from '../../bench/options.mjs';
@@ -250,6 +250,7 @@ describe('bars of handovers', () => {
   const among = (crowd: number, ...all: ReturnType<typeof series>[]) => ({
     setting: { servers: 1 as const, crowd, pace: 'at once' as const },
     series: all,
+    failures: [] as { name: string; round: number; reason: string }[],
   });
   const comparison = { ours: 'ours', rival: 'rival', p50: { 15: 0.8 } };
 
@@ -272,6 +273,18 @@ describe('bars of handovers', () => {
       ).find(({ what }) => what.startsWith('requests'))?.measured;
     expect(requests(3, 4.8, 3)).toBe(0);
     expect(requests(4, 4.2, 4)).toBe(1);
+  });
+
+  it('tell of rounds that broke down, and count ours', () => {
+    const failure = (name: string) => ({ name, round: 2, reason: 'ConnectionLoss\nwith a trace' });
+    const measured = among(1000, series('ours', 300, [3]));
+    measured.failures.push(failure('rival'), failure('ours'));
+    expect(notesOfFailures([measured])).toEqual([
+      'rival broke down in round 2 at 1000, at once, which is left out: ConnectionLoss',
+      'ours broke down in round 2 at 1000, at once, which is left out: ConnectionLoss',
+    ]);
+    const bar = barsOfCrowds([measured], 'ours').find(({ what }) => what.includes('broke down'));
+    expect(bar).toEqual({ what: 'rounds of ours that broke down', measured: 1, bar: 0 });
   });
 });
 
