@@ -3,7 +3,7 @@ import { type Access, type AccessEntry, entriesOf } from './access.js';
 
 /**
  * What is asked of nodes and said of them, in ZooKeeper's encoding. Written and read by hand: node-zookeeper-client's codec,
- * which goes by a description of each field, takes ten times as long, and that is a tenth of a lock's whole cycle
+ * which goes by a description of each field, takes four times as long where it is compiled, and has more to compile
  * (docs/benchmarks.md). Tests hold the two against each other.
  */
 
