@@ -54,6 +54,21 @@ async function settled(elector: LeaderElector): Promise<void> {
   await elector.session.exists('/');
 }
 
+/** One with a priority has joined after the leader's release, and before the claim of the next in line, which is cut off. */
+async function joinBeforeTheClaim() {
+  const { server, join, begin, elected } = await startElection();
+  const [leader] = await begin('leader');
+  const next = await join('next');
+  await join('plain');
+  await settled(next);
+  const cutOff = server.sessionOf(`${PATH}/${(await leader.candidates())[1]?.node}`);
+  cutOff?.partition();
+  await leader.stop();
+  server.resetCounts();
+  await join('high', 1);
+  return { server, next, nextIsBack: () => cutOff?.heal(), elected };
+}
+
 const nodeOf = async (leader: LeaderElector) => `${PATH}/${(await leader.leader())?.node}`;
 
 describe('a clean handover', () => {
@@ -203,17 +218,9 @@ describe('one with a priority that joins while somebody leads', () => {
   });
 
   it('is called by one that is stopped while its claim is under way', async () => {
-    const { server, join, begin, elected } = await startElection();
-    const [leader] = await begin('leader');
-    const next = await join('next');
-    await join('plain');
-    await settled(next);
-    const cutOff = server.sessionOf(`${PATH}/${(await leader.candidates())[1]?.node}`);
-    cutOff?.partition();
-    await leader.stop();
-    await join('high', 1);
+    const { server, next, nextIsBack, elected } = await joinBeforeTheClaim();
     const claim = server.delay(150, { only: 'multi', times: 1 });
-    cutOff?.heal();
+    nextIsBack();
     await until(() => claim.hits === 1);
     await next.stop();
     await until(() => elected.length === 1);
@@ -221,18 +228,9 @@ describe('one with a priority that joins while somebody leads', () => {
   });
 
   it('is seen by whoever claims after it when it comes between a release and the claim', async () => {
-    const { server, join, begin, elected } = await startElection();
-    const [leader] = await begin('leader');
-    const next = await join('next');
-    await join('plain');
-    await settled(next);
-    const cutOff = server.sessionOf(`${PATH}/${(await leader.candidates())[1]?.node}`);
-    cutOff?.partition();
-    await leader.stop();
-    server.resetCounts();
-    await join('high', 1);
-    expect(server.count('setData')).toBe(0); // There is nobody to tell.
-    cutOff?.heal();
+    const { server, next, nextIsBack, elected } = await joinBeforeTheClaim();
+    expect(server.count('setData')).toBe(0); // There was nobody to tell.
+    nextIsBack();
     await until(() => elected.length === 1);
     await next.stop();
     await until(() => elected.length === 2);
