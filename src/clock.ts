@@ -132,6 +132,24 @@ export function msUntil(instant: MachineInstant, sources: TimeSources = systemSo
   );
 }
 
+// A timer of Node's is late by up to 2 ms at rest.
+const PUNCTUAL_MS = 5;
+
+/**
+ * Runs `task` once when nothing has been heard of somebody for `ms` milliseconds. A timer that comes late says that this
+ * process itself was busy, or stood still, and an answer may lie there unread: so it goes on for as long as it was late,
+ * once, and not for longer than `ms`. For what gives up waiting; never for what ends a lease.
+ */
+export function afterListening(clock: Clock, ms: number, task: () => void): Timer {
+  const dueAt = clock.now() + ms;
+  let timer = clock.after(ms, () => {
+    const lateMs = clock.now() - dueAt;
+    if (lateMs < PUNCTUAL_MS) task();
+    else timer = clock.after(Math.min(lateMs, ms), task);
+  });
+  return { clear: () => timer.clear() };
+}
+
 /**
  * Resolves `ms` milliseconds from now.
  *

@@ -15,7 +15,7 @@ const BAR = 1.2;
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
  */
 export default async function startUp({ quick, say }) {
-  const rounds = quick ? 5 : 21;
+  const rounds = quick ? 3 : 21;
   const servers = await startServers();
   const client = await RawClient.open(servers.connect, SESSION_MS);
   /** @type {Record<'conclave' | 'raw', number[]>} */
@@ -29,7 +29,7 @@ export default async function startUp({ quick, say }) {
         const { tookMs: took } = await timedProcess(script, [servers.connect, path, String(SESSION_MS)]);
         if (round >= 0) tookMs[/** @type {'conclave' | 'raw'} */ (name)].push(took);
       }
-      if (round % 5 === 4) say(`start-up: ${round + 1} of ${rounds} rounds`);
+      if (round % 5 === 4 || round + 1 === rounds) say(`start-up: ${round + 1} of ${rounds} rounds`);
     }
   } finally {
     await client.close();

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { sleep } from '../clock.js';
+import { afterListening, sleep } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -192,7 +192,7 @@ export class Dialer {
     const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses.get(server) ?? 1), 0);
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
     const giveUp = new Ending();
-    const timer = this.#environment.clock.after(timeoutMs, () => {
+    const timer = afterListening(this.#environment.clock, timeoutMs, () => {
       giveUp.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
     });
     const takeBack = onAbort(signal, () => giveUp.abort(signal.reason));

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.js';
+import { afterListening, type Clock, type Timer } from '../clock.js';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../errors.js';
 import type { Connection } from './connection.js';
 import { checksRequest, existsRequest, type Request, TransactionError } from './protocol.js';
@@ -149,7 +149,7 @@ export class Heartbeat {
     this.#beating = true;
     this.#lastAt = this.#clock.now();
     const limitMs = replyWithinMs(this.#times);
-    const tooLate = this.#clock.after(limitMs, () => {
+    const tooLate = afterListening(this.#clock, limitMs, () => {
       connection.destroy(
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );

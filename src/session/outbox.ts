@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.js';
+import { afterListening, type Clock, type Timer } from '../clock.js';
 import { ConnectionLossError, OperationTimeoutError } from '../errors.js';
 import type { Connection, Outcome, Reply } from './connection.js';
 import type { Request } from './protocol.js';
@@ -170,7 +170,7 @@ class Deadlines {
     if (first === undefined) return;
     this.#timer?.clear();
     this.#timerAt = first.deadline;
-    this.#timer = this.#clock.after(Math.max(0, first.deadline - now), () => this.#giveUp());
+    this.#timer = afterListening(this.#clock, Math.max(0, first.deadline - now), () => this.#giveUp());
   }
 
   #giveUp(): void {

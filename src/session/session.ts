@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { afterListening, type Clock } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import {
   AuthenticationError,
@@ -282,7 +282,7 @@ export class Session extends Operations<SessionEvents> {
     this.#maintaining = this.#maintain();
     const giveUp = new Ending();
     const timer = Number.isFinite(connectTimeoutMs)
-      ? this.clock.after(connectTimeoutMs, () => {
+      ? afterListening(this.clock, connectTimeoutMs, () => {
           const cause = this.#dialer.lastFailure;
           const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
           const message = `no server took the session within ${connectTimeoutMs} ms${why}`;
@@ -362,7 +362,7 @@ export class Session extends Operations<SessionEvents> {
   /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
   async #authenticate(connection: Connection): Promise<boolean> {
     const silent = new ConnectionLossError('no answer to the credentials');
-    const tooLate = this.clock.after(this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
+    const tooLate = afterListening(this.clock, this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       for (const credentials of this.#options.credentials) await connection.authenticate(credentials);

@@ -11,7 +11,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
-import { systemEnvironment } from '../../src/session/environment.js';
+import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import { Session } from '../../src/session/session.js';
 import {
   aborted,
@@ -339,6 +339,18 @@ describe('opening a session', () => {
     abort.abort(new Error('never mind'));
     await expect(connecting).rejects.toThrow('never mind');
     await expect(Session.connect('127.0.0.1', { signal: AbortSignal.abort('no') })).rejects.toBe('no');
+  });
+
+  it('listens to the server that it asked, also when its own process stands still meanwhile', async () => {
+    const stood = new Int32Array(new SharedArrayBuffer(4));
+    let opened = 0;
+    const openSocket: Environment['openSocket'] = (server) => {
+      // For longer than a server is given for the handshake: when the loop goes on, that time is over.
+      if (++opened === 1) setImmediate(() => Atomics.wait(stood, 0, 0, 800));
+      return systemEnvironment.openSocket(server);
+    };
+    await openSession({ sessionTimeoutMs: 2000, environment: { ...systemEnvironment, openSocket } });
+    expect(opened).toBe(1);
   });
 
   it('tries the next server when one accepts and stays silent', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { build } from 'rolldown';
 import { describe, expect, it, vi } from 'vitest';
-import { machineInstantIn, msUntil, SystemClock, sleep } from '../../src/clock.js';
+import { afterListening, machineInstantIn, msUntil, SystemClock, sleep } from '../../src/clock.js';
 import { FakeClock } from '../helpers/fake-clock.js';
 
 /** The two clocks of a machine, in true time and with the time that it was suspended. */
@@ -162,6 +162,46 @@ describe('sleep', () => {
     await expect(sleeping).rejects.toBe('enough');
     expect(clock.running).toBe(0);
     await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
+  });
+});
+
+describe('giving up on somebody who is not heard of', () => {
+  function listen() {
+    const clock = new FakeClock();
+    const gaveUpAt: number[] = [];
+    const timer = afterListening(clock, 1000, () => gaveUpAt.push(clock.now()));
+    return { clock, gaveUpAt, timer };
+  }
+
+  it('happens in time', async () => {
+    const { clock, gaveUpAt } = listen();
+    await clock.advance(5000);
+    expect(gaveUpAt).toEqual([1000]);
+    expect(clock.running).toBe(0);
+  });
+
+  it.each([
+    ['as much later again as this process was late', 1300, 1600],
+    ['later by no more than the time that there was at first', 9000, 10_000],
+  ])('happens %s', async (_, wokeAt, gaveUp) => {
+    const { clock, gaveUpAt } = listen();
+    clock.jump(wokeAt);
+    await clock.advance(gaveUp - wokeAt - 1);
+    expect(gaveUpAt).toEqual([]);
+    await clock.advance(1);
+    expect(gaveUpAt).toEqual([gaveUp]);
+  });
+
+  it('does not happen any more once that is taken back, neither before nor after it was late', async () => {
+    for (const late of [false, true]) {
+      const { clock, gaveUpAt, timer } = listen();
+      if (late) clock.jump(1500);
+      await clock.advance(10);
+      timer.clear();
+      await clock.advance(9000);
+      expect(gaveUpAt).toEqual([]);
+      expect(clock.running).toBe(0);
+    }
   });
 });
 

@@ -214,6 +214,18 @@ describe('the heartbeat', () => {
     expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
   });
 
+  it('does not call a link dead whose reply came while this process stood still', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    clock.jump(5000);
+    await clock.advance(0); // What is due runs before anything is read.
+    connection.sent[0]?.answer();
+    await clock.advance(200);
+    expect(connection.ends).toBe(0);
+  });
+
   it('never overlaps with itself: a late reply is waited for', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));

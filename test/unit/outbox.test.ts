@@ -46,6 +46,24 @@ describe('operations that nobody answers', () => {
     expect(gaveUpAt).toEqual([1000]);
   });
 
+  it('are not given up while their answer lies unread, because this process stood still', async () => {
+    const { clock, outbox, gaveUpAt, ask } = setUp();
+    const sent: Outcome<unknown>[] = [];
+    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+      sent.push(outcome);
+      return clock.now();
+    };
+    outbox.open({ dispatch } as unknown as Connection);
+    const answered = ask(1000);
+    void ask(1000);
+    clock.jump(1400);
+    await clock.advance(0); // What is due runs before anything is read.
+    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+    await expect(answered).resolves.toBeDefined();
+    await clock.advance(5000);
+    expect(gaveUpAt).toEqual([1800]);
+  });
+
   it('leave no timer to run when the session is over', async () => {
     const { clock, outbox, ask } = setUp();
     const asked = ask(1000);
