@@ -33,7 +33,7 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
     servers: count,
     tickMs,
     settings: {
-      maxSessionTimeout: 600_000,
+      maxSessionTimeout: 86_400_000,
       forceSync: storage === 'disk' ? 'yes' : 'no',
       // A handover is over before a snapshot of everything could be written beside it.
       snapCount: 10_000_000,
@@ -87,6 +87,30 @@ export class Meter {
     await task();
     const { requests, notifications } = difference(await this.#counts(), before);
     return { requests: requests - this.#asking, notifications };
+  }
+
+  /**
+   * How many operations were asked for by those connections that are open at the end of `task`, while it ran: by the number
+   * that each carries. Pings carry none, and some clients send them every ten seconds however long their session.
+   *
+   * @param {() => Promise<unknown>} task
+   */
+  async operationsDuring(task) {
+    const before = await this.#lastOperations();
+    await task();
+    let operations = 0;
+    for (const [session, last] of await this.#lastOperations())
+      operations += last - (before.get(session) ?? 0);
+    return operations;
+  }
+
+  /** The number of the last operation of each session. @returns {Promise<Map<string, number>>} */
+  async #lastOperations() {
+    const reports = await Promise.all(this.#ports.map((port) => fourLetterWord(port, 'cons')));
+    const sessions = reports.join('').matchAll(/\bsid=(0x\w+),.*\blcxid=0x(\w+)/g);
+    // One that has asked for nothing has -1.
+    const read = (/** @type {string} */ hex) => Math.max(0, Number(BigInt.asIntN(64, BigInt(`0x${hex}`))));
+    return new Map([...sessions].map(([, session = '', last = '']) => [session, read(last)]));
   }
 
   /** What the servers keep: all nodes that end with a session, and the watches at each of them. @returns {Promise<Holdings>} */

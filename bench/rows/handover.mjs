@@ -36,8 +36,8 @@ export default async function handover(bench) {
     table: rowsOf(measured),
     bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS)],
     notes: [
-      'At once: each handover right after the one before, sessions of 600 s. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',
-      'Requests are those of the handover and all that follows from it, less the pings of the same time: the median of those of the lines that were formed, counted where handovers follow at once.',
+      'At once: each handover right after the one before, sessions of a day. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',
+      'Requests are those of the handover and all that follows from it, by the number that each has, as the server saw it last of each session; pings have none. The median of the lines that were formed, counted where handovers follow at once.',
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
