@@ -12,6 +12,7 @@ export class WireError extends Error {
 
 const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
+const NO_STRING = 'null where a string is needed';
 
 /** Reads one record after the other from bytes that nobody vouches for. Every method throws {@link WireError}. */
 export class WireReader {
@@ -59,7 +60,7 @@ export class WireReader {
 
   string(): string {
     const text = this.nullableString();
-    if (text === null) throw new WireError('null where a string is needed');
+    if (text === null) throw new WireError(NO_STRING);
     return text;
   }
 
@@ -74,6 +75,12 @@ export class WireReader {
 
   strings(): string[] {
     return this.nullableVector(() => this.string()) ?? [];
+  }
+
+  skipString(): void {
+    const length = this.#length();
+    if (length === NULL_LENGTH) throw new WireError(NO_STRING);
+    this.#advance(length);
   }
 
   #length(): number {

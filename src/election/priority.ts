@@ -1,4 +1,5 @@
 import type { QueueEntry } from '../lock/order.js';
+import type { NameTest } from '../session/names.js';
 
 /** The highest priority that a candidate may have; 0 is the lowest, and what it has unless told otherwise. */
 export const HIGHEST_PRIORITY = 255;
@@ -18,10 +19,11 @@ export function uuidWithPriority(uuid: string, priority: number): string {
 // Behind `_c_` and two groups of a uuid that is written with hyphens.
 const VERSION_AT = 17;
 
+const EIGHT = 0x38;
+
 /** Whether a candidate may have a priority, by one character of its name: reading a thousand names takes its time. */
-export function mayHavePriority(node: string): boolean {
-  return node[VERSION_AT] === '8';
-}
+export const mayHavePriority: NameTest = (name, start, end) =>
+  start + VERSION_AT < end && name[start + VERSION_AT] === EIGHT;
 
 /** The priority that a contender's uuid says. Others' uuids are of other versions, or aren't written with hyphens. */
 export function priorityOf({ id }: QueueEntry): number {

@@ -70,8 +70,8 @@ export class Succession {
   /** Whether anybody in the queue but `leader` may have a priority; `undefined` if there is no answer. Never rejects. */
   async mayPrefer(leader: Contender): Promise<boolean | undefined> {
     try {
-      const children = await this.#session.getChildren(this.#path);
-      return children.some((node) => mayHavePriority(node) && node !== leader.entry.node);
+      const children = await this.#session.listChildren(this.#path);
+      return children.strings(mayHavePriority).some((node) => node !== leader.entry.node);
     } catch {
       return undefined; // Then the queue is listed when the term ends.
     }
@@ -90,9 +90,9 @@ export class Succession {
     if (state.name !== 'connected') return undefined;
     let called: string | undefined;
     const calling = async () => {
-      const children = await this.#session.untilAnswered(() => this.#session.getChildren(this.#path));
-      if (!children.some(mayHavePriority)) return;
-      const preferred = preferredSuccessor(queueOf(children).filter(mayLead))?.node;
+      const children = await this.#session.untilAnswered(() => this.#session.listChildren(this.#path));
+      if (children.strings(mayHavePriority).length === 0) return;
+      const preferred = preferredSuccessor(queueOf(children.strings()).filter(mayLead))?.node;
       if (preferred !== undefined && (await this.call(preferred, after))) called = preferred;
     };
     await settledWithin(clock, calling(), leaseMs / 2);

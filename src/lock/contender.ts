@@ -2,6 +2,7 @@ import type { Abortable, Ending } from '../ending.js';
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
 import { abortable, endingWith, ignore } from '../promises.js';
 import type { Access } from '../session/access.js';
+import type { Names } from '../session/names.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
@@ -51,7 +52,7 @@ interface NewPlace {
   readonly token: bigint;
   /** When its creation was sent, if that is known. */
   readonly sentAt?: number;
-  readonly listing?: Promise<string[]>;
+  readonly listing?: Promise<Names>;
 }
 
 /** How to wait in the queue. */
@@ -81,7 +82,7 @@ export class Contender {
   readonly #session: Session;
   readonly #parse: EntryParser;
   /** The children as they were right after its creation, until they are looked at. */
-  #listing: Promise<string[]> | undefined;
+  #listing: Promise<Names> | undefined;
   #leaving: Promise<void> | undefined;
 
   private constructor(
@@ -124,7 +125,7 @@ export class Contender {
           ...(access !== undefined && { access }),
         });
         // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
-        const listing = session.getChildren(queue);
+        const listing = session.listChildren(queue);
         listing.catch(ignore); // Then it is asked for again when it is needed.
         const { value, zxid, sentAt } = await creating;
         return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt, listing });
@@ -299,8 +300,7 @@ export class Contender {
 
   async #inTheWay(admission: Admission, over: Ending): Promise<QueueEntry[]> {
     const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
-    // Up to this contender: who stands behind it makes no difference to it.
-    const ages = inOrderOfAge(this.#session, this.queue, withoutLater(children, this.entry), this.#parse);
+    const ages = inOrderOfAge(this.#session, this.queue, children, this.#parse);
     const queue = Array.isArray(ages) ? ages : await abortable(ages, over);
     const place = queue.findIndex(({ node }) => node === this.entry.node);
     if (place < 0) this.own.gone();
@@ -308,13 +308,16 @@ export class Contender {
     return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
   }
 
-  /** The first listing is the one that was asked for with the creation: nobody can have come ahead since. */
+  /**
+   * The queue up to this contender: who stands behind it makes no difference to it. The first listing is the one that was
+   * asked for with the creation: nobody can have come ahead since.
+   */
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
     this.#listing = undefined; // Used once: its reply may be lost, and is asked for again then.
-    if (listing === undefined) return await this.#session.getChildren(this.queue);
-    const first = await listing;
-    return first.includes(this.entry.node) ? first : await this.#session.getChildren(this.queue);
+    const first = (await listing)?.strings(withoutLater(this.entry));
+    if (first?.includes(this.entry.node)) return first;
+    return (await this.#session.listChildren(this.queue)).strings(withoutLater(this.entry));
   }
 }
 

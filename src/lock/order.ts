@@ -1,3 +1,5 @@
+import type { NameTest } from '../session/names.js';
+
 /**
  * The order of a queue of sequential nodes, as pure functions.
  *
@@ -105,19 +107,40 @@ export function compareSequences(a: number, b: number): number {
 }
 
 const NUMBER_LENGTH = 10;
+const BEFORE_NUMBER = Buffer.from(MIDDLE.lock);
+const HYPHEN = 0x2d;
+const ZERO = 0x30;
 
 /**
- * Leaves out of `children` who surely came after `entry`, by a glance at the end of the names: to take a thousand names apart
- * takes longer than to list them, and nearly all of a long queue stand behind whoever looks. A name of any other kind stays.
+ * Leaves out who surely came after `entry`, by the last bytes of the names: nearly all of a long queue stand behind whoever
+ * looks, and to take a thousand names apart takes longer than to list them. A name of any other kind stays.
  */
-export function withoutLater(children: readonly string[], entry: QueueEntry): readonly string[] {
-  if (isWorn(entry)) return children;
-  return children.filter((node) => {
-    const number = Number(node.slice(-NUMBER_LENGTH));
-    if (!(number > entry.sequence && number < LAST_NUMBER)) return true;
+export function withoutLater(entry: QueueEntry): NameTest {
+  return (bytes, start, end) => {
+    const numberAt = end - NUMBER_LENGTH;
+    const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
+    if (isWorn(entry) || !(number > entry.sequence && number < LAST_NUMBER)) return true;
     // The sign of a longer number, unless it is the end of what stands before all of them.
-    return node.at(-NUMBER_LENGTH - 1) === '-' && !node.endsWith(MIDDLE.lock, node.length - NUMBER_LENGTH);
-  });
+    return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
+  };
+}
+
+/** The number that these bytes are the digits of; NaN if one of them isn't one. */
+function digits(bytes: Buffer, start: number, end: number): number {
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] as number) - ZERO;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+/** Whether what comes from `start` to `end` ends with what stands before the number. */
+function endsBefore(bytes: Buffer, start: number, end: number): boolean {
+  const from = end - BEFORE_NUMBER.length;
+  for (let at = 0; at < BEFORE_NUMBER.length; at++) if (bytes[from + at] !== BEFORE_NUMBER[at]) return false;
+  return from >= start;
 }
 
 /** The contenders among `children`, first come first. */

@@ -12,6 +12,7 @@ import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from 
 import { abortable, ignore } from '../promises.js';
 import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
+import type { Names } from './names.js';
 import * as requests from './protocol.js';
 import {
   ANY_VERSION,
@@ -199,6 +200,11 @@ export abstract class Operations<
 
   /** The names of a node's children, in no order. */
   async getChildren(path: string): Promise<string[]> {
+    return (await this.listChildren(path)).strings();
+  }
+
+  /** @internal The same, for whoever wants some of the names. */
+  async listChildren(path: string): Promise<Names> {
     return (await this.perform(requests.getChildrenRequest(this.absolute(path)))).value;
   }
 

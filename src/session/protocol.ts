@@ -5,6 +5,7 @@ import { jute } from '../packages.cjs';
 import { ignore } from '../promises.js';
 import { WireError, WireReader, WireWriter } from '../wire.js';
 import type { Access, AccessEntry } from './access.js';
+import { Names } from './names.js';
 import {
   ANY_VERSION,
   type CreateMode,
@@ -70,7 +71,7 @@ export function getDataRequest(path: string, watch: boolean): Request<NodeData> 
   return request('getData', path, OP.getData, () => out.string(path).bool(watch), decodeNodeData);
 }
 
-export function getChildrenRequest(path: string): Request<string[]> {
+export function getChildrenRequest(path: string): Request<Names> {
   const write = () => out.string(path).bool(false);
   return request('getChildren', path, OP.getChildren, write, decodeNames);
 }
@@ -266,7 +267,7 @@ const decodeNothing = () => undefined;
 const decodePath = decoder((body) => body.string());
 const decodeStat = decoder(readStat);
 const decodeNodeData = decoder(readNodeData);
-const decodeNames = decoder((body) => body.strings());
+const decodeNames = (body: Buffer) => new Names(body);
 const decodeAccess = decoder(readAccess);
 
 function decoder<T>(readBody: (body: WireReader) => T): (body: Buffer) => T {
