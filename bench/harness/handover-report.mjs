@@ -91,6 +91,28 @@ export function notesOfFailures(measured) {
   );
 }
 
+const FLOOR = /^ready-made packets/;
+
+/**
+ * What bounds the bars: what nobody can be faster than, beside the rival and beside ours.
+ *
+ * @param {readonly Handovers[]} measured
+ * @param {{ ours: string, rival: string }} comparison
+ * @returns {string[]}
+ */
+export function notesOfFloors(measured, { ours, rival }) {
+  return measured.flatMap(({ setting: { servers, crowd, pace }, series }) => {
+    const floor = series.find(({ name }) => FLOOR.test(name));
+    if (floor === undefined) return [];
+    const beside = series.filter(({ name }) => name === rival || name === ours);
+    const times = beside.map(
+      ({ name, rounds }) => `${rounded(ratio(floor.rounds, rounds), 2)} times ${name}`,
+    );
+    const where = `${servers === 1 ? 'one server' : 'three servers'}, ${crowd} contenders, ${pace}`;
+    return times.length === 0 ? [] : [`${where}: ${floor.name} take ${times.join(', ')}.`];
+  });
+}
+
 /**
  * What has to be so beside a rival: on one server, in the crowds that there are bars for.
  *

@@ -1,5 +1,12 @@
 import { chosen } from '../harness/compare.mjs';
-import { barsBeside, barsOfCrowds, COLUMNS, notesOfFailures, rowsOf } from '../harness/handover-report.mjs';
+import {
+  barsBeside,
+  barsOfCrowds,
+  COLUMNS,
+  notesOfFailures,
+  notesOfFloors,
+  rowsOf,
+} from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
 
@@ -17,18 +24,34 @@ const LATER = ['Curator InterProcessMutex', 'kazoo Lock'];
 const NOT_A_THOUSAND = 'kazoo Lock';
 
 /**
+ * Of the floors only the one that is bounded as ours is: at once the next one has to list, after a while it may know.
+ *
+ * @param {import('../harness/handovers.mjs').Pace} pace
+ * @param {readonly import('../harness/compare.mjs').Found[]} locks
+ */
+function atPace(pace, locks) {
+  const floor = pace === 'at once' ? 'lock' : 'prepared';
+  return locks.filter(({ kind, recipe }) => kind !== 'floor' || recipe === floor);
+}
+
+/**
  * How long it takes from the release of a lock until the next one in line knows that it holds.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
  */
 export default async function handover(bench) {
-  const locks = chosen(bench, ({ kind, name }) => kind === 'lock' && !(bench.quick && LATER.includes(name)));
+  const locks = chosen(
+    bench,
+    ({ kind, name }) => kind !== 'election' && !(bench.quick && (kind === 'floor' || LATER.includes(name))),
+  );
   const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
     name !== NOT_A_THOUSAND || crowd < 1000;
   const measured = [];
   for (const plan of plansOf(bench, ['at once', 'after a while']))
-    measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart })));
+    measured.push(
+      ...(await measureHandovers({ bench, contestants: atPace(plan.pace, locks), plan, takesPart })),
+    );
   return {
     id: 'handover',
     title: 'Handover of a lock, from the release until the next one knows that it holds',
@@ -41,6 +64,7 @@ export default async function handover(bench) {
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
+      ...notesOfFloors(measured, COMPARISON),
       ...notesOfFailures(measured),
     ],
     data: measured,

@@ -34,7 +34,10 @@ async function measure(bench, place) {
   const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 2000 : 1000;
   const block = bench.quick ? 100 : place.storage === 'tmpfs' ? 500 : 200;
   const servers = await startServers(place);
-  const running = await startAll(chosen(bench), { connect: servers.connect, sessionMs: SESSION_MS });
+  const running = await startAll(
+    chosen(bench, ({ recipe }) => recipe !== 'prepared'),
+    { connect: servers.connect, sessionMs: SESSION_MS },
+  );
   try {
     const cycles = running.map(({ name, driver }, at) => ({
       name,
