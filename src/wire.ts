@@ -65,12 +65,17 @@ export class WireReader {
   }
 
   nullableVector<T>(readItem: () => T): T[] | null {
+    const count = this.vectorLength();
+    return count === NULL_LENGTH ? null : Array.from({ length: count }, readItem);
+  }
+
+  /** How many items follow; -1 for null. */
+  vectorLength(): number {
     const count = this.#length();
-    if (count === NULL_LENGTH) return null;
     // Every item of every vector has a length of its own, so a count beyond that is a lie.
     if (count * LENGTH_BYTES > this.remaining)
       throw new WireError(`${count} items in ${this.remaining} bytes`);
-    return Array.from({ length: count }, readItem);
+    return count;
   }
 
   strings(): string[] {

@@ -27,7 +27,6 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
       RequestHeader: new (xid: number, type: number) => Codec;
       AuthPacket: new (type: number, scheme: string, auth: Buffer) => Codec;
       SetWatches: new (zxid: Buffer, data: string[], exist: string[], child: string[]) => Codec;
-      WatcherEvent: new () => Codec & { type: number; path: string };
     };
   };
   export default jute;

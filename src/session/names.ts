@@ -18,7 +18,8 @@ export class Names {
   constructor(bytes: Buffer) {
     const reader = new WireReader(bytes);
     this.#bytes = bytes;
-    this.#count = reader.nullableVector(() => reader.skipString())?.length ?? 0;
+    this.#count = reader.vectorLength();
+    for (let at = 0; at < this.#count; at++) reader.skipString();
   }
 
   /** Those that pass the test, in no order. */

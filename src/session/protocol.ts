@@ -237,9 +237,12 @@ export interface WatchEvent {
   readonly change: Change;
 }
 
+/** Read by hand: an event is what the next one in line waits for. @throws WireError */
 export function decodeEvent(body: Buffer): WatchEvent {
-  const { path, type } = read(new protocol.WatcherEvent(), body);
-  return { path, change: type === NODE_DELETED ? 'deleted' : 'changed' };
+  const event = new WireReader(body);
+  const type = event.int32();
+  event.skip(4); // The state of the session, which its connection knows better.
+  return { path: event.string(), change: type === NODE_DELETED ? 'deleted' : 'changed' };
 }
 
 /** @param write - writes what comes after the header */

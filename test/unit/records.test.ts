@@ -242,6 +242,18 @@ describe('what is read by hand', () => {
     );
   });
 
+  it('tells of a change at a node, and that one that it is gone', () => {
+    const [DATA_CHANGED, DELETED, CONNECTED] = [3, 2, 3];
+    fc.assert(
+      fc.property(path, (at) => {
+        const event = (type: number) => bytesOf(make('protocol', 'WatcherEvent', type, CONNECTED, at));
+        expect(requests.decodeEvent(event(DELETED))).toEqual({ path: at, change: 'deleted' });
+        expect(requests.decodeEvent(event(DATA_CHANGED))).toEqual({ path: at, change: 'changed' });
+        expect(() => requests.decodeEvent(event(DELETED).subarray(0, -1))).toThrow(WireError);
+      }),
+    );
+  });
+
   it('is refused where it ends too early, or is of another kind', () => {
     const about = bytesOf(statRecord(fc.sample(stat, 1)[0] as Stat));
     expect(() => requests.existsRequest('/a').decode(about.subarray(1))).toThrow(WireError);
