@@ -132,9 +132,6 @@ export function msUntil(instant: MachineInstant, sources: TimeSources = systemSo
   );
 }
 
-// A timer of Node's is late by up to 2 ms at rest.
-const PUNCTUAL_MS = 5;
-
 /**
  * Runs `task` once when nothing has been heard of somebody for `ms` milliseconds. A timer that comes late says that this
  * process itself was busy, or stood still, and an answer may lie there unread: so it goes on for as long as it was late,
@@ -143,9 +140,8 @@ const PUNCTUAL_MS = 5;
 export function afterListening(clock: Clock, ms: number, task: () => void): Timer {
   const dueAt = clock.now() + ms;
   let timer = clock.after(ms, () => {
-    const lateMs = clock.now() - dueAt;
-    if (lateMs < PUNCTUAL_MS) task();
-    else timer = clock.after(Math.min(lateMs, ms), task);
+    // Also where it is hardly late: between two timers sockets are read, and before the first one they may not have been.
+    timer = clock.after(Math.min(Math.max(0, clock.now() - dueAt), ms), task);
   });
   return { clear: () => timer.clear() };
 }

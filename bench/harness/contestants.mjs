@@ -47,7 +47,7 @@ export const CONTESTANTS = [
   { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
   { name: 'ready-made packets', kind: 'floor', recipe: 'lock', command: floor },
-  { name: 'ready-made packets without a listing', kind: 'floor', recipe: 'prepared', command: floor },
+  { name: 'packets without a listing', kind: 'floor', recipe: 'prepared', command: floor },
 ];
 
 /**

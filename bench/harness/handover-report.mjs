@@ -1,5 +1,6 @@
 /** How rows show what was measured of handovers, and what it has to be. */
 import { percentiles, ratio } from './compare.mjs';
+import { CONTESTANTS } from './contestants.mjs';
 import { median, rounded } from './quantiles.mjs';
 
 /** @typedef {import('./handovers.mjs').Handovers} Handovers */
@@ -91,7 +92,7 @@ export function notesOfFailures(measured) {
   );
 }
 
-const FLOOR = /^ready-made packets/;
+const FLOORS = CONTESTANTS.flatMap(({ kind, name }) => (kind === 'floor' ? [name] : []));
 
 /**
  * What bounds the bars: what nobody can be faster than, beside the rival and beside ours.
@@ -102,7 +103,7 @@ const FLOOR = /^ready-made packets/;
  */
 export function notesOfFloors(measured, { ours, rival }) {
   return measured.flatMap(({ setting: { servers, crowd, pace }, series }) => {
-    const floor = series.find(({ name }) => FLOOR.test(name));
+    const floor = series.find(({ name }) => FLOORS.includes(name));
     if (floor === undefined) return [];
     const beside = series.filter(({ name }) => name === rival || name === ours);
     const times = beside.map(

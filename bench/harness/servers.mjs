@@ -108,9 +108,8 @@ export class Meter {
   async #lastOperations() {
     const reports = await Promise.all(this.#ports.map((port) => fourLetterWord(port, 'cons')));
     const sessions = reports.join('').matchAll(/\bsid=(0x\w+),.*\blcxid=0x(\w+)/g);
-    // One that has asked for nothing has -1.
-    const read = (/** @type {string} */ hex) => Math.max(0, Number(BigInt.asIntN(64, BigInt(`0x${hex}`))));
-    return new Map([...sessions].map(([, session = '', last = '']) => [session, read(last)]));
+    // One that has asked for nothing isn't among them.
+    return new Map([...sessions].map(([, session = '', last = '']) => [session, Number.parseInt(last, 16)]));
   }
 
   /** What the servers keep: all nodes that end with a session, and the watches at each of them. @returns {Promise<Holdings>} */

@@ -1,6 +1,6 @@
 /**
  * What Node's own sockets take for a cycle of a lock, and for a handover, as `README.md` says: packets that lie ready, as few round
- * trips as can be, and of the answers nothing is read but numbers at the ends of names. Nothing that is written for Node can be
+ * trips as can be, and of the answers little is read but the numbers at the ends of names. Nothing that is written for Node can be
  * faster on these servers.
  */
 import { once } from 'node:events';

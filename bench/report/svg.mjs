@@ -14,8 +14,8 @@
  * @property {boolean} [steps] whether each value holds until the next
  */
 
-const SIZE = { width: 720, height: 400 };
-const FRAME = { left: 70, right: 250, top: 40, bottom: 50 };
+const SIZE = { width: 770, height: 400 };
+const FRAME = { left: 70, right: 300, top: 40, bottom: 50 };
 const COLOURS = ['#0b6e4f', '#c1440e', '#33658a', '#8e6c00', '#7b2d8b', '#555555', '#b03a5b', '#1b998b'];
 const STYLE = 'font-family: sans-serif; font-size: 12px';
 

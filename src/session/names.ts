@@ -7,7 +7,7 @@ const LENGTH_BYTES = 4;
 const ANY: NameTest = () => true;
 
 /**
- * The names of a node's children, as they lie in the server's answer. They are made strings of for whoever wants them: a
+ * The names of a node's children, as they lie in the server's answer. Only those that somebody wants become strings: a
  * thousand strings take longer than the rest of a listing, and most of a long queue concerns nobody.
  */
 export class Names {

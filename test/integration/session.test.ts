@@ -341,12 +341,12 @@ describe('opening a session', () => {
     await expect(Session.connect('127.0.0.1', { signal: AbortSignal.abort('no') })).rejects.toBe('no');
   });
 
-  it('listens to the server that it asked, also when its own process stands still meanwhile', async () => {
+  it('listens to the server that it turned to, also when its own process stands still meanwhile', async () => {
     const stood = new Int32Array(new SharedArrayBuffer(4));
     let opened = 0;
     const openSocket: Environment['openSocket'] = (server) => {
       // For longer than a server is given for the handshake: when the loop goes on, that time is over.
-      if (++opened === 1) setImmediate(() => Atomics.wait(stood, 0, 0, 800));
+      if (++opened === 1) setImmediate(() => Atomics.wait(stood, 0, 0, 1300));
       return systemEnvironment.openSocket(server);
     };
     await openSession({ sessionTimeoutMs: 2000, environment: { ...systemEnvironment, openSocket } });

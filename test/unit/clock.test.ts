@@ -180,6 +180,31 @@ describe('giving up on somebody who is not heard of', () => {
     expect(clock.running).toBe(0);
   });
 
+  it('happens after what lies unread has been read, also where this process went on only just too late', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const order: string[] = [];
+    const heard = new Promise<void>((resolve) => {
+      port1.once('message', () => {
+        order.push('heard');
+        resolve();
+      });
+    });
+    const gaveUp = new Promise<void>((resolve) => {
+      // From the phase after that of the sockets, until just after the timer is due.
+      setImmediate(() => {
+        afterListening(new SystemClock(), 20, () => {
+          order.push('gave up');
+          resolve();
+        });
+        port2.postMessage('');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 21);
+      });
+    });
+    await Promise.all([heard, gaveUp]);
+    port1.close();
+    expect(order).toEqual(['heard', 'gave up']);
+  });
+
   it.each([
     ['as much later again as this process was late', 1300, 1600],
     ['later by no more than the time that there was at first', 9000, 10_000],
