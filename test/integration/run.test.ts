@@ -7,8 +7,10 @@ import type { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcess } from '../../src/cluster/command/process-table.js';
 import { SessionGuardian } from '../../src/cluster/session-guardian.js';
+import { estateOf } from '../../src/cluster/ward.js';
 import { serializeRecord } from '../../src/election/record.js';
 import { revokeLeader } from '../../src/election/revocation.js';
+import { parseConnectString } from '../../src/session/connect-string.js';
 import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
@@ -396,6 +398,16 @@ describe('conclave run', () => {
     first.signal('SIGKILL');
     await first.exit();
     expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
+  });
+
+  it('is followed at once also when its keeper learns that their channel is closed before it has ended', async () => {
+    const [session, observer] = await Promise.all([openSession({ sessionTimeoutMs: 60_000 }), openSession()]);
+    const node = uniquePath('left');
+    await session.create(node, { mode: 'ephemeral' });
+    const dying = fork(join(import.meta.dirname, '../fixtures/dying.mjs'), { serialization: 'advanced' });
+    dying.send({ servers: parseConnectString(connectString()), session: {}, estate: estateOf(session) });
+    expect((await once(dying, 'exit'))[1]).toBe('SIGKILL');
+    await until(async () => (await observer.exists(node)) === undefined, 'the end of its session');
   });
 
   it('tells no guardian, which would give back what it leads while its command still has its grace', async () => {

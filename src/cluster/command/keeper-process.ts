@@ -124,6 +124,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** It is not needed: lets it go, unless it was given a command. */
   dismiss(): void {
     if (this.#graceMs !== undefined || this.#isOver) return;
+    this.#order({ do: 'disinherit' });
     if (this.#child.connected) this.#child.disconnect();
     this.#child.unref(); // It may be stopped, and has nothing to keep.
     this.#finish({ kind: 'too-late' });

@@ -7,7 +7,7 @@
  * first that it has left behind: the next leader needn't wait for what can't act any more.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { msUntil, SystemClock } from '../../clock.js';
+import { msUntil, SystemClock, sleep } from '../../clock.js';
 import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../logger.js';
 import { KeptCommand } from './kept-command.js';
@@ -21,6 +21,10 @@ import { killMarginMs } from './schedule.js';
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
   process.on(signal, () => undefined);
 process.title = 'conclave keeper';
+
+// A process that is killed closes its files first, and a moment later, a long one on a busy machine, its children are told.
+const ENDED_WITHIN_MS = 5000;
+const LOOK_MS = 10;
 
 const clock = new SystemClock();
 let kept: KeptCommand | undefined;
@@ -36,6 +40,9 @@ process.on('message', (order: Order) => {
   switch (order.do) {
     case 'inherit':
       legacy = order.legacy;
+      return;
+    case 'disinherit':
+      legacy = undefined;
       return;
     case 'start':
       return start(order, order);
@@ -106,10 +113,18 @@ function finish(news: News): void {
 }
 
 async function leave(): Promise<never> {
-  // A process that has lost its parent has another one: so this says that it has ended, and not just closed the channel.
-  if (legacy !== undefined && process.ppid !== legacy.of) {
+  if (legacy !== undefined && (await hasEnded(legacy.of))) {
     const { windUp } = await import('../winding-up.js'); // Seldom needed: a keeper is to be small, and there soon.
     await windUp(legacy.servers, legacy.estate, { ...legacy.session, logger: standardErrorLogger() });
   }
   process.exit();
+}
+
+/** Whether the process that leads has ended, and not just closed the channel: what has lost its parent has another one. */
+async function hasEnded(leader: number): Promise<boolean> {
+  for (let waitedMs = 0; process.ppid === leader; waitedMs += LOOK_MS) {
+    if (process.connected || waitedMs >= ENDED_WITHIN_MS) return false;
+    await sleep(clock, LOOK_MS);
+  }
+  return true;
 }

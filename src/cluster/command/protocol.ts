@@ -7,6 +7,8 @@ import type { Estate } from '../ward.js';
 export type Order =
   /** To wind this up when the process that leads has ended, and nothing of the command is left. The newest word counts. */
   | { readonly do: 'inherit'; readonly legacy: Legacy }
+  /** To leave alone what was to be wound up: the process that leads sees to it, and closes the channel. */
+  | { readonly do: 'disinherit' }
   /** To start the command, unless the lease is over by then. Once. */
   | ({ readonly do: 'start' } & CommandLine & Terms)
   /** The lease has been renewed. */
