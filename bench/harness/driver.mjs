@@ -110,6 +110,11 @@ export class Driver {
     return this.#process.pid;
   }
 
+  /** Why it can't be told anything any more, if that is so. */
+  get end() {
+    return this.#end;
+  }
+
   /** @param {number} count how many sessions are to be open */
   async open(count) {
     await this.#ask(`open ${count}`, 'opened');

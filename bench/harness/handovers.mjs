@@ -81,11 +81,19 @@ async function together({ bench, contestants, plan, takesPart }) {
         .filter(({ name }) => takesPart(name, crowd))
         .map(({ name, driver }) => new Contestant(name, driver, crowd));
       for (const { driver } of series) await driver.open(crowd);
-      for (let round = 0; round < plan.rounds; round++) {
-        await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
+      /** @type {Failure[]} */
+      let failures = [];
+      for (let round = 0; round < plan.rounds && failures.length === 0; round++) {
+        try {
+          await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
+        } catch (error) {
+          failures = brokenDown(series, round);
+          if (failures.length === 0) throw error;
+        }
         bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
-      measured.push(handovers(plan, crowd, series, []));
+      measured.push(handovers(plan, crowd, series, failures));
+      if (failures.length > 0) break; // Whoever broke down isn't there any more: what is measured stands.
     }
     return measured;
   } finally {
@@ -93,6 +101,20 @@ async function together({ bench, contestants, plan, takesPart }) {
     await Promise.all(running.map(({ driver }) => driver.kill()));
     await servers.stop();
   }
+}
+
+/**
+ * Whose programs have ended in a round, which is left out for all: they take turns in it.
+ *
+ * @param {readonly Contestant[]} series
+ * @param {number} round from 0
+ * @returns {Failure[]}
+ */
+function brokenDown(series, round) {
+  for (const { rounds } of series) rounds.splice(round);
+  return series.flatMap(({ name, driver: { end } }) =>
+    end === undefined ? [] : [{ name, round: round + 1, reason: end.message.trim() }],
+  );
 }
 
 /**
