@@ -61,7 +61,7 @@ export default async function handover(bench) {
     table: rowsOf(measured),
     bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS)],
     notes: [
-      'At once: each handover right after the one before, sessions of a day. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',
+      'At once: each handover right after the one before, sessions of a day, of ten minutes with three servers. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',
       'Requests are those of the handover and all that follows from it, by the number that each has, as the server saw it last of each session; pings have none. The median of the lines that were formed, counted where handovers follow at once.',
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
