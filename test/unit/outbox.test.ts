@@ -17,7 +17,17 @@ function setUp() {
     });
     return asked;
   };
-  return { clock, outbox, gaveUpAt, ask };
+  /** Gives what is sent from now on, for the test to answer. */
+  const connect = () => {
+    const sent: Outcome<unknown>[] = [];
+    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+      sent.push(outcome);
+      return clock.now();
+    };
+    outbox.open({ dispatch } as unknown as Connection);
+    return sent;
+  };
+  return { clock, outbox, gaveUpAt, ask, connect };
 }
 
 describe('operations that nobody answers', () => {
@@ -31,13 +41,8 @@ describe('operations that nobody answers', () => {
   });
 
   it('are given up in time though the timer of one that was answered, and had more time, still runs', async () => {
-    const { clock, outbox, gaveUpAt, ask } = setUp();
-    const sent: Outcome<unknown>[] = [];
-    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
-      sent.push(outcome);
-      return clock.now();
-    };
-    outbox.open({ dispatch } as unknown as Connection);
+    const { clock, gaveUpAt, ask, connect } = setUp();
+    const sent = connect();
     const answered = ask(9000);
     sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
     await answered;
@@ -47,13 +52,8 @@ describe('operations that nobody answers', () => {
   });
 
   it('are not given up while their answer lies unread, because this process stood still', async () => {
-    const { clock, outbox, gaveUpAt, ask } = setUp();
-    const sent: Outcome<unknown>[] = [];
-    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
-      sent.push(outcome);
-      return clock.now();
-    };
-    outbox.open({ dispatch } as unknown as Connection);
+    const { clock, gaveUpAt, ask, connect } = setUp();
+    const sent = connect();
     const answered = ask(1000);
     void ask(1000);
     clock.jump(1400);
