@@ -12,8 +12,10 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 /**
  * @typedef {object} Contestant
  * @property {string} name
- * @property {'lock' | 'election' | 'floor'} kind what it is compared with; a floor is what nobody can be faster than
+ * @property {'lock' | 'election'} kind what it is compared with
  * @property {string} recipe what its program is to contend with
+ * @property {import('./handovers.mjs').Pace} [floor] it is what nobody can be faster than, at that pace: at once the next one has
+ *   to look, after a while it may know
  * @property {() => string[]} command what starts it, but for the arguments. Installs and compiles what it needs
  */
 
@@ -46,8 +48,22 @@ export const CONTESTANTS = [
   { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
   { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
-  { name: 'ready-made packets', kind: 'floor', recipe: 'lock', command: floor },
-  { name: 'packets without a listing', kind: 'floor', recipe: 'prepared', command: floor },
+  { name: 'ready-made packets', kind: 'lock', recipe: 'lock', floor: 'at once', command: floor },
+  {
+    name: 'packets without a listing',
+    kind: 'lock',
+    recipe: 'lock-known',
+    floor: 'after a while',
+    command: floor,
+  },
+  { name: 'ready-made claims', kind: 'election', recipe: 'election', floor: 'at once', command: floor },
+  {
+    name: 'claims without a listing',
+    kind: 'election',
+    recipe: 'election-known',
+    floor: 'after a while',
+    command: floor,
+  },
 ];
 
 /**
@@ -55,7 +71,7 @@ export const CONTESTANTS = [
  *
  * @param {(line: string) => void} say is told who is left out, and how to get it
  * @param {(contestant: Contestant) => boolean} [suits] others are not looked for
- * @returns {{ name: string, kind: Contestant['kind'], recipe: string, command: string[] }[]}
+ * @returns {(Omit<Contestant, 'command'> & { command: string[] })[]}
  */
 export function findContestants(say, suits = () => true) {
   return CONTESTANTS.filter(suits).flatMap((contestant) => {

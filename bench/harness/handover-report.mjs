@@ -92,7 +92,7 @@ export function notesOfFailures(measured) {
   );
 }
 
-const FLOORS = CONTESTANTS.flatMap(({ kind, name }) => (kind === 'floor' ? [name] : []));
+const FLOORS = CONTESTANTS.flatMap(({ floor, name }) => (floor === undefined ? [] : [name]));
 
 /**
  * What bounds the bars: what nobody can be faster than, beside the rival and beside ours.

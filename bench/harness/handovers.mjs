@@ -54,13 +54,15 @@ const AFTERMATH_MS = 100;
 /**
  * @typedef {object} Contest
  * @property {import('./finding.mjs').Bench} bench
- * @property {readonly import('./compare.mjs').Found[]} contestants
+ * @property {readonly import('./compare.mjs').Found[]} contestants of the floors only the one that bounds the plan's pace takes part
  * @property {Plan} plan
  * @property {(name: string, crowd: number) => boolean} takesPart whether one does in a crowd of that size
  */
 
 /** @param {Contest} contest @returns {Promise<Handovers[]>} */
-export async function measureHandovers({ plan, ...contest }) {
+export async function measureHandovers({ bench, contestants: all, plan, takesPart }) {
+  const contestants = all.filter(({ floor }) => floor === undefined || floor === plan.pace);
+  const contest = { bench, contestants, takesPart };
   if (plan.pace === 'at once') return await together({ ...contest, plan });
   const few = plan.crowds.filter((crowd) => crowd <= TOGETHER);
   const measured = few.length === 0 ? [] : await together({ ...contest, plan: { ...plan, crowds: few } });

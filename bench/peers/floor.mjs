@@ -1,32 +1,49 @@
 /**
- * What Node's own sockets take for a cycle of a lock, and for a handover, as `README.md` says: packets that lie ready, as few round
- * trips as can be, and of the answers little is read but the numbers at the ends of names. Nothing that is written for Node can be
- * faster on these servers.
+ * What Node's own sockets take for a lock or an election, as `README.md` says: packets that lie ready, as few round trips as can
+ * be, and of the answers little is read but the numbers at the ends of names. Nothing that is written for Node can be faster on
+ * these servers.
  */
 import { once } from 'node:events';
 import { connect as connectTo } from 'node:net';
 import { failLoudly, obey } from './protocol.mjs';
+import { bool, frame, int, PING, text, Wire } from './wire.mjs';
 
 const CREATE = 1;
 const DELETE = 2;
 const EXISTS = 3;
+const GET_DATA = 4;
+const SET_DATA = 5;
 const GET_CHILDREN = 8;
+const CHECK = 13;
+const TRANSACTION = 14;
 const EPHEMERAL_SEQUENTIAL = 3;
 const ALL_PERMISSIONS = 31;
 const ANY_VERSION = -1;
 /** Of a reply, before what it says: xid, zxid, error code. */
 const HEADER_BYTES = 16;
 const ERROR_AT = 12;
-const EVENT_XID = -1;
-const PING_XID = -2;
-const PING = frame(int(PING_XID), int(11));
+/** In a stat, behind two transactions and two times. */
+const VERSION_AT = 32;
 const ZERO = 0x30;
+/** What is behind the last part of a transaction. */
+const END = Buffer.concat([int(-1), bool(true), int(-1)]);
+/** As long as what an election's record says of a leader, and of none. */
+const HELD = Buffer.alloc(200, ' ');
+const VACANT = Buffer.alloc(40, ' ');
 
 /** Each is created once. @type {Set<string>} */
 const created = new Set();
+/** The versions of the elections' records, by path, for those who are to know them. @type {Map<string, number>} */
+const versions = new Map();
 
-/** @param {boolean} knows */
-const client = (knows) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
+/**
+ * @typedef {object} Recipe
+ * @property {boolean} knows whether it knows, when the one ahead goes, that nobody else is ahead: else it looks
+ * @property {boolean} claims whether a term is claimed, in a record, by a transaction, and given back in another one
+ */
+
+/** @param {Recipe} recipe */
+const client = (recipe) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
   const [host, port] = servers.split(/[:,]/); // Of the first server.
   const wire = new Wire(connectTo({ host, port: Number(port), noDelay: true }));
   await once(wire.socket, 'connect');
@@ -37,7 +54,7 @@ const client = (knows) => async (/** @type {string} */ servers, /** @type {numbe
   );
   setInterval(() => wire.socket.write(PING), sessionTimeoutMs / 3).unref();
   return {
-    contender: (/** @type {string} */ path) => contend(wire, path, knows),
+    contender: (/** @type {string} */ path) => contend(wire, path, recipe),
     close: async () => void wire.socket.destroy(),
   };
 };
@@ -45,55 +62,106 @@ const client = (knows) => async (/** @type {string} */ servers, /** @type {numbe
 /**
  * @param {Wire} wire
  * @param {string} path
- * @param {boolean} knows whether it knows, when the one ahead goes, that nobody else is ahead: else it lists
+ * @param {Recipe} recipe
  */
-function contend(wire, path, knows) {
-  const creation = (/** @type {string} */ node, /** @type {number} */ flags) =>
-    frame(
-      int(1),
-      int(CREATE),
-      text(node),
-      int(0),
-      int(1),
-      int(ALL_PERMISSIONS),
-      text('world'),
-      text('anyone'),
-      int(flags),
-    );
-  const listing = frame(int(2), int(GET_CHILDREN), text(path), Buffer.from([0]));
-  const joining = Buffer.concat([creation(`${path}/n-`, EPHEMERAL_SEQUENTIAL), listing]);
+function contend(wire, path, { knows, claims }) {
+  const listing = frame(int(2), int(GET_CHILDREN), text(path), bool(false));
+  const looking = claims
+    ? Buffer.concat([listing, frame(int(2), int(GET_DATA), text(path), bool(false))])
+    : listing;
+  const answers = claims ? 2 : 1;
+  const joining = Buffer.concat([creation(`${path}/n-`, EPHEMERAL_SEQUENTIAL), looking]);
   const watching = (/** @type {number} */ number) =>
-    frame(int(4), int(EXISTS), text(`${path}/${nameOf(number)}`), Buffer.from([1]));
+    frame(int(4), int(EXISTS), text(`${path}/${nameOf(number)}`), bool(true));
   /** @type {Buffer} */
   let own;
+  /** Claims a term, and gives it back, but for the record's version. @type {Buffer} */
+  let claim;
+  /** @type {Buffer} */
+  let release;
   let left = false;
+
+  /** @param {Buffer} packet */
+  const write = async (packet) => {
+    const version = versions.get(path) ?? 0;
+    packet.writeInt32BE(version, packet.length - END.length - 4);
+    const asking = wire.ask(1, packet);
+    versions.set(path, version + 1); // The next one is told before this one is answered.
+    const [reply] = /** @type {[Buffer]} */ (await asking);
+    if (reply.readInt32BE(ERROR_AT) !== 0) throw new Error(`the record isn't at version ${version}`);
+  };
+  const makeReady = () => {
+    const onNode = (/** @type {number} */ code) => Buffer.concat([part(code), own, int(ANY_VERSION)]);
+    const onRecord = (/** @type {Buffer} */ data) =>
+      Buffer.concat([part(SET_DATA), text(path), text(data), int(0)]);
+    claim = transaction(onNode(CHECK), onRecord(HELD));
+    release = claims
+      ? transaction(onNode(DELETE), onRecord(VACANT))
+      : frame(int(3), int(DELETE), own, int(ANY_VERSION));
+  };
+
   return {
     async join() {
       if (!created.has(path)) await wire.ask(1, creation(path, 0)); // Refused if it is there.
       created.add(path);
-      const [reply, list] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
-      own = reply.subarray(HEADER_BYTES);
+      const [reply, list, read] = /** @type {Buffer[]} */ (await wire.ask(1 + answers, joining));
+      own = /** @type {Buffer} */ (reply).subarray(HEADER_BYTES);
+      makeReady();
       let ahead = nearestAhead(list, own);
+      if (ahead === undefined && read !== undefined) versions.set(path, versionOf(read));
       while (ahead !== undefined) {
         const gone = wire.event();
         const [seen] = /** @type {[Buffer]} */ (await wire.ask(1, watching(ahead)));
         if (seen.readInt32BE(ERROR_AT) === 0) await gone;
         if (left) return await new Promise(() => undefined);
-        if (knows) return;
-        const [now] = /** @type {[Buffer]} */ (await wire.ask(1, listing));
+        if (knows) break;
+        const [now, record] = await wire.ask(answers, looking);
         ahead = nearestAhead(now, own);
+        if (record !== undefined) versions.set(path, versionOf(record));
       }
+      if (claims) await write(claim);
     },
-    release: () => wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))),
+    release: () => (claims ? write(release) : wire.ask(1, release)),
     async leave() {
       left = true;
-      await this.release(); // Refused if it has held.
+      await wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))); // Refused if it has held.
     },
   };
 }
 
-/** The number of the last one before `own` in a listing, if there is one. @param {Buffer} listing @param {Buffer} own */
-function nearestAhead(listing, own) {
+/** @param {string} node @param {number} flags */
+function creation(node, flags) {
+  return frame(
+    int(1),
+    int(CREATE),
+    text(node),
+    int(0),
+    int(1),
+    int(ALL_PERMISSIONS),
+    text('world'),
+    text('anyone'),
+    int(flags),
+  );
+}
+
+/** @param {Buffer[]} parts */
+function transaction(...parts) {
+  return frame(int(5), int(TRANSACTION), ...parts, END);
+}
+
+/** What is in front of a part of a transaction: what is asked, that it isn't over, and no error. @param {number} code */
+function part(code) {
+  return Buffer.concat([int(code), bool(false), int(-1)]);
+}
+
+/** Of the node that was read. @param {Buffer} read */
+function versionOf(read) {
+  const dataBytes = Math.max(0, read.readInt32BE(HEADER_BYTES));
+  return read.readInt32BE(HEADER_BYTES + 4 + dataBytes + VERSION_AT);
+}
+
+/** The number of the last one before `own` in a listing, if there is one. @param {Buffer | undefined} listing @param {Buffer} own */
+function nearestAhead(listing = Buffer.alloc(0), own) {
   const number = numberAt(own, own.length);
   let nearest = -1;
   for (let at = HEADER_BYTES + 4; at < listing.length; ) {
@@ -116,84 +184,11 @@ function nameOf(number) {
   return `n-${String(number).padStart(10, '0')}`;
 }
 
-/** A connection on which one thing is asked at a time. */
-class Wire {
-  /** @type {import('node:net').Socket} */
-  socket;
-  /** @type {Buffer} */
-  #rest = Buffer.alloc(0);
-  #isOpen = false;
-  #xid = 0;
-  /** @type {Buffer[]} */
-  #replies = [];
-  /** @type {() => void} */
-  #onReply = () => undefined;
-  /** @type {(value?: unknown) => void} */
-  #onEvent = () => undefined;
-
-  /** @param {import('node:net').Socket} socket */
-  constructor(socket) {
-    this.socket = socket.on('data', (chunk) => this.#read(chunk));
-  }
-
-  /** @param {number} count of replies @param {Buffer} packets */
-  async ask(count, packets) {
-    // But for the first one, the handshake, each carries its number: so the server can say how many there were.
-    if (this.#isOpen)
-      for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
-        packets.writeInt32BE(++this.#xid, at + 4);
-    this.#isOpen = true;
-    this.socket.write(packets);
-    this.#replies = [];
-    await new Promise((resolve) => {
-      this.#onReply = () => this.#replies.length === count && resolve(undefined);
-    });
-    return this.#replies;
-  }
-
-  /** Resolves when something that is watched has changed. */
-  event() {
-    return new Promise((resolve) => {
-      this.#onEvent = resolve;
-    });
-  }
-
-  /** @param {Buffer} chunk */
-  #read(chunk) {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    while (this.#rest.length >= 4) {
-      const end = 4 + this.#rest.readInt32BE(0);
-      if (this.#rest.length < end) return;
-      this.#take(this.#rest.subarray(4, end));
-      this.#rest = this.#rest.subarray(end);
-    }
-    this.#onReply();
-  }
-
-  /** @param {Buffer} frame */
-  #take(frame) {
-    const xid = frame.readInt32BE(0);
-    if (xid === EVENT_XID) this.#onEvent();
-    else if (xid !== PING_XID) this.#replies.push(frame);
-  }
-}
-
-/** @param {number} value */
-function int(value) {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-}
-
-/** @param {string} value */
-function text(value) {
-  return Buffer.concat([int(Buffer.byteLength(value)), Buffer.from(value)]);
-}
-
-/** @param {Buffer[]} parts */
-function frame(...parts) {
-  const packet = Buffer.concat(parts);
-  return Buffer.concat([int(packet.length), packet]);
-}
-
-failLoudly(obey({ lock: client(false), prepared: client(true) }));
+failLoudly(
+  obey({
+    lock: client({ knows: false, claims: false }),
+    'lock-known': client({ knows: true, claims: false }),
+    election: client({ knows: false, claims: true }),
+    'election-known': client({ knows: true, claims: true }),
+  }),
+);

@@ -26,17 +26,6 @@ const NOT_A_THOUSAND = 'kazoo Lock';
 const FEW = 'packets without a listing';
 
 /**
- * Of the floors only the one that is bounded as ours is: at once the next one has to list, after a while it may know.
- *
- * @param {import('../harness/handovers.mjs').Pace} pace
- * @param {readonly import('../harness/compare.mjs').Found[]} locks
- */
-function atPace(pace, locks) {
-  const floor = pace === 'at once' ? 'lock' : 'prepared';
-  return locks.filter(({ kind, recipe }) => kind !== 'floor' || recipe === floor);
-}
-
-/**
  * How long it takes from the release of a lock until the next one in line knows that it holds.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
@@ -45,15 +34,14 @@ function atPace(pace, locks) {
 export default async function handover(bench) {
   const locks = chosen(
     bench,
-    ({ kind, name }) => kind !== 'election' && !(bench.quick && (kind === 'floor' || LATER.includes(name))),
+    ({ kind, name, floor }) =>
+      kind === 'lock' && !(bench.quick && (floor !== undefined || LATER.includes(name))),
   );
   const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
     crowd < 1000 || (name !== NOT_A_THOUSAND && name !== FEW);
   const measured = [];
   for (const plan of plansOf(bench, ['at once', 'after a while']))
-    measured.push(
-      ...(await measureHandovers({ bench, contestants: atPace(plan.pace, locks), plan, takesPart })),
-    );
+    measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart })));
   return {
     id: 'handover',
     title: 'Handover of a lock, from the release until the next one knows that it holds',

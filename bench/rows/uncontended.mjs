@@ -39,7 +39,7 @@ async function measure(bench, place) {
   const running = await startAll(
     chosen(
       bench,
-      ({ name, recipe }) => recipe !== 'prepared' && !(bench.quick && SLOW_TO_START.includes(name)),
+      ({ name, floor }) => floor !== 'after a while' && !(bench.quick && SLOW_TO_START.includes(name)),
     ),
     { connect: servers.connect, sessionMs: SESSION_MS },
   );

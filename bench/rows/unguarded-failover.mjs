@@ -46,8 +46,8 @@ export default async function unguardedFailover(bench) {
 /** @param {import('../harness/finding.mjs').Bench} bench */
 function contestantsOf(bench) {
   // For a first impression, those that there is a bar for.
-  const suits = (/** @type {import('../harness/contestants.mjs').Contestant} */ { name, kind }) =>
-    bench.quick ? kind === 'election' : kind !== 'floor' && name !== 'raw';
+  const suits = (/** @type {import('../harness/contestants.mjs').Contestant} */ { name, kind, floor }) =>
+    floor === undefined && (bench.quick ? kind === 'election' : name !== 'raw');
   return chosen(bench, suits).flatMap((contestant) => {
     if (contestant.name !== OURS) return [contestant];
     return [contestant, { ...contestant, name: WITHOUT_DELAY, recipe: 'election-0' }];

@@ -1,0 +1,92 @@
+/** Packets of ZooKeeper's, and a socket that they go through, with nothing around them. */
+
+const EVENT_XID = -1;
+const PING_XID = -2;
+
+/** A connection on which one thing is asked at a time. */
+export class Wire {
+  /** @type {import('node:net').Socket} */
+  socket;
+  /** @type {Buffer} */
+  #rest = Buffer.alloc(0);
+  #isOpen = false;
+  #xid = 0;
+  /** @type {Buffer[]} */
+  #replies = [];
+  /** @type {() => void} */
+  #onReply = () => undefined;
+  /** @type {(value?: unknown) => void} */
+  #onEvent = () => undefined;
+
+  /** @param {import('node:net').Socket} socket */
+  constructor(socket) {
+    this.socket = socket.on('data', (chunk) => this.#read(chunk));
+  }
+
+  /** @param {number} count of replies @param {Buffer} packets */
+  async ask(count, packets) {
+    // But for the first one, the handshake, each carries its number: so the server can say how many there were.
+    if (this.#isOpen)
+      for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
+        packets.writeInt32BE(++this.#xid, at + 4);
+    this.#isOpen = true;
+    this.socket.write(packets);
+    this.#replies = [];
+    await new Promise((resolve) => {
+      this.#onReply = () => this.#replies.length === count && resolve(undefined);
+    });
+    return this.#replies;
+  }
+
+  /** Resolves when something that is watched has changed. */
+  event() {
+    return new Promise((resolve) => {
+      this.#onEvent = resolve;
+    });
+  }
+
+  /** @param {Buffer} chunk */
+  #read(chunk) {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    while (this.#rest.length >= 4) {
+      const end = 4 + this.#rest.readInt32BE(0);
+      if (this.#rest.length < end) return;
+      this.#take(this.#rest.subarray(4, end));
+      this.#rest = this.#rest.subarray(end);
+    }
+    this.#onReply();
+  }
+
+  /** @param {Buffer} frame */
+  #take(frame) {
+    const xid = frame.readInt32BE(0);
+    if (xid === EVENT_XID) this.#onEvent();
+    else if (xid !== PING_XID) this.#replies.push(frame);
+  }
+}
+
+/** The session's ping. */
+export const PING = frame(int(PING_XID), int(11));
+
+/** @param {number} value */
+export function int(value) {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+/** @param {boolean} value */
+export function bool(value) {
+  return Buffer.from([value ? 1 : 0]);
+}
+
+/** @param {string | Buffer} value */
+export function text(value) {
+  return Buffer.concat([int(Buffer.byteLength(value)), Buffer.from(value)]);
+}
+
+/** @param {Buffer[]} parts */
+export function frame(...parts) {
+  const packet = Buffer.concat(parts);
+  return Buffer.concat([int(packet.length), packet]);
+}
