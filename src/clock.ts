@@ -86,9 +86,9 @@ export class SystemClock implements Clock {
 
   after(ms: number, task: () => void, options: TimerOptions = {}): Timer {
     if (ms > LONGEST_TIMER_MS) return this.#afterLong(ms, task, options);
-    const timer = setTimeout(task, Math.max(0, Math.ceil(ms)));
-    if (options.background) timer.unref();
-    return { clear: () => clearTimeout(timer) };
+    const timeout = setTimeout(task, Math.max(0, Math.ceil(ms)));
+    if (options.background) timeout.unref();
+    return new SystemTimer(timeout);
   }
 
   #afterLong(ms: number, task: () => void, options: TimerOptions): Timer {
@@ -100,6 +100,24 @@ export class SystemClock implements Clock {
       options,
     );
     return { clear: () => timer.clear() };
+  }
+}
+
+/** What a clock says of now for less, where it may be early: see {@link Clock.early}. */
+export function earlyBy(clock: Clock): number {
+  return clock.early?.() ?? clock.now();
+}
+
+/** There may be very many: smaller than an object with a function. */
+class SystemTimer implements Timer {
+  readonly #timeout: NodeJS.Timeout;
+
+  constructor(timeout: NodeJS.Timeout) {
+    this.#timeout = timeout;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timeout);
   }
 }
 

@@ -12,10 +12,10 @@ type Listener = (...args: unknown[]) => unknown;
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
   readonly #emitter = new EventEmitter<Record<string, Listener>>();
-  /** What comes after what is being emitted. */
-  readonly #queue: (() => void)[] = [];
+  /** What is being emitted, and comes after that, if anything is: there may be very many emitters, which mostly have nothing. */
+  #queue: (() => void)[] | undefined;
   #emitting = false;
-  readonly #wrappers = new Map<string, WeakMap<Listener, Listener>>();
+  #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
 
   /** Calls `listener` at every `event` from now on. */
   on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
@@ -57,11 +57,14 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
    * listener sets off isn't heard by the others before what it heard itself.
    */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
-    this.#queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
+    this.#queue ??= [];
+    const queue = this.#queue;
+    queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
     if (this.#emitting) return;
     this.#emitting = true;
     try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next();
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) next();
+      this.#queue = undefined;
     } finally {
       this.#emitting = false; // Whatever comes of one delivery, there will be others.
     }
@@ -71,6 +74,7 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   protected abstract reportListenerError(error: ListenerError): void;
 
   #wrap(event: string, listener: Listener): Listener {
+    this.#wrappers ??= new Map();
     const wrappers = this.#wrappers.get(event) ?? new WeakMap<Listener, Listener>();
     this.#wrappers.set(event, wrappers);
     const known = wrappers.get(listener);

@@ -18,6 +18,16 @@ export function withoutMember<T extends object>(few: Few<T>, member: T): Few<T> 
   return few.size === 0 ? undefined : few;
 }
 
+export function hasMember<T extends object>(few: Few<T>, member: T): boolean {
+  return few === member || (few instanceof Set && few.has(member));
+}
+
+/** In the order in which they came. */
+export function membersOf<T extends object>(few: Few<T>): T[] {
+  if (few === undefined) return [];
+  return few instanceof Set ? [...few] : [few];
+}
+
 export function sizeOf(few: Few<object>): number {
   if (few === undefined) return 0;
   return few instanceof Set ? few.size : 1;

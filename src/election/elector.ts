@@ -1,4 +1,4 @@
-import { sleep } from '../clock.js';
+import { earlyBy, sleep } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
 import { Ending, onAbort } from '../ending.js';
 import {
@@ -344,7 +344,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
     if (this.#stop.aborted || !contender.own.isCurrent()) return (await outlook?.next()) ?? {};
     const { clock } = this.#session;
-    const beganAt = clock.now();
+    const beganAt = earlyBy(clock);
     const ended = deferred();
     const term: ElectedTerm = new ElectedTerm(
       claim,
@@ -366,10 +366,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await ended.promise;
     const { successor } = term.ending;
     const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
+    const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
     await this.#beforeRelease?.();
-    if (this.#stop.aborted) this.#waitingSince = clock.now(); // The work may have taken its time.
-    this.#noteTerm(term, clock.now() - beganAt);
+    if (takesTime && this.#stop.aborted) this.#waitingSince = clock.now();
+    this.#noteTerm(term, beganAt);
     return (await next) ?? {};
   }
 
@@ -440,8 +441,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** Work that fails, or ends as soon as it has begun, must not make the election spin. */
-  #noteTerm(term: ElectedTerm, lastedMs: number): void {
-    const fruitless = term.endedFor === 'finished' && lastedMs < this.#session.leaseMs;
+  #noteTerm(term: ElectedTerm, beganAt: number): void {
+    const { clock, leaseMs } = this.#session;
+    const fruitless = term.endedFor === 'finished' && clock.now() - beganAt < leaseMs;
     this.#setbacks = fruitless ? this.#setbacks + 1 : 0;
   }
 
@@ -479,7 +481,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #goneOrUnreachable(leaving: Promise<void>): Promise<void> {
     const { clock, leaseMs } = this.#session;
     // What `stop` has waited for already, the outcome of a claim say, counts.
-    const waitedMs = this.#waitingSince === undefined ? 0 : clock.now() - this.#waitingSince;
+    const waitedMs = this.#waitingSince === undefined ? 0 : earlyBy(clock) - this.#waitingSince;
     return settledWithin(clock, leaving, Math.max(0, leaseMs - waitedMs));
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../clock.js';
+import { type Clock, earlyBy } from '../clock.js';
 import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
 import { type Deferred, deferred } from '../promises.js';
@@ -220,7 +220,7 @@ export class Connection {
       return undefined;
     }
     // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
-    if (this.#unwritten.length === 0) this.#writingAt = this.#clock.early?.() ?? this.#clock.now();
+    if (this.#unwritten.length === 0) this.#writingAt = earlyBy(this.#clock);
     register({ name, path, decode, sentAt: this.#writingAt, outcome: outcome as Outcome<unknown> });
     this.#write(bytes);
     return this.#writingAt;

@@ -72,8 +72,8 @@ export class Dialer {
   readonly #environment: Environment;
   readonly #tls: ConnectionOptions | undefined;
   readonly #logger: Logger;
-  /** How many addresses each server had when it was last looked up. */
-  readonly #addresses = new Map<Server, number>();
+  /** How many addresses each server had when its name was last looked up, if one was. */
+  #addresses: Map<Server, number> | undefined;
   #next = 0;
   #turns = 0;
   #openedAt = Number.NEGATIVE_INFINITY;
@@ -138,6 +138,7 @@ export class Dialer {
         abortable(this.#environment.resolve(server.host), tooLate),
       );
       const addresses = inTurn(found, this.#last?.server === server ? this.#last.address : undefined, random);
+      this.#addresses ??= new Map();
       this.#addresses.set(server, Math.max(1, addresses.length));
       return addresses;
     } catch (error) {
@@ -189,7 +190,7 @@ export class Dialer {
   ): Promise<T> {
     signal.throwIfAborted();
     const round = Math.floor((this.#turns - 1) / this.#servers.length);
-    const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses.get(server) ?? 1), 0);
+    const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses?.get(server) ?? 1), 0);
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
     const giveUp = new Ending();
     const timer = afterListening(this.#environment.clock, timeoutMs, () => {

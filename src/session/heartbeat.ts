@@ -1,5 +1,6 @@
 import { afterListening, type Clock, type Timer } from '../clock.js';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { type Few, hasMember, membersOf, sizeOf, withMember, withoutMember } from '../few.js';
 import type { Connection } from './connection.js';
 import { checksRequest, existsRequest, type Request, TransactionError } from './protocol.js';
 
@@ -67,9 +68,9 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
  */
 export class Heartbeat {
   readonly #clock: Clock;
-  readonly #nodes = new Set<HeartbeatNode>();
+  #nodes: Few<HeartbeatNode>;
   /** Those that wait longest for it first. */
-  readonly #glances = new Set<Glance>();
+  #glances: Few<Glance>;
   #glancedAt = Number.NEGATIVE_INFINITY;
   /** Of all nodes, until there is another one or one less. */
   #parts: readonly Part[] | undefined;
@@ -91,7 +92,7 @@ export class Heartbeat {
     this.#connection = connection;
     this.#beating = false;
     this.#clearTimer();
-    this.#lastAt = this.#nodes.size > 0 ? Number.NEGATIVE_INFINITY : this.#clock.now();
+    this.#lastAt = this.#nodes !== undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
     this.#schedule();
   }
 
@@ -103,27 +104,27 @@ export class Heartbeat {
 
   /** Proves `node` too, from the next heartbeat on. */
   add(node: HeartbeatNode): void {
-    this.#nodes.add(node);
+    this.#nodes = withMember(this.#nodes, node);
     this.#parts = undefined;
     this.#schedule();
   }
 
   remove(node: HeartbeatNode): void {
-    this.#nodes.delete(node);
+    this.#nodes = withoutMember(this.#nodes, node);
     this.#parts = undefined;
   }
 
   /** Looks at a node as often as an idle session is heard of, until it is gone or that is taken back. */
   addGlance(glance: Glance): void {
-    this.#glances.add(glance);
+    this.#glances = withMember(this.#glances, glance);
   }
 
   removeGlance(glance: Glance): void {
-    this.#glances.delete(glance);
+    this.#glances = withoutMember(this.#glances, glance);
   }
 
   get #dueAt(): number {
-    return this.#lastAt + heartbeatIntervalMs(this.#nodes.size, this.#times);
+    return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes), this.#times);
   }
 
   /** A timer that is due too early is left as it is, and looks again: locks are taken and given back much more often. */
@@ -170,7 +171,7 @@ export class Heartbeat {
   }
 
   #inParts(): Part[] {
-    const nodes = [...this.#nodes];
+    const nodes = membersOf(this.#nodes);
     return Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
       partOf(nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI)),
     );
@@ -178,13 +179,10 @@ export class Heartbeat {
 
   #dueGlances(): Glance[] {
     const idleMs = heartbeatIntervalMs(0, this.#times);
-    if (this.#glances.size === 0 || this.#lastAt - this.#glancedAt < idleMs / 2) return [];
+    if (this.#glances === undefined || this.#lastAt - this.#glancedAt < idleMs / 2) return [];
     this.#glancedAt = this.#lastAt;
-    const due = [...this.#glances].slice(0, GLANCES_AT_ONCE);
-    for (const glance of due) {
-      this.#glances.delete(glance);
-      this.#glances.add(glance);
-    }
+    const due = membersOf(this.#glances).slice(0, GLANCES_AT_ONCE);
+    for (const glance of due) this.#glances = withMember(withoutMember(this.#glances, glance), glance);
     return due;
   }
 
@@ -194,7 +192,9 @@ export class Heartbeat {
     } catch (error) {
       // A server that refuses, because it doesn't let everybody look say, has answered.
       if (!(error instanceof ZooKeeperError)) throw error;
-      if (error instanceof NoNodeError && this.#glances.delete(glance)) glance.gone();
+      if (!(error instanceof NoNodeError && hasMember(this.#glances, glance))) return;
+      this.removeGlance(glance);
+      glance.gone();
     }
   }
 
@@ -206,14 +206,14 @@ export class Heartbeat {
       this.remove(gone);
       gone.gone();
       // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
-      proving = partOf(proving.nodes.filter((node) => this.#nodes.has(node)));
+      proving = partOf(proving.nodes.filter((node) => hasMember(this.#nodes, node)));
     }
   }
 
   async #check({ nodes, request }: Part, connection: Connection): Promise<HeartbeatNode | undefined> {
     try {
       const { sentAt } = await connection.send(request);
-      for (const node of nodes) if (this.#nodes.has(node)) node.proved(sentAt);
+      for (const node of nodes) if (hasMember(this.#nodes, node)) node.proved(sentAt);
       return undefined;
     } catch (error) {
       if (error instanceof TransactionError && error.error instanceof NoNodeError)

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { type Clock, earlyBy } from '../clock.js';
 
 /** By what leases go: a session. */
 export interface LeaseTerms {
@@ -42,7 +42,7 @@ export class Lease {
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;
-    return Math.max(0, this.#provenAt + leaseMs - (clock.early?.() ?? clock.now()));
+    return Math.max(0, this.#provenAt + leaseMs - earlyBy(clock));
   }
 
   /** Asks the clock: after a stalled event loop, nothing else tells the truth. */

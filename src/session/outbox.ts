@@ -5,7 +5,7 @@ import type { Request } from './protocol.js';
 
 /** Where an operation goes: out at once, into the queue until there is a connection, or back. */
 type Outlet =
-  | { readonly name: 'held' }
+  | { readonly name: 'held'; readonly operations: Map<Operation, Request<unknown>> }
   | { readonly name: 'open'; readonly connection: Connection }
   | { readonly name: 'ended'; readonly reason: Error };
 
@@ -15,25 +15,25 @@ type Outlet =
  * its own time-out, or the end of the session.
  */
 export class Outbox {
-  readonly #held = new Map<Operation, Request<unknown>>();
   readonly #deadlines: Deadlines;
-  #outlet: Outlet = { name: 'held' };
+  #outlet: Outlet = { name: 'held', operations: new Map() };
 
   constructor(clock: Clock) {
     this.#deadlines = new Deadlines(clock, (operation) => this.#timeOut(operation));
   }
 
   submit<T>(request: Request<T>, timeoutMs: number): Promise<Reply<T>> {
-    if (this.#outlet.name === 'ended') return Promise.reject(this.#outlet.reason);
+    const outlet = this.#outlet;
+    if (outlet.name === 'ended') return Promise.reject(outlet.reason);
     return new Promise<Reply<T>>((resolve, reject) => {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
-      if (this.#outlet.name === 'open') {
+      if (outlet.name === 'open') {
         // The time at which it is written is near enough for a deadline, and the clock takes its time.
-        const sentAt = this.#outlet.connection.dispatch(request, operation);
+        const sentAt = outlet.connection.dispatch(request, operation);
         if (sentAt !== undefined) this.#deadlines.add(operation, sentAt);
       } else {
-        this.#held.set(operation, request);
+        outlet.operations.set(operation, request);
         this.#deadlines.add(operation);
       }
     });
@@ -41,22 +41,26 @@ export class Outbox {
 
   /** There is a connection: what was held goes out now, before anything that is issued later. */
   open(connection: Connection): void {
+    const held = this.#held();
     this.#outlet = { name: 'open', connection };
-    for (const [operation, request] of this.#held) connection.dispatch(request, operation);
-    this.#held.clear();
+    for (const [operation, request] of held) connection.dispatch(request, operation);
   }
 
   /** The connection is gone: hold what comes. What was sent is the connection's to settle. */
   hold(): void {
-    if (this.#outlet.name === 'open') this.#outlet = { name: 'held' };
+    if (this.#outlet.name === 'open') this.#outlet = { name: 'held', operations: new Map() };
   }
 
   /** The session is over: refuse what is held, and all that comes. */
   end(reason: Error): void {
+    const held = this.#held();
     this.#outlet = { name: 'ended', reason };
-    for (const operation of this.#held.keys()) operation.reject(reason);
-    this.#held.clear();
+    for (const operation of held.keys()) operation.reject(reason);
     this.#deadlines.end();
+  }
+
+  #held(): ReadonlyMap<Operation, Request<unknown>> {
+    return this.#outlet.name === 'held' ? this.#outlet.operations : new Map();
   }
 
   settled(operation: Operation): void {
@@ -71,7 +75,7 @@ export class Outbox {
   }
 
   #timeOut(operation: Operation): void {
-    const sent = !this.#held.delete(operation);
+    const sent = this.#outlet.name !== 'held' || !this.#outlet.operations.delete(operation);
     operation.timeOut(sent);
   }
 }

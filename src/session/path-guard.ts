@@ -14,13 +14,15 @@ export type Watchfulness = 'check' | 'warn' | 'trust';
  */
 export class PathGuard {
   readonly #session: Session;
-  readonly #watchfulness: Watchfulness;
+  readonly #warns: boolean;
   #warned = false;
-  readonly #protected = new Set<string>();
+  /** Paths that were seen to be, when they are checked at all. */
+  readonly #protected: Set<string> | undefined;
 
   constructor(session: Session, watchfulness: Watchfulness) {
     this.#session = session;
-    this.#watchfulness = watchfulness;
+    this.#warns = watchfulness === 'warn';
+    this.#protected = watchfulness === 'check' ? new Set() : undefined;
   }
 
   /**
@@ -30,12 +32,12 @@ export class PathGuard {
    * @throws UnprotectedPathError if everybody may write it or delete from it
    */
   check(path: string): Promise<void> | undefined {
-    if (this.#watchfulness === 'warn') this.#warn(path);
-    if (this.#watchfulness !== 'check' || this.#protected.has(path)) return undefined;
-    return this.#ask(path);
+    if (this.#warns) this.#warn(path);
+    if (this.#protected === undefined || this.#protected.has(path)) return undefined;
+    return this.#ask(path, this.#protected);
   }
 
-  async #ask(path: string): Promise<void> {
+  async #ask(path: string, known: Set<string>): Promise<void> {
     try {
       const access = await this.#session.untilAnswered(() => this.#session.getAcl(path));
       if (isOpenToAll(access)) throw new UnprotectedPathError(path);
@@ -43,13 +45,13 @@ export class PathGuard {
       if (error instanceof NoNodeError) return; // To be created, for its creator only.
       throw error;
     }
-    if (this.#protected.size === MOST_KNOWN) this.#protected.clear();
-    this.#protected.add(path);
+    if (known.size === MOST_KNOWN) known.clear();
+    known.add(path);
   }
 
   /** The path was gone: whoever creates it again may let everybody in. */
   forget(path: string): void {
-    this.#protected.delete(path);
+    this.#protected?.delete(path);
   }
 
   #warn(path: string): void {

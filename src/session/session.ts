@@ -11,7 +11,7 @@ import {
 } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
-import { abortable, deferred, ignore, settledWithin } from '../promises.js';
+import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
 import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Reply, SessionGoneError } from './connection.js';
@@ -101,7 +101,8 @@ export class Session extends Operations<SessionEvents> {
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
   readonly #network = new Ending<Error>();
   #state: SessionState = { name: 'connecting' };
-  #connected = deferred();
+  /** For those who wait for a connection, if anybody does. */
+  #connected: Deferred<void> | undefined;
   #connection: Connection | undefined;
   #identity: Pick<requests.Handshake, 'id' | 'password' | 'lastZxid'> = requests.NEW_SESSION;
   #sessionTimeoutMs: number;
@@ -125,7 +126,6 @@ export class Session extends Operations<SessionEvents> {
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
     this.#heartbeat = new Heartbeat(this.#environment.clock);
-    this.#connected.promise.catch(ignore); // Those who wait for it see the rejection; there may be none.
   }
 
   /**
@@ -210,7 +210,10 @@ export class Session extends Operations<SessionEvents> {
   /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
   async whenConnected(signal?: Abortable): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#state.name !== 'connected') await abortable(this.#connected.promise, this.#over, signal);
+    this.#over.throwIfAborted();
+    if (this.#state.name === 'connected') return;
+    this.#connected ??= deferred();
+    await abortable(this.#connected.promise, this.#over, signal);
   }
 
   /** @internal {@link Session.signal}, for those who needn't have a signal of the platform's. */
@@ -300,7 +303,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   async #ready(): Promise<void> {
-    await this.#connected.promise;
+    await this.whenConnected();
     await this.ensureChroot();
   }
 
@@ -413,14 +416,13 @@ export class Session extends Operations<SessionEvents> {
           leaseMs: this.#leaseMs,
           sessionTimeoutMs: this.#sessionTimeoutMs,
         });
-        this.#connected.resolve();
+        this.#connected?.resolve();
+        this.#connected = undefined;
         if (previous.name === 'suspended') this.emit('resumed');
         return;
       case 'suspended':
         this.#outbox.hold();
         this.#heartbeat.stop();
-        this.#connected = deferred();
-        this.#connected.promise.catch(ignore); // As in the constructor.
         this.emit('suspended');
         return;
       case 'expired':
@@ -452,7 +454,7 @@ export class Session extends Operations<SessionEvents> {
     if (isOver(this.#state)) return;
     this.#become(state);
     this.#outbox.end(reason);
-    this.#connected.reject(reason);
+    this.#connected?.reject(reason);
     this.#over.abort(reason);
     this.emit(state.name);
   }

@@ -102,7 +102,7 @@ export const MUTANTS = [
         file: 'session/heartbeat.ts',
         from: '...this.#parts.map((part) => this.#prove(part, connection)),',
         to: `connection.ping().then(({ sentAt }) => {
-        for (const node of this.#nodes) node.confirm(sentAt);
+        for (const node of membersOf(this.#nodes)) node.confirm(sentAt);
       }),`,
       },
     ],

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Few, forEachOf, sizeOf, withMember, withoutMember } from '../../src/few.js';
+import {
+  type Few,
+  forEachOf,
+  hasMember,
+  membersOf,
+  sizeOf,
+  withMember,
+  withoutMember,
+} from '../../src/few.js';
 
 const members = Array.from({ length: 4 }, (_, name) => ({ name }));
 
@@ -24,6 +32,8 @@ describe('a set that mostly has one member', () => {
           if (how === 'add') set.add(member);
           else set.delete(member);
           expect(all(few)).toEqual([...set]);
+          expect(membersOf(few)).toEqual([...set]);
+          for (const each of members) expect(hasMember(few, each)).toBe(set.has(each));
           expect(sizeOf(few)).toBe(set.size);
           expect(few === undefined).toBe(set.size === 0);
         }
