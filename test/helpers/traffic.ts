@@ -8,7 +8,7 @@ export const QUIET_SESSION = { sessionTimeoutMs: 600_000 } as const;
 /** What a server has received and sent. */
 export interface Traffic {
   readonly requests: number;
-  /** What was sent that answers no request. */
+  /** How often a watch was told of something. */
   readonly notifications: number;
 }
 
@@ -52,28 +52,33 @@ export class CountingServer {
    * @param rounds - how many questions, one after the other, what is set off may lead to
    */
   async during(sessions: readonly Session[], task: () => Promise<unknown>, rounds = 1): Promise<Traffic> {
-    // Asking is traffic too: one packet in, and as many out as the answer takes.
-    const idle = difference(await this.#packets(), await this.#packets());
-    const before = await this.#packets();
+    // Asking is traffic too.
+    const asking = difference(await this.#counts(), await this.#counts()).requests;
+    const before = await this.#counts();
     await task();
     for (let round = 0; round < rounds; round++)
       await Promise.all(sessions.map((session) => session.exists('/')));
-    const { received, sent } = difference(idle, difference(before, await this.#packets()));
-    return { requests: received - rounds * sessions.length, notifications: sent - received };
+    const { requests, notifications } = difference(before, await this.#counts());
+    return { requests: requests - asking - rounds * sessions.length, notifications };
   }
 
-  async #packets(): Promise<Packets> {
+  /**
+   * Not by the packets that were sent: a server counts each when it has written it, and whom it answers may have asked for the
+   * count by then. What it received, and whom it told of a change, it has counted before it answers.
+   */
+  async #counts(): Promise<Traffic> {
     const answer = await fourLetterWord(this.port, 'mntr');
-    const read = (name: string) => Number(new RegExp(`^zk_packets_${name}\\t(\\d+)`, 'm').exec(answer)?.[1]);
-    return { received: read('received'), sent: read('sent') };
+    const read = (name: string) => Number(new RegExp(`^zk_${name}\\t(\\d+)`, 'm').exec(answer)?.[1]);
+    const told = ['created', 'deleted', 'changed', 'children'].map((what) =>
+      read(`sum_node_${what}_watch_count`),
+    );
+    return { requests: read('packets_received'), notifications: told.reduce((sum, each) => sum + each, 0) };
   }
 }
 
-interface Packets {
-  readonly received: number;
-  readonly sent: number;
-}
-
-function difference(before: Packets, after: Packets): Packets {
-  return { received: after.received - before.received, sent: after.sent - before.sent };
+function difference(before: Traffic, after: Traffic): Traffic {
+  return {
+    requests: after.requests - before.requests,
+    notifications: after.notifications - before.notifications,
+  };
 }
