@@ -1,5 +1,5 @@
-import { uptime } from 'node:os';
 import { type Abortable, onAbort } from './ending.js';
+import { Uptime } from './uptime.js';
 
 /** A timer that is running. Whoever set it owns it and clears it. */
 export interface Timer {
@@ -30,7 +30,7 @@ export interface Clock {
   after(ms: number, task: () => void, options?: TimerOptions): Timer;
 }
 
-// `os.uptime` counts in steps of 10 ms: two readings can make a difference look longer by almost as much,
+// Uptime counts in steps of 10 ms: two readings can make a difference look longer by almost as much,
 // and less than 20 ms of difference to the other clock says nothing.
 const UPTIME_GRANULARITY_MS = 20;
 
@@ -44,9 +44,15 @@ export interface TimeSources {
 
 // Not `performance.now`, which takes its time to load, and counts from the start of the process: this one counts from
 // the same instant everywhere.
+const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+/** One for all clocks, with one file open. */
+let systemUptime: Uptime | undefined;
 const systemSources: TimeSources = {
-  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
-  uptimeMs: () => uptime() * 1000,
+  monotonicMs,
+  uptimeMs: () => {
+    systemUptime ??= new Uptime(monotonicMs);
+    return systemUptime.readMs();
+  },
 };
 
 // A delay over this wraps round to 1 ms in Node.

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { Chain, type Link } from '../chain.js';
 import { type Clock, earlyBy } from '../clock.js';
 import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
@@ -41,7 +42,8 @@ export interface Outcome<T> {
 }
 
 /** A request that was sent: no more of it is kept than its answer needs, since there may be very many. */
-interface Pending {
+interface Pending extends Link<Pending> {
+  readonly xid: number;
   readonly name: string;
   readonly path: string | undefined;
   readonly decode: (body: Buffer) => unknown;
@@ -83,11 +85,14 @@ export class Connection {
   readonly #clock: Clock;
   readonly #frames = new FrameReader(LONGEST_GREETING_BYTES);
   readonly #ended = deferred<Error>();
-  readonly #pending = new Map<number, Pending>();
-  readonly #pings: Pending[] = [];
+  /** In the order of the requests, which is that of the replies. */
+  readonly #pending = new Chain<Pending>();
+  readonly #pings = new Chain<Pending>();
   #unwritten: Buffer[] = [];
   /** When the first of them was to be written. */
   #writingAt = 0;
+  /** Of what is asked in one go: nothing yet, or something, which is urgent where it was written already. */
+  #go: 'none' | 'begun' | 'urgent' = 'none';
   readonly #onEvent: (event: WatchEvent) => void;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: Deferred<void>[] = [];
@@ -167,15 +172,14 @@ export class Connection {
    */
   dispatch<T>(request: Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
-    const xid = this.#xid;
-    return this.#exchange(request, xid, outcome, (pending) => this.#pending.set(xid, pending));
+    return this.#exchange(request, this.#xid, outcome, this.#pending);
   }
 
   /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
     const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
     const outcome = deferred<Reply<void>>();
-    this.#exchange(request, PING_XID, outcome, (pending) => this.#pings.push(pending));
+    this.#exchange(request, PING_XID, outcome, this.#pings);
     return outcome.promise;
   }
 
@@ -195,9 +199,9 @@ export class Connection {
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const outcome of this.#authentications) outcome.reject(this.#lossOf('authentication'));
-    for (const { name, outcome } of [...this.#pending.values(), ...this.#pings])
-      outcome.reject(this.#lossOf(name));
-    this.#pending.clear();
+    for (const chain of [this.#pending, this.#pings])
+      for (let next = chain.shift(); next !== undefined; next = chain.shift())
+        next.outcome.reject(this.#lossOf(next.name));
     this.#ended.resolve(reason);
   }
 
@@ -205,9 +209,9 @@ export class Connection {
     request: Request<T>,
     xid: number,
     outcome: Outcome<T>,
-    register: (pending: Pending) => void,
+    pending: Chain<Pending>,
   ): number | undefined {
-    const { name, path, decode } = request;
+    const { name, path, decode, isUrgent = false } = request;
     if (this.#end !== undefined) {
       outcome.reject(this.#lossOf(name));
       return undefined;
@@ -221,19 +225,44 @@ export class Connection {
     }
     // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
     if (this.#unwritten.length === 0) this.#writingAt = earlyBy(this.#clock);
-    register({ name, path, decode, sentAt: this.#writingAt, outcome: outcome as Outcome<unknown> });
-    this.#write(bytes);
+    pending.append({
+      xid,
+      name,
+      path,
+      decode,
+      sentAt: this.#writingAt,
+      outcome: outcome as Outcome<unknown>,
+      before: undefined,
+      after: undefined,
+    });
+    this.#write(bytes, isUrgent);
     return this.#writingAt;
   }
 
-  /** What is asked in one go is written in one go: each write is a call of the system. */
-  #write(bytes: Buffer): void {
-    if (this.#unwritten.push(bytes) > 1) return;
-    process.nextTick(() => {
-      const all = this.#unwritten.length === 1 ? bytes : Buffer.concat(this.#unwritten);
-      this.#unwritten = [];
-      if (this.#end === undefined) this.#socket.write(all);
-    });
+  /**
+   * What is asked in one go is written in one go: each write is a call of the system. But for the first that is urgent, with
+   * what came before it: while it is on its way, there is time for the rest of what its caller has to do.
+   */
+  #write(bytes: Buffer, isUrgent = false): void {
+    this.#unwritten.push(bytes);
+    if (this.#go === 'none') {
+      this.#go = 'begun';
+      process.nextTick(() => {
+        this.#go = 'none';
+        this.#flush();
+      });
+    }
+    if (!isUrgent || this.#go === 'urgent') return;
+    this.#go = 'urgent';
+    this.#flush();
+  }
+
+  #flush(): void {
+    const unwritten = this.#unwritten;
+    if (unwritten.length === 0) return;
+    this.#unwritten = [];
+    if (this.#end !== undefined) return;
+    this.#socket.write(unwritten.length === 1 ? (unwritten[0] as Buffer) : Buffer.concat(unwritten));
   }
 
   #lossOf(operation: string): ConnectionLossError {
@@ -272,11 +301,8 @@ export class Connection {
         return this.#settleAuthentication(reply.errorCode);
       case PING_XID:
         return this.#settle(this.#pings.shift(), reply);
-      default: {
-        const pending = this.#pending.get(reply.xid);
-        this.#pending.delete(reply.xid);
-        return this.#settle(pending, reply);
-      }
+      default:
+        return this.#settle(this.#pending.shift(), reply);
     }
   }
 
@@ -286,9 +312,13 @@ export class Connection {
     else outcome?.reject(new AuthenticationError(`a server refused the credentials (${errorCode})`));
   }
 
-  #settle(pending: Pending | undefined, { zxid, errorCode, body }: ReplyHeader): void {
+  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: ReplyHeader): void {
     if (pending === undefined) throw new Error('a reply to nothing that was asked');
     const { name, path, decode, sentAt, outcome } = pending;
+    if (pending.xid !== xid) {
+      outcome.reject(new ConnectionLossError(`${name}: another request was answered in its place`));
+      throw new Error('a reply out of turn');
+    }
     if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
       // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
       outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));

@@ -1,3 +1,4 @@
+import { Chain, type Link } from '../chain.js';
 import { afterListening, type Clock, type Timer } from '../clock.js';
 import { ConnectionLossError, OperationTimeoutError } from '../errors.js';
 import type { Connection, Outcome, Reply } from './connection.js';
@@ -31,7 +32,8 @@ export class Outbox {
       if (outlet.name === 'open') {
         // The time at which it is written is near enough for a deadline, and the clock takes its time.
         const sentAt = outlet.connection.dispatch(request, operation);
-        if (sentAt !== undefined) this.#deadlines.add(operation, sentAt);
+        // A transport that somebody else made may have brought the answer already.
+        if (sentAt !== undefined && !operation.isSettled) this.#deadlines.add(operation, sentAt);
       } else {
         outlet.operations.set(operation, request);
         this.#deadlines.add(operation);
@@ -81,9 +83,12 @@ export class Outbox {
 }
 
 /** One that waits for its answer: as small as can be, because there may be very many. */
-class Operation implements Outcome<unknown> {
+class Operation implements Outcome<unknown>, Link<Operation> {
+  before: Operation | undefined;
+  after: Operation | undefined;
   /** By the clock of its deadlines, once it has been given one. */
   deadline = Number.POSITIVE_INFINITY;
+  isSettled = false;
   readonly timeoutMs: number;
   readonly #outbox: Outbox;
   readonly #name: string;
@@ -107,11 +112,13 @@ class Operation implements Outcome<unknown> {
   }
 
   resolve(reply: Reply<unknown>): void {
+    this.isSettled = true;
     this.#outbox.settled(this);
     this.#settle(reply);
   }
 
   reject(error: unknown): void {
+    this.isSettled = true;
     this.#outbox.settled(this);
     this.#refuse(this.#outbox.reasonOf(error));
   }
@@ -130,7 +137,7 @@ class Operation implements Outcome<unknown> {
 class Deadlines {
   readonly #clock: Clock;
   readonly #onDue: (operation: Operation) => void;
-  readonly #waiting = new Set<Operation>();
+  readonly #waiting = new Chain<Operation>();
   #timer: Timer | undefined;
   #turnAt: number | undefined;
   /** When the timer is due. */
@@ -143,7 +150,7 @@ class Deadlines {
 
   add(operation: Operation, now = this.#turn()): void {
     operation.deadline = now + operation.timeoutMs;
-    this.#waiting.add(operation);
+    this.#waiting.append(operation);
     if (operation.deadline < this.#timerAt) this.#watch(now);
   }
 
@@ -160,7 +167,7 @@ class Deadlines {
 
   /** The timer is left to run, and finds nothing to do: operations come and go much more often. */
   remove(operation: Operation): void {
-    this.#waiting.delete(operation);
+    this.#waiting.remove(operation);
   }
 
   /** Nothing comes any more, and what is left the connection settles: no process is kept alive for a timer. */
@@ -170,7 +177,7 @@ class Deadlines {
   }
 
   #watch(now: number): void {
-    const [first] = this.#waiting;
+    const { first } = this.#waiting;
     if (first === undefined) return;
     this.#timer?.clear();
     this.#timerAt = first.deadline;
@@ -180,10 +187,11 @@ class Deadlines {
   #giveUp(): void {
     const now = this.#clock.now();
     this.#timerAt = Number.POSITIVE_INFINITY;
-    for (const operation of this.#waiting) {
-      if (operation.deadline > now) break;
-      this.#waiting.delete(operation);
-      this.#onDue(operation);
+    let { first } = this.#waiting;
+    while (first !== undefined && first.deadline <= now) {
+      this.#waiting.remove(first);
+      this.#onDue(first);
+      first = this.#waiting.first;
     }
     this.#watch(now);
   }

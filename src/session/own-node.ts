@@ -95,6 +95,7 @@ export class OwnNode implements HeartbeatNode, Follower {
 
   /** A heartbeat found it in place. From the first one on it is watched: a lock that is free is mostly held for less. */
   proved(sentAt: number): void {
+    if (this.#isOver) return; // Given up while the answer was on its way.
     this.confirm(sentAt);
     this.watch();
   }
@@ -160,8 +161,11 @@ export class OwnNode implements HeartbeatNode, Follower {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#watch?.stop();
-    this.#heartbeat.remove(this);
-    this.#forgetSession();
+    // Others wait for the deletion, which is asked for next: the rest comes while that is on its way.
+    queueMicrotask(() => {
+      this.#heartbeat.remove(this);
+      this.#forgetSession();
+    });
   }
 
   /** It is gone. The first reason counts. */

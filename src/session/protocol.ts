@@ -36,6 +36,8 @@ import { serverError } from './refusals.js';
 export interface Request<T> {
   readonly name: string;
   readonly path?: string;
+  /** Somebody waits for what it does, and not for its answer: it is written at once. */
+  readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
   /** Reads the reply's body. @throws anything, if it isn't one. */
   decode(body: Buffer): T;
@@ -60,7 +62,7 @@ export function createRequest(path: string, data: Buffer, mode: CreateMode, acce
 
 export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
   const write = () => out.string(path).int32(version);
-  return request('delete', path, OP.delete, write, decodeNothing);
+  return { ...request('delete', path, OP.delete, write, decodeNothing), isUrgent: true };
 }
 
 export function existsRequest(path: string): Request<Stat> {
@@ -84,9 +86,9 @@ export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION
 /** All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}. */
 export function multiRequest(parts: readonly TransactionPart[], access: Access): Request<PartResult[]> {
   const write = () => writeParts(out, parts, access);
-  return request('multi', undefined, OP.multi, write, (body) =>
-    resultsOf(parts, readOutcomes(new WireReader(body))),
-  );
+  const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)));
+  const isUrgent = parts.some(({ kind }) => kind === 'delete');
+  return { ...request('multi', undefined, OP.multi, write, decode), isUrgent };
 }
 
 /** @throws TransactionError, WireError */

@@ -1,10 +1,8 @@
-import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { Connection } from '../../src/session/connection.js';
 import * as requests from '../../src/session/protocol.js';
-import { FakeClock, settle } from '../helpers/fake-clock.js';
+import { settle } from '../helpers/fake-clock.js';
+import { openConnection } from '../helpers/fake-socket.js';
 import {
   framed,
   GOOD_BODIES,
@@ -16,32 +14,9 @@ import {
   reply,
 } from '../helpers/hostile-frames.js';
 
-/** A socket whose other end is the test. */
-class FakeSocket extends EventEmitter {
-  destroyed = false;
-  write(): boolean {
-    return true;
-  }
-  destroy(): void {
-    this.destroyed = true;
-  }
-}
-
 /** A connection that has asked everything that can be asked, and waits for the answers. */
 async function waitingConnection(greeting: Buffer) {
-  const socket = new FakeSocket();
-  const opening = Connection.open(
-    { host: 'hostile', port: 1 },
-    { socket: socket as unknown as Socket, ready: 'connect' },
-    { ...requests.NEW_SESSION, timeoutMs: 1000 },
-    new FakeClock(),
-    () => undefined,
-    new AbortController().signal,
-  );
-  opening.catch(() => undefined);
-  socket.emit('connect');
-  socket.emit('data', greeting);
-  const { connection } = await opening;
+  const { socket, connection } = await openConnection(greeting);
   const asked = [
     connection.send(requests.createRequest('/a', Buffer.alloc(1), 'persistent', 'world')),
     connection.send(requests.existsRequest('/a')),

@@ -74,4 +74,15 @@ describe('operations that nobody answers', () => {
     await expect(ask(1000)).rejects.toThrow('the session is over');
     expect(clock.running).toBe(0);
   });
+
+  it('leave nothing behind when the answer comes while they are written', async () => {
+    const { clock, outbox } = setUp();
+    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+      outcome.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+      return clock.now();
+    };
+    outbox.open({ dispatch } as unknown as Connection);
+    await outbox.submit(existsRequest('/a'), 1000);
+    expect(clock.running).toBe(0);
+  });
 });

@@ -1,0 +1,38 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { Connection } from '../../src/session/connection.js';
+import { NEW_SESSION } from '../../src/session/protocol.js';
+import { FakeClock } from './fake-clock.js';
+
+/** A socket whose other end is the test. */
+export class FakeSocket extends EventEmitter {
+  destroyed = false;
+  /** What was written, a chunk each. */
+  readonly written: Buffer[] = [];
+  write(chunk: Buffer): boolean {
+    this.written.push(chunk);
+    return true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+/** A connection over such a socket, its handshake answered with `greeting`. */
+export async function openConnection(greeting: Buffer) {
+  const socket = new FakeSocket();
+  const clock = new FakeClock();
+  const opening = Connection.open(
+    { host: 'fake', port: 1 },
+    { socket: socket as unknown as Socket, ready: 'connect' },
+    { ...NEW_SESSION, timeoutMs: 1000 },
+    clock,
+    () => undefined,
+    new AbortController().signal,
+  );
+  opening.catch(() => undefined);
+  socket.emit('connect');
+  socket.emit('data', greeting);
+  const { connection } = await opening;
+  return { socket, clock, connection };
+}
