@@ -16,6 +16,7 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
  * @property {string} recipe what its program is to contend with
  * @property {import('./handovers.mjs').Pace} [floor] it is what nobody can be faster than, at that pace: at once the next one has
  *   to look, after a while it may know
+ * @property {true} [keeps] of a floor: it sends what Conclave's promises take, so it is what Conclave can't be faster than
  * @property {() => string[]} command what starts it, but for the arguments. Installs and compiles what it needs
  */
 
@@ -62,6 +63,38 @@ export const CONTESTANTS = [
     kind: 'election',
     recipe: 'election-known',
     floor: 'after a while',
+    command: floor,
+  },
+  {
+    name: 'Conclave packets',
+    kind: 'lock',
+    recipe: 'lock-kept',
+    floor: 'at once',
+    keeps: true,
+    command: floor,
+  },
+  {
+    name: 'Conclave packets without a listing',
+    kind: 'lock',
+    recipe: 'lock-kept-known',
+    floor: 'after a while',
+    keeps: true,
+    command: floor,
+  },
+  {
+    name: 'Conclave claims',
+    kind: 'election',
+    recipe: 'election-kept',
+    floor: 'at once',
+    keeps: true,
+    command: floor,
+  },
+  {
+    name: 'Conclave claims without a listing',
+    kind: 'election',
+    recipe: 'election-kept-known',
+    floor: 'after a while',
+    keeps: true,
     command: floor,
   },
 ];

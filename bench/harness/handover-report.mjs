@@ -103,14 +103,15 @@ const FLOORS = CONTESTANTS.flatMap(({ floor, name }) => (floor === undefined ? [
  */
 export function notesOfFloors(measured, { ours, rival }) {
   return measured.flatMap(({ setting: { servers, crowd, pace }, series }) => {
-    const floor = series.find(({ name }) => FLOORS.includes(name));
-    if (floor === undefined) return [];
-    const beside = series.filter(({ name }) => name === rival || name === ours);
-    const times = beside.map(
-      ({ name, rounds }) => `${rounded(ratio(floor.rounds, rounds), 2)} times ${name}`,
-    );
     const where = `${servers === 1 ? 'one server' : 'three servers'}, ${crowd} contenders, ${pace}`;
-    return times.length === 0 ? [] : [`${where}: ${floor.name} take ${times.join(', ')}.`];
+    const beside = series.filter(({ name }) => name === rival || name === ours);
+    const floors = series.filter(({ name }) => FLOORS.includes(name));
+    return floors.flatMap((floor) => {
+      const times = beside.map(
+        ({ name, rounds }) => `${rounded(ratio(floor.rounds, rounds), 2)} times ${name}`,
+      );
+      return times.length === 0 ? [] : [`${where}: ${floor.name} take ${times.join(', ')}.`];
+    });
   });
 }
 

@@ -45,7 +45,7 @@ const HOLD_MS = 1300;
 /** Beyond it, all contestants' sessions would ping so often that they'd be in each other's way. */
 const TOGETHER = 100;
 /** Cycles with nobody else there, and lines of {@link WARM_UP_CROWD} that are handed down to their last, at once. */
-const WARM_UP = { cycles: 1000, lines: 24 };
+const WARM_UP = { cycles: 1000, lines: 100 };
 const QUICK_WARM_UP = { cycles: 100, lines: 2 };
 const WARM_UP_CROWD = 15;
 /** What a handover leads to is over by then. */
@@ -54,7 +54,7 @@ const AFTERMATH_MS = 100;
 /**
  * @typedef {object} Contest
  * @property {import('./finding.mjs').Bench} bench
- * @property {readonly import('./compare.mjs').Found[]} contestants of the floors only the one that bounds the plan's pace takes part
+ * @property {readonly import('./compare.mjs').Found[]} contestants of the floors only those that bound the plan's pace take part
  * @property {Plan} plan
  * @property {(name: string, crowd: number) => boolean} takesPart whether one does in a crowd of that size
  */

@@ -2,14 +2,19 @@
 import { DistributedLock, LeaderElector, Session } from 'conclave';
 import { failLoudly, obey } from './protocol.mjs';
 
-/** @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend */
-const client = (contend) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
-  const session = await Session.connect(connect, { sessionTimeoutMs });
-  return {
-    contender: (/** @type {string} */ path) => contend(session, path),
-    close: () => session.close(),
+/**
+ * @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend
+ * @param {number} [leases] how many a session timeout is as long as: there are four heartbeats in each
+ */
+const client =
+  (contend, leases) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
+    const lease = leases === undefined ? {} : { leaseMs: sessionTimeoutMs / leases };
+    const session = await Session.connect(connect, { sessionTimeoutMs, ...lease });
+    return {
+      contender: (/** @type {string} */ path) => contend(session, path),
+      close: () => session.close(),
+    };
   };
-};
 
 /** @param {Session} session @param {string} path */
 function lock(session, path) {
@@ -54,5 +59,6 @@ failLoudly(
     lock: client(lock),
     election: client(election()),
     'election-0': client(election({ takeoverDelayMs: 0 })),
+    'election-0-rare': client(election({ takeoverDelayMs: 0 }), 1.2),
   }),
 );

@@ -3,6 +3,7 @@
  * be, and of the answers little is read but the numbers at the ends of names. Nothing that is written for Node can be faster on
  * these servers.
  */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTo } from 'node:net';
 import { failLoudly, obey } from './protocol.mjs';
@@ -16,6 +17,9 @@ const SET_DATA = 5;
 const GET_CHILDREN = 8;
 const CHECK = 13;
 const TRANSACTION = 14;
+const REMOVE_WATCHES = 18;
+/** Of watches: those for what a node says, and for whether it is there. */
+const DATA_WATCH = 2;
 const EPHEMERAL_SEQUENTIAL = 3;
 const ALL_PERMISSIONS = 31;
 const ANY_VERSION = -1;
@@ -40,6 +44,8 @@ const versions = new Map();
  * @typedef {object} Recipe
  * @property {boolean} knows whether it knows, when the one ahead goes, that nobody else is ahead: else it looks
  * @property {boolean} claims whether a term is claimed, in a record, by a transaction, and given back in another one
+ * @property {boolean} [keeps] whether it keeps what Conclave promises, and so sends what Conclave sends: names that are found
+ *   again after a lost reply, a watch on the own node, taken back before its end would be news, transactions that check the node
  */
 
 /** @param {Recipe} recipe */
@@ -64,40 +70,51 @@ const client = (recipe) => async (/** @type {string} */ servers, /** @type {numb
  * @param {string} path
  * @param {Recipe} recipe
  */
-function contend(wire, path, { knows, claims }) {
+function contend(wire, path, { knows, claims, keeps = false }) {
   const listing = frame(int(2), int(GET_CHILDREN), text(path), bool(false));
   const looking = claims
     ? Buffer.concat([listing, frame(int(2), int(GET_DATA), text(path), bool(false))])
     : listing;
   const answers = claims ? 2 : 1;
-  const joining = Buffer.concat([creation(`${path}/n-`, EPHEMERAL_SEQUENTIAL), looking]);
-  const watching = (/** @type {number} */ number) =>
-    frame(int(4), int(EXISTS), text(`${path}/${nameOf(number)}`), bool(true));
+  const joining = Buffer.concat([
+    creation(`${path}/${keeps ? `_c_${randomUUID()}-lock-` : 'n-'}`, EPHEMERAL_SEQUENTIAL),
+    looking,
+  ]);
+  const watching = (/** @type {Buffer} */ name) =>
+    frame(int(4), int(EXISTS), text(Buffer.concat([Buffer.from(`${path}/`), name])), bool(true));
   /** @type {Buffer} */
   let own;
   /** Claims a term, and gives it back, but for the record's version. @type {Buffer} */
   let claim;
   /** @type {Buffer} */
   let release;
+  let releaseAnswers = 1;
   let left = false;
 
-  /** @param {Buffer} packet */
-  const write = async (packet) => {
+  /** The last of several packets, or the only one, is the transaction. @param {Buffer} packets @param {number} count */
+  const write = async (packets, count) => {
     const version = versions.get(path) ?? 0;
-    packet.writeInt32BE(version, packet.length - END.length - 4);
-    const asking = wire.ask(1, packet);
+    packets.writeInt32BE(version, packets.length - END.length - 4);
+    const asking = wire.ask(count, packets);
     versions.set(path, version + 1); // The next one is told before this one is answered.
-    const [reply] = /** @type {[Buffer]} */ (await asking);
+    const reply = /** @type {Buffer} */ ((await asking).at(-1));
     if (reply.readInt32BE(ERROR_AT) !== 0) throw new Error(`the record isn't at version ${version}`);
   };
   const makeReady = () => {
     const onNode = (/** @type {number} */ code) => Buffer.concat([part(code), own, int(ANY_VERSION)]);
     const onRecord = (/** @type {Buffer} */ data) =>
       Buffer.concat([part(SET_DATA), text(path), text(data), int(0)]);
+    const deleting = keeps ? [onNode(CHECK), onNode(DELETE)] : [onNode(DELETE)];
     claim = transaction(onNode(CHECK), onRecord(HELD));
     release = claims
-      ? transaction(onNode(DELETE), onRecord(VACANT))
+      ? transaction(...deleting, onRecord(VACANT))
       : frame(int(3), int(DELETE), own, int(ANY_VERSION));
+  };
+  /** Keeps an eye on the own node, until the release. */
+  const watchOwn = () => {
+    release = Buffer.concat([frame(int(6), int(REMOVE_WATCHES), own, int(DATA_WATCH)), release]);
+    releaseAnswers = 2;
+    return wire.ask(1, frame(int(4), int(EXISTS), own, bool(true)));
   };
 
   return {
@@ -109,6 +126,7 @@ function contend(wire, path, { knows, claims }) {
       makeReady();
       let ahead = nearestAhead(list, own);
       if (ahead === undefined && read !== undefined) versions.set(path, versionOf(read));
+      if (keeps && ahead !== undefined) await watchOwn();
       while (ahead !== undefined) {
         const gone = wire.event();
         const [seen] = /** @type {[Buffer]} */ (await wire.ask(1, watching(ahead)));
@@ -119,9 +137,9 @@ function contend(wire, path, { knows, claims }) {
         ahead = nearestAhead(now, own);
         if (record !== undefined) versions.set(path, versionOf(record));
       }
-      if (claims) await write(claim);
+      if (claims) await write(claim, 1);
     },
-    release: () => (claims ? write(release) : wire.ask(1, release)),
+    release: () => (claims ? write(release, releaseAnswers) : wire.ask(releaseAnswers, release)),
     async leave() {
       left = true;
       await wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))); // Refused if it has held.
@@ -160,16 +178,21 @@ function versionOf(read) {
   return read.readInt32BE(HEADER_BYTES + 4 + dataBytes + VERSION_AT);
 }
 
-/** The number of the last one before `own` in a listing, if there is one. @param {Buffer | undefined} listing @param {Buffer} own */
+/** The name of the last one before `own` in a listing, if there is one. @param {Buffer | undefined} listing @param {Buffer} own */
 function nearestAhead(listing = Buffer.alloc(0), own) {
   const number = numberAt(own, own.length);
   let nearest = -1;
+  /** @type {Buffer | undefined} */
+  let name;
   for (let at = HEADER_BYTES + 4; at < listing.length; ) {
-    at += 4 + listing.readInt32BE(at);
+    const start = at + 4;
+    at = start + listing.readInt32BE(at);
     const other = numberAt(listing, at);
-    if (other < number && other > nearest) nearest = other;
+    if (other >= number || other <= nearest) continue;
+    nearest = other;
+    name = listing.subarray(start, at);
   }
-  return nearest < 0 ? undefined : nearest;
+  return name;
 }
 
 /** The ten digits before `end`. @param {Buffer} bytes @param {number} end */
@@ -179,16 +202,15 @@ function numberAt(bytes, end) {
   return number;
 }
 
-/** @param {number} number */
-function nameOf(number) {
-  return `n-${String(number).padStart(10, '0')}`;
-}
-
 failLoudly(
   obey({
     lock: client({ knows: false, claims: false }),
     'lock-known': client({ knows: true, claims: false }),
     election: client({ knows: false, claims: true }),
     'election-known': client({ knows: true, claims: true }),
+    'lock-kept': client({ knows: false, claims: false, keeps: true }),
+    'lock-kept-known': client({ knows: true, claims: false, keeps: true }),
+    'election-kept': client({ knows: false, claims: true, keeps: true }),
+    'election-kept-known': client({ knows: true, claims: true, keeps: true }),
   }),
 );

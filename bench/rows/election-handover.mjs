@@ -14,8 +14,8 @@ const OURS = 'Conclave election';
 const RIVAL = 'Curator LeaderLatch';
 /** @type {{ ours: string, rival: string, p50: Record<number, number> }} */
 const COMPARISON = { ours: OURS, rival: RIVAL, p50: { 15: 1, 1000: 0.6 } };
-// As among the locks.
-const FEW = 'claims without a listing';
+// At a thousand they bound nothing, and there each has servers for itself: minutes.
+const FEW = ['claims without a listing', 'Conclave claims without a listing'];
 
 /**
  * How long it takes from a leader's stepping down until the next one knows that it leads.
@@ -28,7 +28,8 @@ export default async function electionHandover(bench) {
     bench,
     ({ kind, floor }) => kind === 'election' && !(bench.quick && floor !== undefined),
   );
-  const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) => crowd < 1000 || name !== FEW;
+  const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
+    crowd < 1000 || !FEW.includes(name);
   const measured = [];
   for (const plan of plansOf(bench, ['at once']))
     measured.push(...(await measureHandovers({ bench, contestants, plan, takesPart })));

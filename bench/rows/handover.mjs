@@ -22,7 +22,7 @@ const COMPARISON = {
 const LATER = ['Curator InterProcessMutex', 'kazoo Lock'];
 // Its threads take minutes to get in line.
 const NOT_A_THOUSAND = 'kazoo Lock';
-// Where it bounds nothing: a thousand contenders have servers for themselves, and minutes would be spent on it.
+// It bounds less than the one with what Conclave sends, and a thousand contenders have servers for themselves: minutes.
 const FEW = 'packets without a listing';
 
 /**

@@ -33,13 +33,14 @@ export default async function uncontended(bench) {
 /** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
 async function measure(bench, place) {
   // What compiles while it runs needs so many, or more; what a disk is waited for takes milliseconds each.
-  const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 2000 : 1000;
+  const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 6000 : 2000;
   const block = bench.quick ? 100 : place.storage === 'tmpfs' ? 500 : 200;
   const servers = await startServers(place);
   const running = await startAll(
     chosen(
       bench,
-      ({ name, floor }) => floor !== 'after a while' && !(bench.quick && SLOW_TO_START.includes(name)),
+      ({ name, floor, keeps }) =>
+        floor !== 'after a while' && !keeps && !(bench.quick && SLOW_TO_START.includes(name)),
     ),
     { connect: servers.connect, sessionMs: SESSION_MS },
   );
