@@ -1,0 +1,58 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Heartbeat, HeartbeatNode } from '../../src/session/heartbeat.js';
+import { OwnNode } from '../../src/session/own-node.js';
+import { Session } from '../../src/session/session.js';
+import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+
+const ignore = () => undefined;
+const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** A node of a session, kept alive, and the nodes that heartbeats are sent for. */
+async function setUp() {
+  const clock = new TestClock();
+  const server = await EmbeddedZooKeeper.start({ clock, logger });
+  onTestFinished(() => server.stop());
+  const session = await Session.connect(server.connectString, { environment: clock.environment, logger });
+  onTestFinished(() => clock.advanceUntil(session.close()));
+  const beating = new Set<HeartbeatNode>();
+  const heartbeat = {
+    add: (node: HeartbeatNode) => void beating.add(node),
+    remove: (node: HeartbeatNode) => void beating.delete(node),
+  };
+  const listenersBefore = session.over.listenerCount;
+  const own = new OwnNode(session, heartbeat as unknown as Heartbeat, '/node', clock.now());
+  own.keepAlive();
+  const isFollowed = () => beating.has(own) || session.over.listenerCount > listenersBefore;
+  return { clock, own, isFollowed };
+}
+
+describe('a node of this session', () => {
+  it('has no heartbeats and listens to nothing once it is released and the go is over', async () => {
+    const { own, isFollowed } = await setUp();
+    expect(isFollowed()).toBe(true);
+    own.release();
+    await Promise.resolve();
+    expect(isFollowed()).toBe(false);
+    own.keepAlive();
+    expect(isFollowed()).toBe(false);
+  });
+
+  it('has none either once it is lost', async () => {
+    const { own, isFollowed } = await setUp();
+    own.lose(new Error('gone'));
+    await Promise.resolve();
+    expect(isFollowed()).toBe(false);
+  });
+
+  it('is no longer held from the moment at which it is released, whatever a heartbeat says that comes after', async () => {
+    const { clock, own } = await setUp();
+    const confirmed: number[] = [];
+    own.whenConfirmed(() => confirmed.push(clock.now()));
+    expect(own.isCurrent()).toBe(true);
+    own.release();
+    expect(own.isCurrent()).toBe(false);
+    own.proved(clock.now());
+    expect(own.isCurrent()).toBe(false);
+    expect(confirmed).toEqual([]);
+  });
+});
