@@ -31,7 +31,11 @@ export async function openLink(connectString) {
     ]) {
       socket?.setNoDelay(true).unref();
       // An error is followed by 'close', which says all that counts.
-      socket?.on('error', () => undefined).on('close', () => other?.destroy());
+      socket
+        ?.on('error', () => undefined)
+        .on('close', () => {
+          if (mode !== 'silent') other?.destroy();
+        });
     }
     client.on('close', () => clients.delete(client));
 
@@ -99,7 +103,7 @@ export async function openLink(connectString) {
     mend() {
       mode = 'open';
     },
-    /** From now on nothing comes through in either direction, and nobody is told. */
+    /** From now on nothing comes through in either direction, no end either, and nobody is told. */
     silence() {
       mode = 'silent';
     },
