@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Copy, disagreementsIn } from '../chaos/nemesis/copies.js';
+import { type Copy, disagreementsIn, disputedIn } from '../chaos/nemesis/copies.js';
 
 const copies = (...all: string[][]): Copy[] => all.map((lines) => new Set(lines));
 
@@ -22,5 +22,17 @@ describe('the comparison of what servers have', () => {
     expect(disagreementsIn([before, after])).toEqual([]);
     const later = copies(['new'], ['new'], ['new']);
     expect(disagreementsIn([before, after, later])).toEqual([]);
+  });
+
+  // Server 2 alone had carried out a release: its client had its answer, and never deleted what came back with the others' data.
+  it('names the nodes that have to go, whether one server alone had them or not', () => {
+    const round = copies(
+      ['/e/a', '/e/b', '/e in version 19'],
+      ['/e/a', '/e/c', '/e in version 20'],
+      ['/e/a', '/e/b', '/e in version 19'],
+    );
+    const disagreements = disagreementsIn([round, round]);
+    expect(disputedIn(['/e/a', '/e/b', '/e/d'], disagreements)).toEqual(['/e/b']);
+    expect(disputedIn(['/e/c', '/e/a'], disagreements)).toEqual(['/e/c']);
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import type { Session } from '../../../src/index.js';
+import { deleteForSure } from '../../../src/session/own-node.js';
 import { JOURNALS } from './settings.js';
 import { pathOf } from './worker-protocol.js';
 import type { World } from './world.js';
@@ -39,6 +40,12 @@ export function disagreementsIn(rounds: readonly (readonly Copy[])[]): Disagreem
   return disagreements;
 }
 
+/** Those of the nodes about which the servers disagreed. */
+export function disputedIn(nodes: readonly string[], disagreements: readonly Disagreement[]): string[] {
+  const disputed = new Set(disagreements.map(({ what }) => what));
+  return nodes.filter((node) => disputed.has(node));
+}
+
 /** Whether all servers have the same of what matters here. They all have to serve. */
 export async function compareCopies(world: World): Promise<Disagreement[]> {
   const rounds: Copy[][] = world.servers.length === 0 ? [] : Array.from({ length: ROUNDS }, () => []);
@@ -68,4 +75,18 @@ async function copyOf(world: World, session: Session): Promise<Copy> {
     copy.add(`${path} in version ${stat.version}`);
   }
   return copy;
+}
+
+/** Deletes the nodes about which the servers disagreed, and gives them. All servers have to serve, and to agree by now. */
+export async function deleteDisputed(
+  world: World,
+  disagreements: readonly Disagreement[],
+): Promise<readonly string[]> {
+  if (disagreements.length === 0) return [];
+  return await world.withSession(CONNECTS_WITHIN_MS, async (session) => {
+    const contenders = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
+    const disputed = disputedIn(contenders.flat(), disagreements);
+    await Promise.all(disputed.map((node) => deleteForSure(session, node)));
+    return disputed;
+  });
 }

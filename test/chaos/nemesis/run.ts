@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session } from '../../../src/index.js';
-import { compareCopies } from './copies.js';
+import { compareCopies, deleteDisputed } from './copies.js';
 import { type Blow, NotYet, PassedOver, strike } from './faults.js';
 import { History, type Journal, type Micros, now } from './history.js';
 import { describeStorm, type Fault, type Storm, storms } from './schedule.js';
@@ -125,7 +125,11 @@ class Nemesis {
     await this.#untilAllAct(began);
   }
 
-  /** Gives servers that differ from all others the others' data. Gives whether there were any. */
+  /**
+   * Gives servers that differ from all others the others' data, and deletes the nodes about which they differed: whether
+   * such a node is there, its owner was told by one of them, and may have been told the contrary of what is so now. An
+   * owner that was told that it is gone never deletes it, and its session may live on. Gives whether there were any.
+   */
   async #reconcile(): Promise<boolean> {
     const disagreements = await compareCopies(this.#world);
     for (const { what, odd } of disagreements) {
@@ -142,6 +146,9 @@ class Nemesis {
       await server.start();
     }
     await this.#world.allServe();
+    for (const node of await deleteDisputed(this.#world, disagreements)) {
+      this.#note(`${node} was deleted: the servers had disagreed about it`);
+    }
     return odd.length > 0;
   }
 
