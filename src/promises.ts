@@ -61,14 +61,17 @@ function onEachAbort(
 
 /** Resolves when `promise` has settled, either way, or after `ms`, whichever comes first. Never rejects. */
 export function settledWithin(clock: Clock, promise: Promise<unknown>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.after(ms, resolve);
-    const settle = () => {
-      timer.clear();
-      resolve();
-    };
-    promise.then(settle, settle);
-  });
+  return new Promise((resolve) => whenSettled(clock, promise, ms, resolve));
+}
+
+/** Calls `task` when `promise` has settled, either way, and after `ms` if it hasn't by then: once or twice. */
+export function whenSettled(clock: Clock, promise: Promise<unknown>, ms: number, task: () => void): void {
+  const timer = clock.after(ms, task);
+  const settled = () => {
+    timer.clear();
+    task();
+  };
+  promise.then(settled, settled);
 }
 
 /** Aborts with the first of `signals` that does, for the same reason, until it is told to follow them no longer. */
@@ -78,6 +81,16 @@ export function endingWith(...signals: readonly (Abortable | undefined)[]): {
 } {
   const ending = new Ending();
   return { ending, forget: onEachAbort(signals, (reason) => ending.abort(reason)) };
+}
+
+const DONE = Promise.resolve();
+
+/**
+ * Calls `task` after what runs now, as `queueMicrotask` does, which takes several times as long: it makes a resource for
+ * Node's async hooks. The task is ours: it must not throw.
+ */
+export function soon(task: () => void): void {
+  void DONE.then(task);
 }
 
 /** For a promise whose outcome is somebody else's concern. Say whose, beside the call. */

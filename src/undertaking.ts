@@ -24,17 +24,22 @@ export function runApart<T>(work: () => T): T {
   return frames.exit(work);
 }
 
+const NONE: readonly Undertaking[] = [];
+
 /** What the work that calls this is done for, the innermost first. */
-export function* undertakingsAround(): Generator<Undertaking, void> {
-  for (let frame = frames.getStore(); frame !== undefined; frame = frame.around) {
-    if (!frame.undertaking.isOver) yield frame.undertaking;
+export function undertakingsAround(): readonly Undertaking[] {
+  let frame = frames.getStore();
+  if (frame === undefined) return NONE;
+  const around: Undertaking[] = [];
+  for (; frame !== undefined; frame = frame.around) {
+    if (!frame.undertaking.isOver) around.push(frame.undertaking);
   }
+  return around;
 }
 
 /** Whether the work that calls this is done for `undertaking`, whatever else it is done for. */
 export function isWithin(undertaking: Undertaking): boolean {
-  for (const each of undertakingsAround()) if (each === undertaking) return true;
-  return false;
+  return undertakingsAround().includes(undertaking);
 }
 
 /** Without what is over: work that begins itself anew at its end would keep all that it ever was. */

@@ -24,7 +24,7 @@ function lock(session, path) {
   let quit = new AbortController();
   return {
     async join() {
-      quit = new AbortController();
+      if (quit.signal.aborted) quit = new AbortController(); // One for all, as a program has that is told to stop.
       const { signal } = quit;
       hold = await distributed.acquire({ signal }).catch((error) => {
         if (!signal.aborted) throw error;

@@ -19,6 +19,8 @@ import {
 } from './order.js';
 import { untilGone, Vigil } from './vigil.js';
 
+const NO_DATA = Buffer.alloc(0);
+
 /** With this a wait ends that was for so long at most. Never seen outside. */
 const ENOUGH = new Error('waited for long enough');
 
@@ -52,7 +54,22 @@ interface NewPlace {
   readonly token: bigint;
   /** When its creation was sent, if that is known. */
   readonly sentAt?: number;
-  readonly listing?: Promise<Names>;
+  readonly listing?: FirstListing;
+}
+
+/** The children as they were right after a contender's creation. */
+class FirstListing {
+  readonly arrives: Promise<Names>;
+  /** Once it has arrived. */
+  names: Names | undefined;
+
+  constructor(arrives: Promise<Names>) {
+    this.arrives = arrives;
+    // If it is lost, it is asked for again when it is needed.
+    arrives.then((names) => {
+      this.names = names;
+    }, ignore);
+  }
 }
 
 /** How to wait in the queue. */
@@ -81,8 +98,8 @@ export class Contender {
   readonly own: OwnNode;
   readonly #session: Session;
   readonly #parse: EntryParser;
-  /** The children as they were right after its creation, until they are looked at. */
-  #listing: Promise<Names> | undefined;
+  /** Until it is looked at. */
+  #listing: FirstListing | undefined;
   #leaving: Promise<void> | undefined;
 
   private constructor(
@@ -109,7 +126,7 @@ export class Contender {
    *   the server refuses
    */
   static async join(session: Session, queue: string, options: JoinOptions = {}): Promise<Contender> {
-    const { data, access, purpose, signal, parse = parseLockEntry } = options;
+    const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry } = options;
     const uuid = options.id ?? session.environment.uuid();
     const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
     for (;;) {
@@ -119,14 +136,9 @@ export class Contender {
       if (checking !== undefined) await checking;
       signal?.throwIfAborted();
       try {
-        const creating = session.create(prefix, {
-          mode: 'ephemeral-sequential',
-          ...(data !== undefined && { data }),
-          ...(access !== undefined && { access }),
-        });
+        const creating = session.createSequential(prefix, data, access);
         // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
-        const listing = session.listChildren(queue);
-        listing.catch(ignore); // Then it is asked for again when it is needed.
+        const listing = new FirstListing(session.listChildren(queue, true));
         const { value, zxid, sentAt } = await creating;
         return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt, listing });
       } catch (error) {
@@ -184,6 +196,10 @@ export class Contender {
     { signal, onWaiting, onListing }: WaitOptions = {},
     admission: Admission = ALONE,
   ): Promise<void> {
+    if (this.#isFirst()) {
+      this.own.lost.throwIfAborted();
+      return signal?.throwIfAborted();
+    }
     const { ending: over, forget } = endingWith(this.own.lost, signal);
     let vigil: Vigil | undefined;
     try {
@@ -201,8 +217,11 @@ export class Contender {
         await vigil.untilOneLess(nearest, beyond);
       }
     } finally {
-      vigil?.end();
-      forget();
+      // Whoever waits for the turn is told first.
+      process.nextTick(() => {
+        vigil?.end();
+        forget();
+      });
     }
   }
 
@@ -268,13 +287,14 @@ export class Contender {
    */
   leave(withWrite?: () => Promise<unknown>): Promise<void> {
     this.own.release();
-    this.#leaving ??= this.#leave(withWrite);
+    this.#leaving ??=
+      withWrite === undefined ? deleteForSure(this.#session, this.own.path) : this.#leaveWith(withWrite);
     return this.#leaving;
   }
 
-  async #leave(withWrite?: () => Promise<unknown>): Promise<void> {
+  async #leaveWith(withWrite: () => Promise<unknown>): Promise<void> {
     try {
-      if (withWrite !== undefined) return void (await withWrite());
+      return void (await withWrite());
     } catch (error) {
       this.#session.logger.debug(
         { cause: describe(error) },
@@ -282,6 +302,12 @@ export class Contender {
       );
     }
     await deleteForSure(this.#session, this.own.path);
+  }
+
+  /** Whether its first listing is there and has nobody at all ahead: whatever the admission, nobody is in the way. */
+  #isFirst(): boolean {
+    const names = this.#listing?.names?.strings(withoutLater(this.entry));
+    return names?.length === 1 && names[0] === this.entry.node;
   }
 
   /**
@@ -315,7 +341,7 @@ export class Contender {
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
     this.#listing = undefined; // Used once: its reply may be lost, and is asked for again then.
-    const first = (await listing)?.strings(withoutLater(this.entry));
+    const first = (await listing?.arrives)?.strings(withoutLater(this.entry));
     if (first?.includes(this.entry.node)) return first;
     return (await this.#session.listChildren(this.queue)).strings(withoutLater(this.entry));
   }

@@ -64,20 +64,20 @@ export class HeldPlace {
   }
 
   /** One hold less. Resolves when the servers know what comes of it. Never rejects. */
-  async end(mode: Mode): Promise<void> {
+  end(mode: Mode): Promise<void> {
     this.#count(mode, -1);
-    if (this.#state.name !== 'held') return await this.contender.leave();
+    if (this.#state.name !== 'held') return this.contender.leave();
     if (mode === 'alone' && this.#state.alone === 0) {
       this.#downgrading = this.#downgrade();
       this.#heedRequests();
     }
-    await this.#downgrading;
+    return this.#downgrading ?? Promise.resolve();
   }
 
   /** It is lost for all who hold by it: those behind it needn't wait until each of them has noticed. Never rejects. */
-  async lose(reason: LockLostError): Promise<void> {
+  lose(reason: LockLostError): Promise<void> {
     if (this.#state.name === 'held') this.#state = { name: 'lost', reason };
-    await this.contender.leave();
+    return this.contender.leave();
   }
 
   #heedRequests(): void {
@@ -105,8 +105,9 @@ export class HeldPlace {
 
   #count(mode: Mode, by: 1 | -1): void {
     if (this.#state.name !== 'held') return;
-    const counts = { ...this.#state, [mode]: this.#state[mode] + by };
-    this.#state = counts.alone + counts.beside === 0 ? { name: 'given-up' } : counts;
+    const alone = this.#state.alone + (mode === 'alone' ? by : 0);
+    const beside = this.#state.beside + (mode === 'beside' ? by : 0);
+    this.#state = alone + beside === 0 ? { name: 'given-up' } : { name: 'held', alone, beside };
   }
 
   /**

@@ -1,5 +1,5 @@
 import { LockLostError } from '../errors.js';
-import { deferred, settledWithin } from '../promises.js';
+import { deferred, whenSettled } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
 import type { GuardedTransaction } from './guarded-transaction.js';
 import type { HeldPlace, Mode } from './held-place.js';
@@ -90,7 +90,7 @@ export class PlaceHold extends Tenure implements LockHold {
       this.#releasing = given.promise;
       this.endTenure(reason);
       const { clock, leaseMs } = this.#place.session;
-      given.resolve(settledWithin(clock, give(), leaseMs));
+      whenSettled(clock, give(), leaseMs, given.resolve);
     }
     return this.#releasing;
   }

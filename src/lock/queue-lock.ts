@@ -86,8 +86,12 @@ export abstract class QueueLock implements Lock {
    * @throws NodeLostError if somebody deletes the contender's node
    * @throws the signal's reason, or a `ZooKeeperError` if a server refuses
    */
-  async acquire(options?: AcquireOptions): Promise<LockHold> {
-    return this.take(checkAcquireOptions(options)); // Not awaited: while it waits, nothing of this call need be kept.
+  acquire(options?: AcquireOptions): Promise<LockHold> {
+    try {
+      return this.take(checkAcquireOptions(options)); // Not awaited: while it waits, nothing of this call need be kept.
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**
@@ -197,12 +201,14 @@ export abstract class QueueLock implements Lock {
         await this.#untilAdmitted(contender, first, { signal: giveUp, onWaiting, onListing });
       else if (!(await this.#isAdmitted(contender, first, giveUp))) throw this.#tooLate('acquired', 0);
       if (renewing !== undefined) await renewing;
-      return await this.#take(contender, giveUp);
+      // What is left of the lease says nothing of a node that is lost: that comes out below.
+      if (contender.own.remainingMs() < this.#leaseToBeginWith) await contender.own.renew(giveUp);
+      return this.#begin(contender, giveUp);
     } catch (error) {
       if (joining !== undefined) await this.#leftOrUnreachable(withdraw(joining));
       throw error;
     } finally {
-      done();
+      process.nextTick(done); // Whoever asked is told first.
     }
   }
 
@@ -288,10 +294,8 @@ export abstract class QueueLock implements Lock {
     return renewing;
   }
 
-  /** Nobody is in the way: what is missing is a lease, if the last proof of the node is too old to act on. */
-  async #take(contender: Contender, giveUp: Ending): Promise<PlaceHold> {
-    // What is left of the lease says nothing of a node that is lost: that comes out below.
-    if (contender.own.remainingMs() < this.#leaseToBeginWith) await contender.own.renew(giveUp);
+  /** Nobody is in the way, and there is a lease to act on. */
+  #begin(contender: Contender, giveUp: Ending): PlaceHold {
     contender.own.lost.throwIfAborted();
     giveUp.throwIfAborted();
     const { onRevoke } = this.#options;

@@ -1,4 +1,5 @@
 import { NoNodeError } from '../errors.js';
+import { soon } from '../promises.js';
 import type { Change } from './protocol.js';
 import type { NodeData } from './records.js';
 import type { Session } from './session.js';
@@ -26,7 +27,8 @@ const STOPPED = new Error('nobody follows it any more');
  */
 export class NodeWatch implements Watcher {
   readonly #session: Session;
-  readonly #path: string;
+  /** The absolute path. */
+  readonly #target: string;
   readonly #follower: Follower;
   #isOver = false;
   /** Taken back without a connection, while the read that sets the watch was held: it goes out all the same. */
@@ -34,7 +36,7 @@ export class NodeWatch implements Watcher {
 
   constructor(session: Session, path: string, follower: Follower) {
     this.#session = session;
-    this.#path = path;
+    this.#target = session.absolute(path);
     this.#follower = follower;
     void this.#read(); // Never rejects.
   }
@@ -43,13 +45,13 @@ export class NodeWatch implements Watcher {
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#isUntold = !this.#session.takeBackWatch(this.#path, this);
+    this.#isUntold = !this.#session.takeBackWatch(this.#target, this);
   }
 
   /** Each change is only a hint: what counts is what is read after it. But for a deletion, which says it all. */
   changed(change: Change): void {
     // Not on the connection's stack, and still before anything that the server says after the event.
-    queueMicrotask(() => {
+    soon(() => {
       if (change === 'deleted') this.#end((follower) => follower.gone());
       else if (!this.#isOver) void this.#read(); // Never rejects.
     });
@@ -58,10 +60,10 @@ export class NodeWatch implements Watcher {
   async #read(): Promise<void> {
     // Reading and watching in one request: no deletion goes unnoticed between the two.
     const read = () =>
-      this.#isOver ? Promise.reject(STOPPED) : this.#session.readAndWatch(this.#path, this);
+      this.#isOver ? Promise.reject(STOPPED) : this.#session.readAndWatch(this.#target, this);
     try {
       const node = await this.#session.untilAnswered(read);
-      if (this.#isUntold) this.#session.forgetWatch(this.#path);
+      if (this.#isUntold) this.#session.forgetWatch(this.#target);
       if (!this.#isOver) this.#follower.read(node);
     } catch (error) {
       this.#end((follower) => (error instanceof NoNodeError ? follower.gone() : follower.failed(error)));

@@ -9,7 +9,7 @@ import {
   OperationTimeoutError,
 } from '../errors.js';
 import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../options.js';
-import { abortable, ignore } from '../promises.js';
+import { abortable, ignore, soon } from '../promises.js';
 import { type Access, type AccessEntry, checkAccess } from './access.js';
 import type { Reply } from './connection.js';
 import type { Names } from './names.js';
@@ -94,13 +94,20 @@ export abstract class Operations<
     ]);
     const access = checkAccess(options.access, this.#access);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
-    // A sequential node's path may end with a slash, and a long one leaves room for the number.
-    const target = this.absolute(mode === 'ephemeral-sequential' ? `${path}0` : path).slice(
-      0,
-      mode === 'ephemeral-sequential' ? -1 : undefined,
-    );
-    const reply = await this.perform(requests.createRequest(target, checkData(data), mode, access));
-    return { ...reply, value: this.#relative(reply.value) };
+    if (mode === 'ephemeral-sequential') return await this.createSequential(path, checkData(data), access);
+    return await this.#create(this.absolute(path), checkData(data), mode, access);
+  }
+
+  /** @internal Creates an ephemeral node behind whose name the server puts a number. */
+  createSequential(prefix: string, data: Buffer, access = this.#access): Promise<Reply<string>> {
+    // It may end with a slash, and a long one leaves room for the number.
+    const target = this.absolute(`${prefix}0`).slice(0, -1);
+    return this.#create(target, data, 'ephemeral-sequential', access);
+  }
+
+  async #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
+    const { value, zxid, sentAt } = await this.perform(requests.createRequest(target, data, mode, access));
+    return { value: this.#relative(value), zxid, sentAt };
   }
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */
@@ -119,12 +126,12 @@ export abstract class Operations<
     signal?: Abortable,
   ): Promise<NodeData> {
     signal?.throwIfAborted();
-    this.absolute(path); // A wrong path is refused here: there is nobody to refuse it to when the watch is taken back.
+    const target = this.absolute(path);
     const watcher = {
       changed: (change: requests.Change) => {
         takeBack();
         // Not on the connection's stack, and still before anything that the server says after the event.
-        queueMicrotask(() => this.#tell(onChange, change));
+        soon(() => this.#tell(onChange, change));
       },
     };
     let untold = false;
@@ -132,11 +139,11 @@ export abstract class Operations<
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            untold = !this.takeBackWatch(path, watcher);
+            untold = !this.takeBackWatch(target, watcher);
           });
     try {
-      const node = await this.readAndWatch(path, watcher);
-      if (untold) this.forgetWatch(path);
+      const node = await this.readAndWatch(target, watcher);
+      if (untold) this.forgetWatch(target);
       return node;
     } catch (error) {
       takeBack();
@@ -144,9 +151,12 @@ export abstract class Operations<
     }
   }
 
-  /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
-  async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
-    const target = this.absolute(path);
+  /**
+   * @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before.
+   *
+   * @param target - its absolute path, as for the other two
+   */
+  async readAndWatch(target: string, watcher: Watcher): Promise<NodeData> {
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
@@ -162,14 +172,12 @@ export abstract class Operations<
    * @returns `false`: there was no connection to tell the server by, and a read that is held will have it watch all the
    *   same. {@link forgetWatch} when that is answered.
    */
-  takeBackWatch(path: string, watcher: Watcher): boolean {
-    const target = this.absolute(path);
+  takeBackWatch(target: string, watcher: Watcher): boolean {
     return !this.watches.remove(target, watcher) || this.unwatch(target);
   }
 
   /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
-  forgetWatch(path: string): void {
-    const target = this.absolute(path);
+  forgetWatch(target: string): void {
     if (!this.watches.has(target)) this.unwatch(target);
   }
 
@@ -204,8 +212,8 @@ export abstract class Operations<
   }
 
   /** @internal The same, for whoever wants some of the names. */
-  async listChildren(path: string): Promise<Names> {
-    return (await this.perform(requests.getChildrenRequest(this.absolute(path)))).value;
+  async listChildren(path: string, isUrgent = false): Promise<Names> {
+    return (await this.perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
   }
 
   /** Writes a node's data, if it is still at `version`. Gives its stat after that. */

@@ -1,7 +1,7 @@
 import { sleep } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
-import { ignore } from '../promises.js';
+import { ignore, soon } from '../promises.js';
 import type { Reply } from './connection.js';
 import type { Heartbeat, HeartbeatNode } from './heartbeat.js';
 import { Lease } from './lease.js';
@@ -162,7 +162,7 @@ export class OwnNode implements HeartbeatNode, Follower {
     this.#isOver = true;
     this.#watch?.stop();
     // Others wait for the deletion, which is asked for next: the rest comes while that is on its way.
-    queueMicrotask(() => {
+    soon(() => {
       this.#heartbeat.remove(this);
       this.#forgetSession();
     });

@@ -35,8 +35,8 @@ import { serverError } from './refusals.js';
 /** Something to ask a server, and how to read the answer. `path` is absolute, the chroot included. */
 export interface Request<T> {
   readonly name: string;
-  readonly path?: string;
-  /** Somebody waits for what it does, and not for its answer: it is written at once. */
+  readonly path?: string | undefined;
+  /** It is written at once, with what was asked before it: what its caller has to do yet comes while it is on its way. */
   readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
   /** Reads the reply's body. @throws anything, if it isn't one. */
@@ -62,7 +62,7 @@ export function createRequest(path: string, data: Buffer, mode: CreateMode, acce
 
 export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
   const write = () => out.string(path).int32(version);
-  return { ...request('delete', path, OP.delete, write, decodeNothing), isUrgent: true };
+  return request('delete', path, OP.delete, write, decodeNothing, true);
 }
 
 export function existsRequest(path: string): Request<Stat> {
@@ -73,9 +73,9 @@ export function getDataRequest(path: string, watch: boolean): Request<NodeData> 
   return request('getData', path, OP.getData, () => out.string(path).bool(watch), decodeNodeData);
 }
 
-export function getChildrenRequest(path: string): Request<Names> {
+export function getChildrenRequest(path: string, isUrgent = false): Request<Names> {
   const write = () => out.string(path).bool(false);
-  return request('getChildren', path, OP.getChildren, write, decodeNames);
+  return request('getChildren', path, OP.getChildren, write, decodeNames, isUrgent);
 }
 
 export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION): Request<Stat> {
@@ -88,7 +88,7 @@ export function multiRequest(parts: readonly TransactionPart[], access: Access):
   const write = () => writeParts(out, parts, access);
   const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)));
   const isUrgent = parts.some(({ kind }) => kind === 'delete');
-  return { ...request('multi', undefined, OP.multi, write, decode), isUrgent };
+  return request('multi', undefined, OP.multi, write, decode, isUrgent);
 }
 
 /** @throws TransactionError, WireError */
@@ -254,10 +254,12 @@ function request<T>(
   type: number,
   write: () => void,
   decode: (body: Buffer) => T,
+  isUrgent = false,
 ): Request<T> {
   return {
     name,
-    ...(path !== undefined && { path }),
+    path,
+    isUrgent,
     encode: (xid) => {
       out.begin().int32(xid).int32(type);
       write();

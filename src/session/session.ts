@@ -14,7 +14,7 @@ import { checkMs, checkOptions } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
 import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
-import { type Connection, type Reply, SessionGoneError } from './connection.js';
+import { type Connection, type Outcome, type Reply, SessionGoneError } from './connection.js';
 import { Dialer } from './dialer.js';
 import type { Environment } from './environment.js';
 import { type Glance, Heartbeat } from './heartbeat.js';
@@ -74,6 +74,8 @@ export interface CloseOptions {
 // `close()` settles within 2 s; the difference is for what comes after the wait.
 const CLOSE_WITHIN_MS = 1500;
 const WATCHES_PORTION_BYTES = 100_000;
+/** Of a request whose answer is of no interest. */
+const NOBODY: Outcome<void> = { resolve: ignore, reject: ignore };
 
 /**
  * One ZooKeeper session: its connection, whichever server that goes to, and the lease on its nodes.
@@ -274,7 +276,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
   protected override unwatch(target: string): boolean {
-    this.#connection?.send(requests.removeWatchRequest(target)).catch(ignore); // It may have sprung by now.
+    this.#connection?.dispatch(requests.removeWatchRequest(target), NOBODY); // It may have sprung by now.
     return this.#connection !== undefined;
   }
 

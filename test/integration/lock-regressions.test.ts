@@ -29,8 +29,8 @@ describe('a semaphore', () => {
     const [first, second] = [await openSession(), await openSession()];
     const holder = new Semaphore(first, path, 2);
     const hold = await holder.acquire();
-    const create = second.create.bind(second);
-    vi.spyOn(second, 'create').mockImplementationOnce(async (...args) => {
+    const create = second.createSequential.bind(second);
+    vi.spyOn(second, 'createSequential').mockImplementationOnce(async (...args) => {
       await holder.resize(1);
       return await create(...args);
     });
@@ -79,7 +79,7 @@ describe('a call that was given up', () => {
     const session = await openSession();
     await session.ensurePath(path);
     const giveUp = new AbortController();
-    const create = vi.spyOn(session, 'create').mockImplementationOnce(() => {
+    const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
       giveUp.abort(new Error('enough'));
       return Promise.reject(new ConnectionLossError('lost on its way there'));
     });
@@ -96,8 +96,8 @@ describe('a call that was given up', () => {
     const session = await openSession();
     await session.ensurePath(path);
     const giveUp = new AbortController();
-    const create = session.create.bind(session);
-    vi.spyOn(session, 'create').mockImplementationOnce(async (...args) => {
+    const create = session.createSequential.bind(session);
+    vi.spyOn(session, 'createSequential').mockImplementationOnce(async (...args) => {
       await create(...args);
       giveUp.abort(new Error('enough'));
       throw new ConnectionLossError('lost on its way back');
@@ -114,7 +114,7 @@ describe('a candidate that was stopped', () => {
     const session = await openSession();
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
-    const create = vi.spyOn(session, 'create').mockImplementationOnce(() => {
+    const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
       void elector.stop();
       return Promise.reject(new ConnectionLossError('lost on its way there'));
     });

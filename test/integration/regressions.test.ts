@@ -53,8 +53,8 @@ describe('an elector', () => {
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', 'later').then(() => proxy.cut());
-    const create = session.create.bind(session);
-    vi.spyOn(session, 'create').mockImplementationOnce(async (...args) => {
+    const create = session.createSequential.bind(session);
+    vi.spyOn(session, 'createSequential').mockImplementationOnce(async (...args) => {
       await elector.advertise('later');
       return await create(...args);
     });
