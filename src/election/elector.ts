@@ -198,7 +198,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    */
   async stop(): Promise<void> {
     if (!this.#stop.aborted) {
-      this.#waitingSince = this.#session.clock.now();
+      this.#waitingSince = earlyBy(this.#session.clock);
       this.#stop.abortFor(() => new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
@@ -369,7 +369,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
     await this.#beforeRelease?.();
-    if (takesTime && this.#stop.aborted) this.#waitingSince = clock.now();
+    if (takesTime && this.#stop.aborted) this.#waitingSince = earlyBy(clock);
     this.#noteTerm(term, beganAt);
     return (await next) ?? {};
   }

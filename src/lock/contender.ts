@@ -197,6 +197,7 @@ export class Contender {
     admission: Admission = ALONE,
   ): Promise<void> {
     if (this.#isFirst()) {
+      this.#listing = undefined; // It would be kept for as long as the place is.
       this.own.lost.throwIfAborted();
       return signal?.throwIfAborted();
     }
@@ -306,7 +307,7 @@ export class Contender {
 
   /** Whether its first listing is there and has nobody at all ahead: whatever the admission, nobody is in the way. */
   #isFirst(): boolean {
-    const names = this.#listing?.names?.strings(withoutLater(this.entry));
+    const names = this.#listing?.names?.strings(withoutLater(this.entry), 2);
     return names?.length === 1 && names[0] === this.entry.node;
   }
 

@@ -22,12 +22,12 @@ export class Names {
     for (let at = 0; at < this.#count; at++) reader.skipString();
   }
 
-  /** Those that pass the test, in no order. */
-  strings(isWanted = ANY): string[] {
+  /** Those that pass the test, in no order; no more than so many. */
+  strings(isWanted = ANY, atMost = Number.POSITIVE_INFINITY): string[] {
     const bytes = this.#bytes;
     const wanted: string[] = [];
     let end = LENGTH_BYTES; // Of the count.
-    for (let at = 0; at < this.#count; at++) {
+    for (let at = 0; at < this.#count && wanted.length < atMost; at++) {
       const start = end + LENGTH_BYTES;
       end = start + bytes.readInt32BE(end);
       if (isWanted(bytes, start, end)) wanted.push(bytes.toString('utf8', start, end));

@@ -27,8 +27,7 @@ const STOPPED = new Error('nobody follows it any more');
  */
 export class NodeWatch implements Watcher {
   readonly #session: Session;
-  /** The absolute path. */
-  readonly #target: string;
+  readonly #path: string;
   readonly #follower: Follower;
   #isOver = false;
   /** Taken back without a connection, while the read that sets the watch was held: it goes out all the same. */
@@ -36,7 +35,7 @@ export class NodeWatch implements Watcher {
 
   constructor(session: Session, path: string, follower: Follower) {
     this.#session = session;
-    this.#target = session.absolute(path);
+    this.#path = path;
     this.#follower = follower;
     void this.#read(); // Never rejects.
   }
@@ -45,7 +44,7 @@ export class NodeWatch implements Watcher {
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#isUntold = !this.#session.takeBackWatch(this.#target, this);
+    this.#isUntold = !this.#session.takeBackWatch(this.#path, this);
   }
 
   /** Each change is only a hint: what counts is what is read after it. But for a deletion, which says it all. */
@@ -60,10 +59,10 @@ export class NodeWatch implements Watcher {
   async #read(): Promise<void> {
     // Reading and watching in one request: no deletion goes unnoticed between the two.
     const read = () =>
-      this.#isOver ? Promise.reject(STOPPED) : this.#session.readAndWatch(this.#target, this);
+      this.#isOver ? Promise.reject(STOPPED) : this.#session.readAndWatch(this.#path, this);
     try {
       const node = await this.#session.untilAnswered(read);
-      if (this.#isUntold) this.#session.forgetWatch(this.#target);
+      if (this.#isUntold) this.#session.forgetWatch(this.#path);
       if (!this.#isOver) this.#follower.read(node);
     } catch (error) {
       this.#end((follower) => (error instanceof NoNodeError ? follower.gone() : follower.failed(error)));

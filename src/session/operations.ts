@@ -126,7 +126,7 @@ export abstract class Operations<
     signal?: Abortable,
   ): Promise<NodeData> {
     signal?.throwIfAborted();
-    const target = this.absolute(path);
+    this.absolute(path); // A wrong path is refused here: there is nobody to refuse it to when the watch is taken back.
     const watcher = {
       changed: (change: requests.Change) => {
         takeBack();
@@ -139,11 +139,11 @@ export abstract class Operations<
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            untold = !this.takeBackWatch(target, watcher);
+            untold = !this.takeBackWatch(path, watcher);
           });
     try {
-      const node = await this.readAndWatch(target, watcher);
-      if (untold) this.forgetWatch(target);
+      const node = await this.readAndWatch(path, watcher);
+      if (untold) this.forgetWatch(path);
       return node;
     } catch (error) {
       takeBack();
@@ -151,12 +151,9 @@ export abstract class Operations<
     }
   }
 
-  /**
-   * @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before.
-   *
-   * @param target - its absolute path, as for the other two
-   */
-  async readAndWatch(target: string, watcher: Watcher): Promise<NodeData> {
+  /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
+  async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
+    const target = this.absolute(path);
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
@@ -169,15 +166,18 @@ export abstract class Operations<
 
   /**
    * @internal
+   * @param path - one that was read and watched
    * @returns `false`: there was no connection to tell the server by, and a read that is held will have it watch all the
    *   same. {@link forgetWatch} when that is answered.
    */
-  takeBackWatch(target: string, watcher: Watcher): boolean {
+  takeBackWatch(path: string, watcher: Watcher): boolean {
+    const target = this.#below(path);
     return !this.watches.remove(target, watcher) || this.unwatch(target);
   }
 
   /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
-  forgetWatch(target: string): void {
+  forgetWatch(path: string): void {
+    const target = this.#below(path);
     if (!this.watches.has(target)) this.unwatch(target);
   }
 
@@ -285,8 +285,12 @@ export abstract class Operations<
 
   /** @internal The path as the servers know it: below the chroot. */
   absolute(path: string): string {
-    if (path === '/') return this.#chroot === '' ? '/' : this.#chroot;
-    return this.#chroot + checkPath('path', path);
+    return this.#below(path === '/' ? path : checkPath('path', path));
+  }
+
+  /** The same of a path that was checked. */
+  #below(path: string): string {
+    return path === '/' ? this.#chroot || path : this.#chroot + path;
   }
 
   /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */

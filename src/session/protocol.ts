@@ -36,7 +36,10 @@ import { serverError } from './refusals.js';
 export interface Request<T> {
   readonly name: string;
   readonly path?: string | undefined;
-  /** It is written at once, with what was asked before it: what its caller has to do yet comes while it is on its way. */
+  /**
+   * It is written at once, with what was asked before it: what its caller has to do yet comes while it is on its way. Of
+   * several that are asked in one go only the first: the rest is written together.
+   */
   readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
   /** Reads the reply's body. @throws anything, if it isn't one. */

@@ -29,4 +29,23 @@ describe('the names of a listing', () => {
       }),
     );
   });
+
+  it('are looked at until as many as are wanted have passed, and no further', () => {
+    fc.assert(
+      fc.property(names, fc.nat(4), (given, atMost) => {
+        let tested = 0;
+        const isLong: NameTest = (_bytes, start, end) => {
+          tested++;
+          return end - start > 3;
+        };
+        const long = given.filter((name) => Buffer.byteLength(name) > 3);
+        expect(namesOf(given).strings(isLong, atMost)).toEqual(long.slice(0, atMost));
+        // How many there are up to the last one that is wanted; all, if there aren't so many.
+        let [needed, passed] = [0, 0];
+        while (needed < given.length && passed < atMost)
+          if (Buffer.byteLength(given[needed++] as string) > 3) passed++;
+        expect(tested).toBe(needed);
+      }),
+    );
+  });
 });
