@@ -1,24 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { ignore } from '../../src/promises.js';
 import { NodeWatch } from '../../src/session/node-watch.js';
 import type { NodeData } from '../../src/session/records.js';
-import { Session } from '../../src/session/session.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
-
-const ignore = () => undefined;
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+import { stillServer } from '../helpers/still-server.js';
 
 /** A session, one of somebody else, and a follower that writes down what it is told. */
 async function setUp() {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
-  onTestFinished(() => server.stop());
-  const open = async () => {
-    const session = await Session.connect(server.connectString, { environment: clock.environment, logger });
-    onTestFinished(() => clock.advanceUntil(session.close()));
-    return session;
-  };
+  const { clock, server, open } = await stillServer();
   const [session, other] = [await open(), await open()];
   await other.create('/node', { data: Buffer.from('first') });
   const told: string[] = [];

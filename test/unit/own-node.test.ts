@@ -1,19 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Heartbeat, HeartbeatNode } from '../../src/session/heartbeat.js';
 import { OwnNode } from '../../src/session/own-node.js';
-import { Session } from '../../src/session/session.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
-
-const ignore = () => undefined;
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+import { stillServer } from '../helpers/still-server.js';
 
 /** A node of a session, kept alive, and the nodes that heartbeats are sent for. */
 async function setUp() {
-  const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
-  onTestFinished(() => server.stop());
-  const session = await Session.connect(server.connectString, { environment: clock.environment, logger });
-  onTestFinished(() => clock.advanceUntil(session.close()));
+  const { clock, open } = await stillServer();
+  const session = await open();
   const beating = new Set<HeartbeatNode>();
   const heartbeat = {
     add: (node: HeartbeatNode) => void beating.add(node),

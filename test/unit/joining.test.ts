@@ -1,0 +1,77 @@
+import { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Contender } from '../../src/lock/contender.js';
+import { stillServer } from '../helpers/still-server.js';
+
+const CREATE = 1;
+const GET_CHILDREN = 8;
+
+/** A session for which the queue's path is there, and was looked at. */
+async function setUp() {
+  const { clock, open } = await stillServer();
+  const session = await open();
+  const before = await Contender.join(session, '/queue');
+  await before.leave();
+  const listChildren = vi.spyOn(session, 'listChildren');
+  return { clock, session, listChildren };
+}
+
+/** The operations of the requests in a packet. */
+function operationsIn(packet: Buffer): number[] {
+  const operations: number[] = [];
+  for (let at = 0; at < packet.length; at += 4 + packet.readInt32BE(at))
+    operations.push(packet.readInt32BE(at + 8));
+  return operations;
+}
+
+describe('whoever joins a queue', () => {
+  it('has its creation and its listing written in one packet before anything else is done', async () => {
+    const { session } = await setUp();
+    const write = vi.spyOn(Socket.prototype, 'write');
+    onTestFinished(() => write.mockRestore());
+    const joining = Contender.join(session, '/queue');
+    expect(write.mock.calls.map(([packet]) => operationsIn(packet as Buffer))).toEqual([
+      [CREATE, GET_CHILDREN],
+    ]);
+    await joining;
+  });
+
+  it('needs no other listing than that to see that it is first, and keeps it no longer', async () => {
+    const { session, listChildren } = await setUp();
+    const contender = await Contender.join(session, '/queue');
+    await contender.untilTurn();
+    expect(listChildren).toHaveBeenCalledTimes(1);
+    await contender.untilTurn();
+    expect(listChildren).toHaveBeenCalledTimes(2);
+  });
+
+  it('has no turn, though it is first, when nobody waits for it any more', async () => {
+    const { session } = await setUp();
+    const contender = await Contender.join(session, '/queue');
+    const reason = new Error('enough');
+    await expect(contender.untilTurn({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it('has none either when its node is lost', async () => {
+    const { session } = await setUp();
+    const contender = await Contender.join(session, '/queue');
+    const reason = new Error('gone');
+    contender.own.lose(reason);
+    await expect(contender.untilTurn()).rejects.toBe(reason);
+  });
+
+  it('waits for its turn behind somebody else', async () => {
+    const { session } = await setUp();
+    const first = await Contender.join(session, '/queue');
+    const second = await Contender.join(session, '/queue');
+    const order: string[] = [];
+    const turn = second
+      .untilTurn({ onWaiting: ({ ahead }) => order.push(ahead) })
+      .then(() => order.push('turn'));
+    await vi.waitUntil(() => order.length > 0);
+    expect(order).toEqual([first.entry.node]);
+    await first.leave();
+    await turn;
+    expect(order).toEqual([first.entry.node, 'turn']);
+  });
+});
