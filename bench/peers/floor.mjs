@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectTo } from 'node:net';
 import { failLoudly, obey } from './protocol.mjs';
 import { bool, frame, int, PING, text, Wire } from './wire.mjs';
 
@@ -51,7 +50,7 @@ const versions = new Map();
 /** @param {Recipe} recipe */
 const client = (recipe) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
   const [host, port] = servers.split(/[:,]/); // Of the first server.
-  const wire = new Wire(connectTo({ host, port: Number(port), noDelay: true }));
+  const wire = new Wire(/** @type {string} */ (host), Number(port));
   await once(wire.socket, 'connect');
   // No version, transaction or session before; 16 bytes of a password that there is not yet.
   await wire.ask(

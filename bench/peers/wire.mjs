@@ -1,7 +1,12 @@
 /** Packets of ZooKeeper's, and a socket that they go through, with nothing around them. */
 
+import { connect } from 'node:net';
+
 const EVENT_XID = -1;
 const PING_XID = -2;
+
+/** What is read, before the next one reads: a stream would take as much for each piece that comes. */
+const received = Buffer.allocUnsafeSlow(65_536);
 
 /** A connection on which one thing is asked at a time. */
 export class Wire {
@@ -18,9 +23,13 @@ export class Wire {
   /** @type {(value?: unknown) => void} */
   #onEvent = () => undefined;
 
-  /** @param {import('node:net').Socket} socket */
-  constructor(socket) {
-    this.socket = socket.on('data', (chunk) => this.#read(chunk));
+  /** @param {string} host @param {number} port */
+  constructor(host, port) {
+    const callback = (/** @type {number} */ length) => {
+      this.#read(Buffer.from(received.subarray(0, length)));
+      return true;
+    };
+    this.socket = connect({ host, port, noDelay: true, onread: { buffer: received, callback } });
   }
 
   /** @param {number} count of replies @param {Buffer} packets */

@@ -100,12 +100,18 @@ export class Connection {
   #xid = 0;
   #lastZxid = 0n;
 
-  private constructor(server: Server, socket: Socket, clock: Clock, onEvent: (event: WatchEvent) => void) {
+  private constructor(
+    server: Server,
+    { socket, incoming }: Transport,
+    clock: Clock,
+    onEvent: (event: WatchEvent) => void,
+  ) {
     this.server = server;
     this.#clock = clock;
     this.#onEvent = onEvent;
     this.#socket = socket;
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    if (incoming !== undefined) incoming.reader = this;
+    this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
     this.#socket.on('error', (error) => this.destroy(error));
     this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
   }
@@ -125,7 +131,7 @@ export class Connection {
     signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     const { socket, ready } = transport;
-    const connection = new Connection(server, socket, clock, onEvent);
+    const connection = new Connection(server, transport, clock, onEvent);
     const answer = deferred<HandshakeReply>();
     connection.#handshake = answer;
     let sent = false;
@@ -274,7 +280,8 @@ export class Connection {
     );
   }
 
-  #read(chunk: Buffer): void {
+  /** What the server has sent. */
+  read(chunk: Buffer): void {
     try {
       for (const frame of this.#frames.push(chunk)) {
         if (this.#end !== undefined) return;

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { ignore } from '../promises.js';
 import type { Server } from './connect-string.js';
-import type { Environment } from './environment.js';
+import type { Environment, Reader } from './environment.js';
 
 /** One address of a server, and the server as the connect string names it: certificates are checked for that name. */
 export interface Endpoint {
@@ -10,11 +10,16 @@ export interface Endpoint {
   readonly address: string;
 }
 
-/** A socket on its way to a server, and the event after which the server may be spoken to. */
+/** A socket on its way to a server. */
 export interface Transport {
   readonly socket: Socket;
+  /** The event after which the server may be spoken to. */
   readonly ready: 'connect' | 'secureConnect';
+  /** Who is given what comes if the socket doesn't emit it as `data`. To be set before anything can come. */
+  readonly incoming?: { reader: Reader };
 }
+
+const NOBODY: Reader = { read: ignore };
 
 /**
  * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be one for the
@@ -28,9 +33,15 @@ export function openTransport(
   environment: Environment,
   tls: ConnectionOptions | undefined,
 ): Transport {
-  const socket = environment.openSocket({ host: address, port: server.port });
+  const at = { host: address, port: server.port };
+  if (tls === undefined) {
+    const incoming = { reader: NOBODY };
+    const socket = environment.openSocket(at, { read: (bytes) => incoming.reader.read(bytes) });
+    socket.setNoDelay(true);
+    return { socket, ready: 'connect', incoming };
+  }
+  const socket = environment.openSocket(at);
   socket.setNoDelay(true);
-  if (tls === undefined) return { socket, ready: 'connect' };
   try {
     return { socket: secured(socket, server, tls), ready: 'secureConnect' };
   } catch (error) {

@@ -49,7 +49,7 @@ export class TestClock implements Clock {
       ...systemEnvironment,
       clock: this,
       resolve: (host) => this.#lookUp(host),
-      openSocket: (server) => this.watch(systemEnvironment.openSocket(server)),
+      openSocket: (...target) => this.watch(systemEnvironment.openSocket(...target)),
     };
   }
 

@@ -132,9 +132,9 @@ export class FollowedEnvironment implements Environment {
   random = (): number => this.#base.random();
   uuid = (): string => this.#base.uuid();
   resolve: Environment['resolve'] = (host) => this.#base.resolve(host);
-  openSocket: Environment['openSocket'] = (server) => {
+  openSocket: Environment['openSocket'] = (server, reader) => {
     this.#port = server.port;
-    return this.#base.openSocket(server);
+    return this.#base.openSocket(server, reader);
   };
 
   /** Which of these the session's newest socket went to: while it is connected, the one that serves it. */

@@ -344,10 +344,10 @@ describe('opening a session', () => {
   it('listens to the server that it turned to, also when its own process stands still meanwhile', async () => {
     const stood = new Int32Array(new SharedArrayBuffer(4));
     let opened = 0;
-    const openSocket: Environment['openSocket'] = (server) => {
+    const openSocket: Environment['openSocket'] = (...target) => {
       // For longer than a server is given for the handshake: when the loop goes on, that time is over.
       if (++opened === 1) setImmediate(() => Atomics.wait(stood, 0, 0, 1300));
-      return systemEnvironment.openSocket(server);
+      return systemEnvironment.openSocket(...target);
     };
     await openSession({ sessionTimeoutMs: 2000, environment: { ...systemEnvironment, openSocket } });
     expect(opened).toBe(1);
