@@ -90,7 +90,7 @@ export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION
 export function multiRequest(parts: readonly TransactionPart[], access: Access): Request<PartResult[]> {
   const write = () => writeParts(out, parts, access);
   const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)));
-  const isUrgent = parts.some(({ kind }) => kind === 'delete');
+  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // A claim or a release, mostly: others wait for it.
   return request('multi', undefined, OP.multi, write, decode, isUrgent);
 }
 
