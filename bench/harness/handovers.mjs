@@ -12,6 +12,7 @@ import { startServers } from './servers.mjs';
  * @property {1 | 3} servers
  * @property {number} crowd how many contend, on a session each
  * @property {Pace} pace
+ * @property {number} [sessions] how many are open, where those are more
  *
  * @typedef {object} Plan settings that need the same servers and sessions
  * @property {1 | 3} servers
@@ -57,17 +58,19 @@ const AFTERMATH_MS = 100;
  * @property {readonly import('./compare.mjs').Found[]} contestants of the floors only those that bound the plan's pace take part
  * @property {Plan} plan
  * @property {(name: string, crowd: number) => boolean} takesPart whether one does in a crowd of that size
+ * @property {string} [ours] where each has servers for itself, this one is also measured in the smallest crowd on the servers
+ *   of the largest: what differs then is the crowd, and not the servers
  */
 
 /** @param {Contest} contest @returns {Promise<Handovers[]>} */
-export async function measureHandovers({ bench, contestants: all, plan, takesPart }) {
+export async function measureHandovers({ bench, contestants: all, plan, takesPart, ours }) {
   const contestants = all.filter(({ floor }) => floor === undefined || floor === plan.pace);
-  const contest = { bench, contestants, takesPart };
+  const contest = { bench, contestants, takesPart, ours };
   if (plan.pace === 'at once') return await together({ ...contest, plan });
   const few = plan.crowds.filter((crowd) => crowd <= TOGETHER);
   const measured = few.length === 0 ? [] : await together({ ...contest, plan: { ...plan, crowds: few } });
   for (const crowd of plan.crowds.filter((each) => each > TOGETHER))
-    measured.push(await alone({ ...contest, plan }, crowd));
+    measured.push(...(await alone({ ...contest, plan }, crowd)));
   return measured;
 }
 
@@ -127,8 +130,10 @@ function brokenDown(series, round) {
  *
  * @param {Contest} contest
  * @param {number} crowd
+ * @returns {Promise<Handovers[]>}
  */
-async function alone({ bench, contestants, plan, takesPart }, crowd) {
+async function alone({ bench, contestants, plan, takesPart, ours }, crowd) {
+  const [few = crowd] = plan.crowds;
   const able = contestants.filter(({ name }) => takesPart(name, crowd));
   /** @type {Contestant[]} */
   const all = [];
@@ -142,9 +147,13 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
       try {
         await warmUp(name, driver, bench.quick);
         await driver.open(crowd);
-        const contestant = new Contestant(name, driver, crowd);
-        await goRound([contestant], servers.meter, { ...plan, crowd, quick: bench.quick });
-        all.push(contestant);
+        const crowds = name === ours && few < crowd ? [few, crowd] : [crowd];
+        if (round % 2 === 0) crowds.reverse(); // In turns: servers get warmer.
+        for (const size of crowds) {
+          const contestant = new Contestant(name, driver, size);
+          await goRound([contestant], servers.meter, { ...plan, crowd: size, quick: bench.quick });
+          all.push(contestant);
+        }
       } catch (error) {
         const reason = error instanceof Error ? error.message.trim() : String(error);
         failures.push({ name, round: round + 1, reason });
@@ -156,16 +165,20 @@ async function alone({ bench, contestants, plan, takesPart }, crowd) {
       bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}, ${name}`);
     }
   }
-  const series = able.map(({ name }) => {
-    const own = all.filter((each) => each.name === name);
-    return {
-      name,
-      rounds: own.flatMap(({ rounds }) => rounds),
-      requests: own.flatMap(({ requests }) => requests),
-      notifications: own.flatMap(({ notifications }) => notifications),
-    };
-  });
-  return handovers(plan, crowd, series, failures);
+  const seriesOf = (/** @type {number} */ size) =>
+    able.map(({ name }) => {
+      const own = all.filter((each) => each.name === name && each.crowd === size);
+      return {
+        name,
+        rounds: own.flatMap(({ rounds }) => rounds),
+        requests: own.flatMap(({ requests }) => requests),
+        notifications: own.flatMap(({ notifications }) => notifications),
+      };
+    });
+  const largest = handovers(plan, crowd, seriesOf(crowd), failures);
+  if (few === crowd || !able.some(({ name }) => name === ours)) return [largest];
+  const smallest = handovers(plan, few, seriesOf(few), []);
+  return [largest, { ...smallest, setting: { ...smallest.setting, sessions: crowd } }];
 }
 
 /**
@@ -247,7 +260,6 @@ function half(crowd) {
 
 /** One that takes part, and what was seen of it. */
 class Contestant {
-  #crowd;
   #lines = 0;
   /** When its holder has come to hold. */
   #heldAt = 0;
@@ -262,12 +274,12 @@ class Contestant {
   constructor(name, driver, crowd) {
     this.name = name;
     this.driver = driver;
-    this.#crowd = crowd;
+    this.crowd = crowd;
   }
 
   /** @param {import('./servers.mjs').Meter} meter */
   async formLine(meter) {
-    await queueUp(this.driver, meter, this.#newPath(), this.#crowd);
+    await queueUp(this.driver, meter, this.#newPath(), this.crowd);
     this.#heldAt = performance.now();
   }
 
@@ -278,7 +290,7 @@ class Contestant {
    * @param {number} count how many are timed
    */
   async handAtOnce(meter, count) {
-    const ofLine = Math.min(count, half(this.#crowd));
+    const ofLine = Math.min(count, half(this.crowd));
     /** @type {number[]} */
     const times = [];
     while (times.length < count) {
@@ -312,7 +324,7 @@ class Contestant {
   }
 
   #newPath() {
-    return `/line-${pathOf(this.name)}-${this.#crowd}-${this.#lines++}`;
+    return `/line-${pathOf(this.name)}-${this.crowd}-${this.#lines++}`;
   }
 }
 

@@ -32,7 +32,7 @@ export default async function electionHandover(bench) {
     crowd < 1000 || !FEW.includes(name);
   const measured = [];
   for (const plan of plansOf(bench, ['at once']))
-    measured.push(...(await measureHandovers({ bench, contestants, plan, takesPart })));
+    measured.push(...(await measureHandovers({ bench, contestants, plan, takesPart, ours: OURS })));
   return {
     id: 'election-handover',
     title: 'Handover of an election, from stepping down until the next one knows that it leads',

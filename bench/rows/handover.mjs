@@ -41,7 +41,7 @@ export default async function handover(bench) {
     crowd < 1000 || (name !== NOT_A_THOUSAND && name !== FEW);
   const measured = [];
   for (const plan of plansOf(bench, ['at once', 'after a while']))
-    measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart })));
+    measured.push(...(await measureHandovers({ bench, contestants: locks, plan, takesPart, ours: OURS })));
   return {
     id: 'handover',
     title: 'Handover of a lock, from the release until the next one knows that it holds',

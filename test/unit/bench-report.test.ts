@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ratio } from '../../bench/harness/compare.mjs';
 import { Line, looksInPlaceOfPings } from '../../bench/harness/counting-proxy.mjs';
 import { isMet } from '../../bench/harness/finding.mjs';
-import { barsBeside, barsOfCrowds, notesOfFailures } from '../../bench/harness/handover-report.mjs';
+import { barsBeside, barsOfCrowds, notesOfFailures, rowsOf } from '../../bench/harness/handover-report.mjs';
 import { plansOf } from '../../bench/harness/plans.mjs';
 import { median, quantile } from '../../bench/harness/quantiles.mjs';
 import { parseOptions, ROWS } from '../../bench/options.mjs';
@@ -273,6 +273,16 @@ describe('bars of handovers', () => {
       ).find(({ what }) => what.startsWith('requests'))?.measured;
     expect(requests(3, 4.8, 3)).toBe(0);
     expect(requests(4, 4.2, 4)).toBe(1);
+  });
+
+  it('hold a thousand against the few on the same servers, where there are such', () => {
+    const [few, many] = [among(15, series('ours', 500, [3])), among(1000, series('ours', 600, [3]))];
+    const beside = { ...among(15, series('ours', 300, [3])), setting: { ...few.setting, sessions: 1000 } };
+    const growth = (measured: Parameters<typeof barsOfCrowds>[0]) =>
+      barsOfCrowds(measured, 'ours').find(({ what }) => what.startsWith('p50 at 1000'))?.measured;
+    expect(growth([few, many])).toBe(1.2);
+    expect(growth([few, many, beside])).toBe(2);
+    expect(rowsOf([beside]).map(([, contenders]) => contenders)).toEqual(['15, beside 985 sessions']);
   });
 
   it('tell of rounds that broke down, and count ours', () => {

@@ -53,6 +53,25 @@ describe('a connection', () => {
     connection.destroy(new Error('over'));
   });
 
+  it('writes a claim at once, what is asked behind it when the go is over, and a check that writes nothing no sooner', async () => {
+    const { socket, connection } = await setUp();
+    const claim = multiRequest(
+      [
+        { kind: 'check', path: '/a/own' },
+        { kind: 'set', path: '/a', data: Buffer.from('held') },
+      ],
+      'world',
+    );
+    connection.send<unknown>(multiRequest([{ kind: 'check', path: '/b' }], 'world')).catch(() => undefined);
+    expect(socket.written).toEqual([]);
+    for (const request of [claim, existsRequest('/a')])
+      connection.send<unknown>(request).catch(() => undefined);
+    expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI]]);
+    await settle();
+    expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI], [EXISTS]]);
+    connection.destroy(new Error('over'));
+  });
+
   it('counts a request from no later than when it is written, also one that comes after a deletion', async () => {
     const { socket, clock, connection } = await setUp();
     const sentAt: (number | undefined)[] = [];
