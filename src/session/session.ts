@@ -109,7 +109,8 @@ export class Session extends Operations<SessionEvents> {
   #identity: Pick<requests.Handshake, 'id' | 'password' | 'lastZxid'> = requests.NEW_SESSION;
   #sessionTimeoutMs: number;
   #leaseMs: number;
-  #maintaining: Promise<void> = Promise.resolve();
+  /** While no server serves the session, and one is looked for. */
+  #searching: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -284,7 +285,7 @@ export class Session extends Operations<SessionEvents> {
 
   async #open(): Promise<void> {
     const { connectTimeoutMs, signal } = this.#options;
-    this.#maintaining = this.#maintain();
+    this.#searching = this.#findServer();
     const giveUp = new Ending();
     const timer = Number.isFinite(connectTimeoutMs)
       ? afterListening(this.clock, connectTimeoutMs, () => {
@@ -309,8 +310,11 @@ export class Session extends Operations<SessionEvents> {
     await this.ensureChroot();
   }
 
-  /** One connection after another, until the session is over. Never rejects. */
-  async #maintain(): Promise<void> {
+  /**
+   * Tries one connection after another, until one serves the session or it is over. Never rejects. Nothing of it is left
+   * while the session is served: the connection tells when it has ended.
+   */
+  async #findServer(): Promise<void> {
     try {
       while (this.#needsServer()) {
         const { connection, reply } = await this.#dial();
@@ -318,7 +322,7 @@ export class Session extends Operations<SessionEvents> {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
         }
-        await this.#use(connection, reply);
+        if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
       if (isOver(this.#state)) return; // The search for a server was given up.
@@ -336,32 +340,42 @@ export class Session extends Operations<SessionEvents> {
 
   #dial() {
     const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
-    return this.#dialer.dial(
-      handshake,
-      ({ path, change }) => this.watches.fire(path, change),
-      () => this.#needsServer(),
-      this.#network,
-    );
+    return this.#dialer.dial(handshake, this, () => this.#needsServer(), this.#network);
   }
 
-  /** Everything that happens over one connection, from the handshake's answer to its end. */
-  async #use(connection: Connection, reply: requests.HandshakeReply): Promise<void> {
+  /** What has to be done over a new connection; `true` if it serves the session then. */
+  async #use(connection: Connection, reply: requests.HandshakeReply): Promise<boolean> {
     this.#adopt(reply);
-    if (isOver(this.#state)) return this.#sayGoodbye(connection);
-    if (!(await this.#authenticate(connection))) return;
-    if (isOver(this.#state)) return this.#sayGoodbye(connection);
+    if (!isOver(this.#state) && !(await this.#authenticate(connection))) return false;
+    if (isOver(this.#state)) {
+      await this.#sayGoodbye(connection);
+      return false;
+    }
     for (const paths of this.watches.portions(WATCHES_PORTION_BYTES)) {
       // Lost with its connection, and sent again with the next one.
       connection.send(requests.setWatchesRequest(this.#identity.lastZxid, paths)).catch(ignore);
     }
     this.#become({ name: 'connected' }, connection);
-    const reason = await connection.ended;
+    // That may have been told before it served anybody.
+    if (connection.end !== undefined) this.ended(connection, connection.end);
+    return true;
+  }
+
+  /** @internal A server tells of a node that was watched. */
+  notified({ path, change }: requests.WatchEvent): void {
+    this.watches.fire(path, change);
+  }
+
+  /** @internal A connection has ended. */
+  ended(connection: Connection, reason: Error): void {
+    // One that never served the session, or did until that was closed: whoever has it sees its end, and goes on.
+    if (connection !== this.#connection) return;
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
     this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
-    if (this.#state.name === 'connected') {
-      this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
-      this.#become({ name: 'suspended', sinceMs: this.clock.now() });
-    }
+    this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
+    // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
+    this.#searching = this.#findServer();
+    this.#become({ name: 'suspended', sinceMs: this.clock.now() });
   }
 
   /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
@@ -413,6 +427,7 @@ export class Session extends Operations<SessionEvents> {
     this.#connection = connection;
     switch (next.name) {
       case 'connected':
+        this.#searching = undefined;
         this.#outbox.open(connection as Connection);
         this.#heartbeat.start(connection as Connection, {
           leaseMs: this.#leaseMs,
@@ -465,11 +480,18 @@ export class Session extends Operations<SessionEvents> {
     const connection = this.#connection;
     this.#end({ name: 'closed' }, new SessionClosedError('the session was closed'));
     // Over the connection at hand, if there is one; else the search for a server goes on for a while.
-    if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
-    await settledWithin(this.clock, this.#maintaining, limitMs);
+    const leaving = connection === undefined ? this.#searching : this.#leave(connection);
+    if (leaving === undefined) return; // It had ended before.
+    await settledWithin(this.clock, leaving, limitMs);
     this.#network.abort(this.#over.reason as Error);
     connection?.destroy(this.#over.reason as Error);
-    await this.#maintaining;
+    await leaving;
+  }
+
+  /** Has a server end the session: the one at hand, or, if that doesn't answer, another one. Never rejects. */
+  async #leave(connection: Connection): Promise<void> {
+    await this.#sayGoodbye(connection);
+    await this.#findServer();
   }
 
   /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
