@@ -1,5 +1,5 @@
 import { sleep } from '../clock.js';
-import { type Abortable, Ending, onAbort } from '../ending.js';
+import { type Abortable, Ending } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { ignore, soon } from '../promises.js';
 import type { Reply } from './connection.js';
@@ -26,7 +26,6 @@ export class OwnNode implements HeartbeatNode, Follower {
   readonly #lost = new Ending<Error>();
   /** Lost or released. */
   #isOver = false;
-  #forgetSession: () => void = ignore;
   #lastRead: NodeData | undefined;
   #onRead: (node: NodeData) => void = ignore;
   #onConfirmed: () => void = ignore;
@@ -40,7 +39,13 @@ export class OwnNode implements HeartbeatNode, Follower {
     this.#heartbeat = heartbeat;
     this.#lease = new Lease(session);
     if (sentAt !== undefined) this.confirm(sentAt);
-    this.#forgetSession = onAbort(session.over, () => this.lose(session.over.reason as Error));
+    if (session.over.aborted) this.handleEvent();
+    else session.over.addEventListener('abort', this);
+  }
+
+  /** @internal Its session is over. */
+  handleEvent(): void {
+    this.lose(this.#session.over.reason as Error);
   }
 
   /**
@@ -164,7 +169,7 @@ export class OwnNode implements HeartbeatNode, Follower {
     // Others wait for the deletion, which is asked for next: the rest comes while that is on its way.
     soon(() => {
       this.#heartbeat.remove(this);
-      this.#forgetSession();
+      this.#session.over.removeEventListener('abort', this);
     });
   }
 

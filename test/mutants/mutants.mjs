@@ -247,9 +247,9 @@ export const MUTANTS = [
     danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
     edits: [
       {
-        file: 'lock/contender.ts',
-        from: 'if (missing === 1) return await vigil.untilOneLess(nearest);',
-        to: 'if (missing >= 1) return await vigil.untilOneLess(nearest);',
+        file: 'lock/turn-wait.ts',
+        from: "this.#state = missing === 1 ? 'next' : 'behind';",
+        to: "this.#state = missing >= 1 ? 'next' : 'behind';",
       },
     ],
     file: 'unit/precautions.test.ts',
