@@ -9,6 +9,12 @@ import { type Follower, NodeWatch } from './node-watch.js';
 import type { NodeData, PartResult, Stat, TransactionPart } from './records.js';
 import type { Session } from './session.js';
 
+/** What a node says, as of one of its versions: as much of it as is of interest for as long as it is there. */
+export interface NodeContent {
+  readonly data: Buffer;
+  readonly version: number;
+}
+
 /**
  * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and that it
  * is gone, as soon as anything tells.
@@ -26,8 +32,8 @@ export class OwnNode implements HeartbeatNode, Follower {
   readonly #lost = new Ending<Error>();
   /** Lost or released. */
   #isOver = false;
-  #lastRead: NodeData | undefined;
-  #onRead: (node: NodeData) => void = ignore;
+  #lastRead: NodeContent | undefined;
+  #onRead: (content: NodeContent) => void = ignore;
   #onConfirmed: () => void = ignore;
   #watch: NodeWatch | undefined;
 
@@ -155,7 +161,7 @@ export class OwnNode implements HeartbeatNode, Follower {
   }
 
   /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
-  whenRead(listener: (node: NodeData) => void): void {
+  whenRead(listener: (content: NodeContent) => void): void {
     this.#onRead = listener;
     this.watch();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
@@ -190,10 +196,10 @@ export class OwnNode implements HeartbeatNode, Follower {
   }
 
   /** @internal What it says now. */
-  read(node: NodeData): void {
-    this.#checkOwner(node.stat);
-    this.#lastRead = node;
-    if (!this.#isOver) this.#onRead(node);
+  read({ data, stat }: NodeData): void {
+    this.#checkOwner(stat);
+    this.#lastRead = { data, version: stat.version };
+    if (!this.#isOver) this.#onRead(this.#lastRead);
   }
 
   /** @internal It can't be read any more. */
