@@ -23,11 +23,10 @@ export interface LockKind {
 }
 
 /** What can be acquired: a lock. */
-export interface Acquirable {
+export interface Acquirable extends LockKind {
   readonly session: Session;
   readonly path: string;
   readonly options: ResolvedLockOptions;
-  readonly kind: LockKind;
   readonly parse: EntryParser;
   /** Who must be gone before a contender holds. @param signal - aborts when the answer is of no interest any more */
   admission(signal: Abortable): Admission | Promise<Admission>;
@@ -99,7 +98,7 @@ export class Acquisition implements TurnWaiter {
 
   /** Takes a place in the queue, and waits there unless it is now or never. */
   async #join(nowOrNever: boolean): Promise<void> {
-    const { session, path, options, kind, parse } = this.#lock;
+    const { session, path, options, purpose, parse } = this.#lock;
     const { data, access } = options;
     let joining: Promise<Contender> | undefined;
     try {
@@ -109,7 +108,7 @@ export class Acquisition implements TurnWaiter {
       joining = Contender.join(session, path, {
         ...(data !== undefined && { data }),
         access,
-        purpose: kind.purpose,
+        purpose,
         parse,
         signal: this.#giveUp,
       });
@@ -198,15 +197,15 @@ export class Acquisition implements TurnWaiter {
 
   /** Nobody is in the way, and there is a lease to act on. */
   #hold(): void {
-    const { session, kind, options } = this.#lock;
+    const { session, identity, mode, options } = this.#lock;
     const contender = this.#contender as Contender;
     try {
       contender.own.lost.throwIfAborted();
       this.#giveUp.throwIfAborted();
       const { onRevoke } = options;
       const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
-      const place = new HeldPlace(contender, session, kind.identity, asked);
-      const hold: PlaceHold = new PlaceHold(place, kind.mode);
+      const place = new HeldPlace(contender, session, identity, asked);
+      const hold: PlaceHold = new PlaceHold(place, mode);
       this.#settle(hold);
       this.#done();
     } catch (error) {

@@ -6,7 +6,7 @@ import { Session } from '../session/session.js';
 import { Acquisition, type LockKind, tooLate } from './acquisition.js';
 import type { Admission } from './admission.js';
 import { inOrderOfAge } from './age.js';
-import { type HeldPlace, REVOKE } from './held-place.js';
+import { type HeldPlace, type Mode, REVOKE } from './held-place.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -19,7 +19,7 @@ import {
   resolveLockOptions,
 } from './lock.js';
 import { type LockHold, PlaceHold } from './lock-hold.js';
-import { type EntryParser, lockEntryParser } from './order.js';
+import { type EntryParser, lockEntryParser, type Purpose } from './order.js';
 import { heldAround, runUnder } from './reentrancy.js';
 import { untilGone } from './vigil.js';
 
@@ -34,7 +34,11 @@ export abstract class QueueLock implements Lock {
   /** @internal */
   readonly options: ResolvedLockOptions;
   /** @internal */
-  readonly kind: LockKind;
+  readonly purpose: Purpose;
+  /** @internal */
+  readonly mode: Mode;
+  /** @internal */
+  readonly identity: object;
   /** @internal */
   readonly parse: EntryParser;
 
@@ -48,7 +52,9 @@ export abstract class QueueLock implements Lock {
     this.session = checkInstance('session', session, Session);
     this.path = checkPath('path', path);
     this.options = resolveLockOptions(options);
-    this.kind = { purpose: 'lock', mode: 'alone', identity: this, ...kind };
+    this.purpose = kind.purpose ?? 'lock';
+    this.mode = kind.mode ?? 'alone';
+    this.identity = kind.identity ?? this;
     this.parse = lockEntryParser(this.options.extraLockPatterns);
   }
 
@@ -61,7 +67,7 @@ export abstract class QueueLock implements Lock {
 
   /** For work that is done under this lock and asks for it again. */
   protected share(place: HeldPlace): PlaceHold {
-    return new PlaceHold(place, this.kind.mode);
+    return new PlaceHold(place, this.mode);
   }
 
   /**
@@ -172,7 +178,7 @@ export abstract class QueueLock implements Lock {
   /** @internal As `acquire`, with options that were checked. @throws the signal's reason if it has aborted */
   take(options: AcquireOptions): Promise<PlaceHold> {
     options.signal?.throwIfAborted();
-    const place = heldAround(this.kind.identity);
+    const place = heldAround(this.identity);
     if (place === undefined) return Acquisition.begin(this, options);
     const hold = this.share(place);
     hold.assertHeld(); // Its lease may be over, and nobody has noticed yet.
