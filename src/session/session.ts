@@ -65,6 +65,16 @@ export interface SessionEvents {
 /** @internal What shows the servers that a session is somebody's own. */
 export type SessionCredentials = Pick<requests.Handshake, 'id' | 'password'>;
 
+/** What a session shows to a server. The password is kept a byte a character: a Buffer takes six times as much. */
+interface Identity {
+  readonly id: bigint;
+  readonly password: string;
+  readonly lastZxid: bigint;
+}
+
+const PASSWORD_ENCODING = 'latin1';
+const NO_IDENTITY: Identity = { ...identityOf(requests.NEW_SESSION), lastZxid: 0n };
+
 /** How a session is closed. */
 export interface CloseOptions {
   /** How long to wait for a server's acknowledgement, in milliseconds. @default 1500 */
@@ -106,7 +116,7 @@ export class Session extends Operations<SessionEvents> {
   /** For those who wait for a connection, if anybody does. */
   #connected: Deferred<void> | undefined;
   #connection: Connection | undefined;
-  #identity: Pick<requests.Handshake, 'id' | 'password' | 'lastZxid'> = requests.NEW_SESSION;
+  #identity: Identity = NO_IDENTITY;
   #sessionTimeoutMs: number;
   #leaseMs: number;
   /** While no server serves the session, and one is looked for. */
@@ -124,7 +134,7 @@ export class Session extends Operations<SessionEvents> {
     this.#logger = options.logger;
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
-    if (credentials !== undefined) this.#identity = { ...requests.NEW_SESSION, ...credentials };
+    if (credentials !== undefined) this.#identity = { ...identityOf(credentials), lastZxid: 0n };
     this.#dialer = new Dialer({ ...options, servers: target.servers });
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
@@ -173,8 +183,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** @internal With these, anybody may take the session over. They are a secret: never log them. */
   get credentials(): SessionCredentials {
-    const { id, password } = this.#identity;
-    return { id, password };
+    return credentialsOf(this.#identity);
   }
 
   /** The session timeout that the servers agreed to, in milliseconds. */
@@ -333,13 +342,13 @@ export class Session extends Operations<SessionEvents> {
 
   /** While the session lives, and after it was closed as long as the servers haven't been told. */
   #needsServer(): boolean {
-    return (
-      !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== requests.NEW_SESSION.id)
-    );
+    return !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
   }
 
   #dial() {
-    const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
+    const { lastZxid } = this.#identity;
+    const timeoutMs = this.#options.sessionTimeoutMs;
+    const handshake = { ...credentialsOf(this.#identity), timeoutMs, lastZxid };
     return this.#dialer.dial(handshake, this, () => this.#needsServer(), this.#network);
   }
 
@@ -396,9 +405,9 @@ export class Session extends Operations<SessionEvents> {
     }
   }
 
-  #adopt({ id, password, timeoutMs }: requests.HandshakeReply): void {
+  #adopt({ timeoutMs, ...credentials }: requests.HandshakeReply): void {
     const first = this.#identity.id === 0n;
-    this.#identity = { ...this.#identity, id, password };
+    this.#identity = { ...this.#identity, ...identityOf(credentials) };
     this.#sessionTimeoutMs = timeoutMs;
     const { leaseMs } = this.#options;
     const fitting = leaseMs !== undefined && leaseMs < timeoutMs ? leaseMs : timeoutMs / 3;
@@ -499,7 +508,7 @@ export class Session extends Operations<SessionEvents> {
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       await connection.send(requests.closeSessionRequest());
-      this.#identity = requests.NEW_SESSION; // The servers know it no more.
+      this.#identity = NO_IDENTITY; // The servers know it no more.
     } catch {
       return; // Not acknowledged: the next server is told, if one is found in time.
     } finally {
@@ -528,6 +537,14 @@ export function isOver(state: SessionState): boolean {
 function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): Watchfulness {
   if (isOpenToAll(access)) return 'warn';
   return allowUnprotectedPaths ? 'trust' : 'check';
+}
+
+function identityOf({ id, password }: SessionCredentials): Pick<Identity, 'id' | 'password'> {
+  return { id, password: password.toString(PASSWORD_ENCODING) };
+}
+
+function credentialsOf({ id, password }: Identity): SessionCredentials {
+  return { id, password: Buffer.from(password, PASSWORD_ENCODING) };
 }
 
 function max(a: bigint, b: bigint): bigint {
