@@ -51,6 +51,7 @@ export interface JoinOptions {
 
 /** What is known of a node when it has been created, or found. */
 interface NewPlace {
+  readonly path: string;
   readonly entry: QueueEntry;
   readonly token: bigint;
   /** When its creation was sent, if that is known. */
@@ -97,14 +98,14 @@ export class Contender {
     session: Session,
     queue: string,
     parse: EntryParser,
-    { entry, token, sentAt, listing }: NewPlace,
+    { path, entry, token, sentAt, listing }: NewPlace,
   ) {
     this.#session = session;
     this.queue = queue;
     this.#parse = parse;
     this.entry = entry;
     this.token = token;
-    this.own = session.own(`${queue}/${entry.node}`, sentAt);
+    this.own = session.own(path, sentAt);
     this.#listing = listing;
   }
 
@@ -130,8 +131,8 @@ export class Contender {
         const creating = session.createSequential(prefix, data, access);
         // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
         const listing = new FirstListing(session.listChildren(queue, true));
-        const { value, zxid, sentAt } = await creating;
-        return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt, listing });
+        const { value: path, zxid: token, sentAt } = await creating;
+        return new Contender(session, queue, parse, { path, entry: entryOf(path), token, sentAt, listing });
       } catch (error) {
         if (error instanceof NoNodeError) {
           session.guard.forget(queue);
@@ -158,10 +159,11 @@ export class Contender {
       await session.untilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
       const children = await session.untilAnswered(() => session.getChildren(queue));
       for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
-        const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
+        const path = `${queue}/${entry.node}`;
+        const stat = await session.untilAnswered(() => session.exists(path));
         // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
         if (stat !== undefined && session.owns(stat))
-          return new Contender(session, queue, parse, { entry, token: stat.czxid });
+          return new Contender(session, queue, parse, { path, entry, token: stat.czxid });
       }
       return undefined;
     } catch (error) {

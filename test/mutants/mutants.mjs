@@ -140,8 +140,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: '{ entry: entryOf(value), token: zxid, sentAt, listing }',
-        to: '{ entry: entryOf(value), token: BigInt(entryOf(value).sequence), sentAt, listing }',
+        from: '{ path, entry: entryOf(path), token, sentAt, listing }',
+        to: '{ path, entry: entryOf(path), token: BigInt(entryOf(path).sequence), sentAt, listing }',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -169,8 +169,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: 'entry.node}`, sentAt);',
-        to: `entry.node}\`, sentAt);
+        from: 'session.own(path, sentAt);',
+        to: `session.own(path, sentAt);
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entryPrefix(entry.id, entry.purpose)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
