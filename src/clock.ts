@@ -162,12 +162,34 @@ export function msUntil(instant: MachineInstant, sources: TimeSources = systemSo
  * once, and not for longer than `ms`. For what gives up waiting; never for what ends a lease.
  */
 export function afterListening(clock: Clock, ms: number, task: () => void): Timer {
-  const dueAt = clock.now() + ms;
-  let timer = clock.after(ms, () => {
+  return new ListeningTimer(clock, ms, task);
+}
+
+/** An object and one function, because there may be very many. */
+class ListeningTimer implements Timer {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #task: () => void;
+  readonly #dueAt: number;
+  #timer: Timer;
+
+  constructor(clock: Clock, ms: number, task: () => void) {
+    this.#clock = clock;
+    this.#ms = ms;
+    this.#task = task;
+    this.#dueAt = clock.now() + ms;
+    this.#timer = clock.after(ms, () => this.#goOn());
+  }
+
+  clear(): void {
+    this.#timer.clear();
+  }
+
+  #goOn(): void {
+    const lateMs = Math.max(0, this.#clock.now() - this.#dueAt);
     // Also where it is hardly late: between two timers sockets are read, and before the first one they may not have been.
-    timer = clock.after(Math.min(Math.max(0, clock.now() - dueAt), ms), task);
-  });
-  return { clear: () => timer.clear() };
+    this.#timer = this.#clock.after(Math.min(lateMs, this.#ms), this.#task);
+  }
 }
 
 /**

@@ -11,27 +11,28 @@ type Listener = (...args: unknown[]) => unknown;
  * can be found again when it is taken off.
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
-  readonly #emitter = new EventEmitter<Record<string, Listener>>();
-  /** What is being emitted, and comes after that, if anything is: there may be very many emitters, which mostly have nothing. */
+  /** As soon as anybody listens: there may be very many emitters, which mostly have nobody. */
+  #emitter: EventEmitter<Record<string, Listener>> | undefined;
+  /** What is being emitted, and comes after that, if anything is. */
   #queue: (() => void)[] | undefined;
   #emitting = false;
   #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
 
   /** Calls `listener` at every `event` from now on. */
   on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
-    this.#emitter.on(event, this.#wrap(event, listener as unknown as Listener));
+    this.#made.on(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
   /** Calls `listener` at the next `event` only. */
   once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
-    this.#emitter.once(event, this.#wrap(event, listener as unknown as Listener));
+    this.#made.once(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
   /** Takes `listener` off `event`. */
   off<E extends keyof Events & string>(event: E, listener: Events[E]): this {
-    this.#emitter.off(event, this.#wrap(event, listener as unknown as Listener));
+    this.#emitter?.off(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
@@ -44,12 +45,12 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   }
 
   removeAllListeners(event?: keyof Events & string): this {
-    this.#emitter.removeAllListeners(event);
+    this.#emitter?.removeAllListeners(event);
     return this;
   }
 
   listenerCount(event: keyof Events & string): number {
-    return this.#emitter.listenerCount(event);
+    return this.#emitter?.listenerCount(event) ?? 0;
   }
 
   /**
@@ -59,7 +60,7 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
     this.#queue ??= [];
     const queue = this.#queue;
-    queue.push(() => this.#emitter.emit(event, ...(args as unknown[])));
+    queue.push(() => this.#emitter?.emit(event, ...(args as unknown[])));
     if (this.#emitting) return;
     this.#emitting = true;
     try {
@@ -72,6 +73,11 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
 
   /** A listener failed. Called on the emitter's stack, and must not throw. */
   protected abstract reportListenerError(error: ListenerError): void;
+
+  get #made(): EventEmitter<Record<string, Listener>> {
+    this.#emitter ??= new EventEmitter();
+    return this.#emitter;
+  }
 
   #wrap(event: string, listener: Listener): Listener {
     this.#wrappers ??= new Map();

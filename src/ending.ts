@@ -1,6 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { type Few, forEachOf, sizeOf, withMember, withoutMember } from './few.js';
 
+/** Who is told of an end: a function, or an object that needs none, where there are very many, as the platform has it. */
+export type AbortListener = (() => void) | { handleEvent(): void };
+
 /**
  * Something that ends once, for one reason: an AbortController that makes its signal only when somebody asks for it. Most
  * endings are nobody's concern outside, and a signal of the platform's with one listener takes some 20 µs to make and to
@@ -11,7 +14,7 @@ import { type Few, forEachOf, sizeOf, withMember, withoutMember } from './few.js
  * Listeners are called in the order in which they came, before those of the signal. They are ours: they must not throw.
  */
 export class Ending<Reason = unknown> {
-  #listeners: Few<() => void>;
+  #listeners: Few<AbortListener>;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: Reason | undefined;
@@ -63,7 +66,10 @@ export class Ending<Reason = unknown> {
   #tell(): void {
     // Anybody who has the signal can make up an event.
     if (!this.#aborted) return;
-    forEachOf(this.#listeners, (listener) => listener());
+    forEachOf(this.#listeners, (listener) => {
+      if (typeof listener === 'function') listener();
+      else listener.handleEvent();
+    });
     this.#listeners = undefined;
   }
 
@@ -71,13 +77,13 @@ export class Ending<Reason = unknown> {
     if (this.#aborted) throw this.reason;
   }
 
-  /** Calls `listener` when it aborts; never if it has. Returns what takes that back. */
-  listen(listener: () => void): () => void {
-    if (this.#aborted) return () => undefined;
-    this.#listeners = withMember(this.#listeners, listener);
-    return () => {
-      this.#listeners = withoutMember(this.#listeners, listener);
-    };
+  /** Tells `listener` when it aborts, once; never if it has. */
+  addEventListener(_type: 'abort', listener: AbortListener, _options?: { readonly once: true }): void {
+    if (!this.#aborted) this.#listeners = withMember(this.#listeners, listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: AbortListener): void {
+    this.#listeners = withoutMember(this.#listeners, listener);
   }
 }
 
@@ -90,7 +96,6 @@ export function onAbort(signal: Abortable, task: () => void): () => void {
     task();
     return () => undefined;
   }
-  if (signal instanceof Ending) return signal.listen(task);
   signal.addEventListener('abort', task, { once: true });
   return () => signal.removeEventListener('abort', task);
 }

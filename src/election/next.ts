@@ -1,3 +1,4 @@
+import type { NodeContent } from '../session/own-node.js';
 import { hasNote } from './request.js';
 
 /** Who leads next, as far as a leader knows when it gives its term back. Without more, the next in line. */
@@ -12,7 +13,7 @@ export interface Knowledge {
   /** Whether anybody with a priority stood in the queue at some time in the term; `undefined` if that isn't known. */
   readonly preferable: boolean | undefined;
   /** The leader's node, as it was last read. */
-  readonly own: { readonly data: Buffer; readonly stat: { readonly version: number } } | undefined;
+  readonly own: NodeContent | undefined;
 }
 
 /**
@@ -20,5 +21,5 @@ export interface Knowledge {
  * somebody may be, and the queue has to be looked at before the term is given back.
  */
 export function nextInLineIfAt({ preferable, own }: Knowledge): number | undefined {
-  return preferable === false && own !== undefined && !hasNote(own.data) ? own.stat.version : undefined;
+  return preferable === false && own !== undefined && !hasNote(own.data) ? own.version : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Contender } from '../lock/contender.js';
 import { settledWithin } from '../promises.js';
-import type { NodeData } from '../session/records.js';
+import type { NodeContent } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import { type Next, nextInLineIfAt } from './next.js';
 import type { Succession } from './succession.js';
@@ -17,7 +17,7 @@ export class Outlook {
   readonly #session: Session;
   readonly #succession: Succession;
   readonly #leader: Contender;
-  readonly #readOwn: () => NodeData | undefined;
+  readonly #readOwn: () => NodeContent | undefined;
   /** Whether anybody with a priority stood in the queue when the term began. */
   #preferable: boolean | undefined;
   #listing: Promise<boolean | undefined> | undefined;
@@ -27,7 +27,7 @@ export class Outlook {
     session: Session,
     succession: Succession,
     leader: Contender,
-    readOwn: () => NodeData | undefined,
+    readOwn: () => NodeContent | undefined,
   ) {
     this.#session = session;
     this.#succession = succession;

@@ -1,6 +1,6 @@
 import { LeadError } from '../errors.js';
 import type { Contender } from '../lock/contender.js';
-import type { NodeData } from '../session/records.js';
+import type { NodeContent } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
 import type { Campaign } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
@@ -25,7 +25,7 @@ export class Petitions {
   readonly #port: PetitionsPort;
   /** The last request to step down that was considered: it stays on the node until the node is gone. */
   #lastConsidered: string | undefined;
-  #lastRead: NodeData | undefined;
+  #lastRead: NodeContent | undefined;
 
   constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: PetitionsPort) {
     this.#session = session;
@@ -34,16 +34,16 @@ export class Petitions {
   }
 
   /** The node of the contender that is heeded, as it was last read. */
-  get lastRead(): NodeData | undefined {
+  get lastRead(): NodeContent | undefined {
     return this.#lastRead;
   }
 
   /** Looks at what is asked on the contender's node, now and whenever that changes. */
   heed(contender: Contender, campaign: Campaign): void {
     this.#lastRead = undefined;
-    contender.own.whenRead((node) => {
-      this.#lastRead = node;
-      const { data } = node;
+    contender.own.whenRead((content) => {
+      this.#lastRead = content;
+      const { data } = content;
       const request = parseRequest(data);
       if (request?.kind === 'succeed') campaign.call(request.after);
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.

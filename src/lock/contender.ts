@@ -1,4 +1,4 @@
-import type { Abortable, Ending } from '../ending.js';
+import type { Abortable } from '../ending.js';
 import { describe, NodeLostError, NoNodeError } from '../errors.js';
 import { abortable, endingWith, ignore } from '../promises.js';
 import type { Access } from '../session/access.js';
@@ -6,7 +6,7 @@ import type { Names } from '../session/names.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
 import type { Session } from '../session/session.js';
-import { type Admission, ALONE, toWatch } from './admission.js';
+import { type Admission, ALONE } from './admission.js';
 import { inOrderOfAge } from './age.js';
 import {
   type EntryParser,
@@ -17,7 +17,8 @@ import {
   queueOf,
   withoutLater,
 } from './order.js';
-import { untilGone, Vigil } from './vigil.js';
+import { TurnWait, type TurnWaiter, type WaitOptions } from './turn-wait.js';
+import { untilGone } from './vigil.js';
 
 const NO_DATA = Buffer.alloc(0);
 
@@ -50,6 +51,7 @@ export interface JoinOptions {
 
 /** What is known of a node when it has been created, or found. */
 interface NewPlace {
+  readonly path: string;
   readonly entry: QueueEntry;
   readonly token: bigint;
   /** When its creation was sent, if that is known. */
@@ -70,16 +72,6 @@ class FirstListing {
       this.names = names;
     }, ignore);
   }
-}
-
-/** How to wait in the queue. */
-export interface WaitOptions {
-  /** Aborting it ends the wait. */
-  readonly signal?: Abortable | undefined;
-  /** Called each time there turns out to be somebody ahead. */
-  readonly onWaiting?: ((place: Place) => void) | undefined;
-  /** Called whenever somebody ahead has gone and the queue is listed again: what is asked now is answered right after. */
-  readonly onListing?: (() => void) | undefined;
 }
 
 /**
@@ -106,14 +98,14 @@ export class Contender {
     session: Session,
     queue: string,
     parse: EntryParser,
-    { entry, token, sentAt, listing }: NewPlace,
+    { path, entry, token, sentAt, listing }: NewPlace,
   ) {
     this.#session = session;
     this.queue = queue;
     this.#parse = parse;
     this.entry = entry;
     this.token = token;
-    this.own = session.own(`${queue}/${entry.node}`, sentAt);
+    this.own = session.own(path, sentAt);
     this.#listing = listing;
   }
 
@@ -139,8 +131,8 @@ export class Contender {
         const creating = session.createSequential(prefix, data, access);
         // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
         const listing = new FirstListing(session.listChildren(queue, true));
-        const { value, zxid, sentAt } = await creating;
-        return new Contender(session, queue, parse, { entry: entryOf(value), token: zxid, sentAt, listing });
+        const { value: path, zxid: token, sentAt } = await creating;
+        return new Contender(session, queue, parse, { path, entry: entryOf(path), token, sentAt, listing });
       } catch (error) {
         if (error instanceof NoNodeError) {
           session.guard.forget(queue);
@@ -167,10 +159,11 @@ export class Contender {
       await session.untilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
       const children = await session.untilAnswered(() => session.getChildren(queue));
       for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
-        const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
+        const path = `${queue}/${entry.node}`;
+        const stat = await session.untilAnswered(() => session.exists(path));
         // A node of another session is a dying one's ghost (CURATOR-498, -696): never adopt it.
         if (stat !== undefined && session.owns(stat))
-          return new Contender(session, queue, parse, { entry, token: stat.czxid });
+          return new Contender(session, queue, parse, { path, entry, token: stat.czxid });
       }
       return undefined;
     } catch (error) {
@@ -192,44 +185,28 @@ export class Contender {
    *
    * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
    */
-  async untilTurn(
-    { signal, onWaiting, onListing }: WaitOptions = {},
-    admission: Admission = ALONE,
-  ): Promise<void> {
-    if (this.#isFirst()) {
-      this.#listing = undefined; // It would be kept for as long as the place is.
-      this.own.lost.throwIfAborted();
-      return signal?.throwIfAborted();
-    }
-    const { ending: over, forget } = endingWith(this.own.lost, signal);
-    let vigil: Vigil | undefined;
-    try {
-      for (;;) {
-        const looking = this.#obstacles(admission, over, vigil);
-        if (vigil !== undefined) onListing?.();
-        const { missing, nearest, beyond } = await looking;
-        if (missing <= 0) return;
-        vigil ??= new Vigil(this.#session, this.queue, over, admission.yields);
-        // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
-        this.own.watch();
-        if (missing === 1) this.own.keepAlive();
-        onWaiting?.({ position: missing, ahead: nearest.at(-1) as string });
-        if (missing === 1) return await vigil.untilOneLess(nearest);
-        await vigil.untilOneLess(nearest, beyond);
-      }
-    } finally {
-      // Whoever waits for the turn is told first.
-      process.nextTick(() => {
-        vigil?.end();
-        forget();
-      });
-    }
+  untilTurn(options: WaitOptions = {}, admission: Admission = ALONE): Promise<void> {
+    return new Promise((resolve, reject) => this.awaitTurn({ ...options, resolve, reject }, admission));
+  }
+
+  /**
+   * As {@link Contender.untilTurn}, for whoever keeps very many: tells `waiter` what comes of it, at once if nobody at all is
+   * ahead.
+   *
+   * @throws as that does, if the wait is over before it begins
+   */
+  awaitTurn(waiter: TurnWaiter, admission: Admission): void {
+    this.own.lost.throwIfAborted();
+    waiter.signal?.throwIfAborted();
+    if (!this.#isFirst()) return void new TurnWait(this.#session, this, admission, waiter);
+    this.#listing = undefined; // It would be kept for as long as the place is.
+    waiter.resolve();
   }
 
   /** Whether it is its turn right now. @throws as {@link Contender.untilTurn} does */
   async hasTurn(admission: Admission = ALONE): Promise<boolean> {
     const { spare, yields } = admission;
-    const inTheWay = await this.#inTheWay(admission, this.own.lost);
+    const inTheWay = await this.inTheWay(admission, this.own.lost);
     if (inTheWay.length <= spare || yields === undefined) return inTheWay.length <= spare;
     const firm = await Promise.all(inTheWay.map((entry) => this.#says(entry, (data) => !yields(data))));
     return firm.filter(Boolean).length <= spare;
@@ -311,21 +288,8 @@ export class Contender {
     return names?.length === 1 && names[0] === this.entry.node;
   }
 
-  /**
-   * How many must go, which to watch, and the nearest beyond those: no more of the queue is kept, since everybody in it may
-   * wait for long.
-   */
-  async #obstacles(admission: Admission, over: Ending, vigil: Vigil | undefined) {
-    const inTheWay = (await this.#inTheWay(admission, over)).filter(({ node }) => !vigil?.hasYielded(node));
-    const nearest = toWatch(inTheWay, admission).map(({ node }) => node);
-    return {
-      missing: inTheWay.length - admission.spare,
-      nearest,
-      beyond: inTheWay.at(-1 - nearest.length)?.node,
-    };
-  }
-
-  async #inTheWay(admission: Admission, over: Ending): Promise<QueueEntry[]> {
+  /** @internal Those ahead that stand in the way, the nearest last. @throws as {@link Contender.untilTurn} does */
+  async inTheWay(admission: Admission, over?: Abortable): Promise<QueueEntry[]> {
     const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
     const ages = inOrderOfAge(this.#session, this.queue, children, this.#parse);
     const queue = Array.isArray(ages) ? ages : await abortable(ages, over);

@@ -28,7 +28,8 @@ export class DistributedLock extends QueueLock {
     super(session, path, options);
   }
 
-  protected override admission(): Admission {
+  /** @internal */
+  override admission(): Admission {
     return ALONE;
   }
 }

@@ -101,7 +101,16 @@ export interface ResolvedLockOptions {
   readonly onRevoke: ((hold: LockHold) => void) | undefined;
 }
 
+/** One for all locks without options: there may be very many. */
+const DEFAULTS: ResolvedLockOptions = {
+  data: undefined,
+  access: undefined,
+  extraLockPatterns: [],
+  onRevoke: undefined,
+};
+
 export function resolveLockOptions(given: unknown): ResolvedLockOptions {
+  if (given === undefined) return DEFAULTS;
   const options = checkOptions<LockOptions>('lock', given, [
     'data',
     'access',
@@ -130,7 +139,7 @@ function checkData(value: unknown): Buffer | undefined {
 }
 
 function checkPatterns(value: unknown): readonly string[] {
-  if (value === undefined) return [];
+  if (value === undefined) return DEFAULTS.extraLockPatterns;
   // After a digit nobody could tell where the number begins.
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' && /^[^/]*[^/\d]$/.test(each)))
     return [...value];

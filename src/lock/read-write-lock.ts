@@ -18,7 +18,8 @@ class ReadLock extends QueueLock {
     super(session, path, options, { purpose: 'read', mode: 'beside', identity: whole });
   }
 
-  protected override admission(): Admission {
+  /** @internal */
+  override admission(): Admission {
     return BESIDE_READERS;
   }
 }
@@ -28,7 +29,8 @@ class WriteLock extends QueueLock {
     super(session, path, options, { purpose: 'write', identity: whole });
   }
 
-  protected override admission(): Admission {
+  /** @internal */
+  override admission(): Admission {
     return ALONE;
   }
 

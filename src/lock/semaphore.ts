@@ -53,7 +53,8 @@ export class Semaphore extends QueueLock {
     await this.#seats.change(checkSeats('seats', seats));
   }
 
-  protected override async admission(signal: Abortable): Promise<Admission> {
+  /** @internal */
+  override async admission(signal: Abortable): Promise<Admission> {
     const outdated = new Ending();
     const onChange = () => outdated.abort(new Resized());
     const seats = await this.#seats.agree({ onChange, signal });

@@ -1,5 +1,6 @@
-import { type Abortable, onAbort } from '../ending.js';
-import { abortable, type Deferred, deferred, endingWith, ignore } from '../promises.js';
+import type { Abortable } from '../ending.js';
+import { type Few, membersOf, withMember, withoutMember } from '../few.js';
+import { abortable, deferred, endingWith, ignore } from '../promises.js';
 import type { Glance } from '../session/heartbeat.js';
 import { type Follower, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/records.js';
@@ -23,32 +24,35 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
   }
 }
 
+/** Who keeps a vigil. Told nothing on the connection's stack. */
+export interface VigilKeeper {
+  /** One of the nodes is gone, or doesn't stand in the way any more. */
+  oneLess(): void;
+  /** They can't be watched: a server refuses, or the session is over. */
+  failed(reason: unknown): void;
+}
+
 /**
- * Keeps an eye on some nodes of a queue, each with one watch for as long as it is of interest. It is what is left of a
- * contender that waits, for hours perhaps and beside thousands of others: so it is objects, not promises that wait for
- * each other.
+ * Keeps an eye on some nodes of a queue, each with one watch for as long as it is of interest, and on one more, which isn't
+ * watched but looked at now and then. It is what is left of a contender that waits, for hours perhaps and beside thousands
+ * of others: so it is objects, not promises that wait for each other.
  */
-export class Vigil {
+export class Vigil implements Glance {
   readonly #session: Session;
   readonly #queue: string;
+  readonly #keeper: VigilKeeper;
   readonly #yields: ((data: Buffer) => boolean) | undefined;
-  #forget: () => void = ignore;
-  #posts: Post[] = [];
+  #posts: Few<Post>;
   #yielded: Set<string> | undefined;
-  #glance: Glance | undefined;
-  /** Whom to tell of the next change. */
-  #change: Deferred<void> | undefined;
-  #failure: { readonly reason: unknown } | undefined;
+  /** The node that is only looked at. */
+  #beyond: string | undefined;
 
-  /**
-   * @param signal - ends it when it aborts
-   * @param yields - whether a node doesn't stand in the way any more, because of what it says
-   */
-  constructor(session: Session, queue: string, signal: Abortable, yields?: (data: Buffer) => boolean) {
+  /** @param yields - whether a node doesn't stand in the way any more, because of what it says */
+  constructor(session: Session, queue: string, keeper: VigilKeeper, yields?: (data: Buffer) => boolean) {
     this.#session = session;
     this.#queue = queue;
+    this.#keeper = keeper;
     this.#yields = yields;
-    this.#forget = onAbort(signal, () => this.fail(signal.reason));
   }
 
   /** Whether it is there and was seen to stand in nobody's way any more. */
@@ -56,35 +60,22 @@ export class Vigil {
     return this.#yielded?.has(node) === true;
   }
 
-  /**
-   * Resolves when one of these is gone, or doesn't stand in the way any more; or when `beyond`, which isn't watched but
-   * looked at now and then, was seen to be gone.
-   *
-   * @throws the signal's reason, what ended the session, or a `ZooKeeperError` if a server refuses
-   */
-  untilOneLess(nodes: readonly string[], beyond?: string): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.reason);
-    const change = deferred();
-    this.#change = change;
+  /** From now on it is about these nodes, and `beyond`, if there is one. */
+  watch(nodes: readonly string[], beyond: string | undefined): void {
+    const paths = nodes.map((node) => this.#path(node));
     // One that isn't among them has gone, and its post may not have heard of it yet: that would be told as the end of another.
-    for (const post of this.#posts) if (!nodes.includes(post.node)) post.watch.stop();
-    this.#posts = nodes.map(
-      (node) =>
-        this.#posts.find((post) => post.node === node) ??
-        new Post(this, node, this.#session, this.#path(node)),
-    );
-    if (beyond !== undefined) {
-      this.#glance = { path: this.#session.absolute(this.#path(beyond)), gone: () => this.#tell() };
-      this.#session.addGlance(this.#glance);
-    }
-    return change.promise;
+    for (const post of membersOf(this.#posts)) if (!paths.includes(post.path)) this.#leave(post);
+    const kept = membersOf(this.#posts).map(({ path }) => path);
+    for (const path of paths)
+      if (!kept.includes(path)) this.#posts = withMember(this.#posts, new Post(this, this.#session, path));
+    this.#lookAway();
+    this.#beyond = beyond;
+    if (beyond !== undefined) this.#session.addGlance(this);
   }
 
   /** Takes all watches back. */
   end(): void {
-    this.#forget();
-    for (const post of this.#posts) post.watch.stop();
-    this.#posts = [];
+    for (const post of membersOf(this.#posts)) this.#leave(post);
     this.#lookAway();
   }
 
@@ -92,48 +83,61 @@ export class Vigil {
     return `${this.#queue}/${node}`;
   }
 
+  /** @internal Where it looks now and then. */
+  get path(): string {
+    return this.#session.absolute(this.#path(this.#beyond as string));
+  }
+
+  /** @internal What it looks at now and then is gone. */
+  gone(): void {
+    this.#lookAway();
+    this.#keeper.oneLess();
+  }
+
   /** What one of the posts has to tell: its node says something. */
   heard(post: Post, data: Buffer): void {
     if (this.#yields?.(data) !== true) return;
-    post.watch.stop();
-    this.#yielded = (this.#yielded ?? new Set()).add(post.node);
+    this.#yielded = (this.#yielded ?? new Set()).add(post.path.slice(this.#queue.length + 1));
     this.left(post);
   }
 
   /** What one of the posts has to tell: there is nothing to be watched any more. */
   left(post: Post): void {
-    this.#posts = this.#posts.filter((each) => each !== post);
-    this.#tell();
-  }
-
-  /** Ends it. The first reason counts. */
-  fail(reason: unknown): void {
-    this.#failure ??= { reason };
-    this.end();
-    this.#change?.reject(reason);
-  }
-
-  #tell(): void {
+    this.#leave(post);
     this.#lookAway();
-    this.#change?.resolve();
+    this.#keeper.oneLess();
+  }
+
+  /** What one of the posts has to tell: its node can't be watched. */
+  failed(reason: unknown): void {
+    this.#keeper.failed(reason);
+  }
+
+  #leave(post: Post): void {
+    post.stop();
+    this.#posts = withoutMember(this.#posts, post);
   }
 
   #lookAway(): void {
-    if (this.#glance !== undefined) this.#session.removeGlance(this.#glance);
-    this.#glance = undefined;
+    if (this.#beyond !== undefined) this.#session.removeGlance(this);
+    this.#beyond = undefined;
   }
 }
 
 /** Where a vigil watches one node. */
 class Post implements Follower {
-  readonly node: string;
-  readonly watch: NodeWatch;
+  readonly path: string;
   readonly #vigil: Vigil;
+  readonly #watch: NodeWatch;
 
-  constructor(vigil: Vigil, node: string, session: Session, path: string) {
+  constructor(vigil: Vigil, session: Session, path: string) {
+    this.path = path;
     this.#vigil = vigil;
-    this.node = node;
-    this.watch = new NodeWatch(session, path, this);
+    this.#watch = new NodeWatch(session, path, this);
+  }
+
+  stop(): void {
+    this.#watch.stop();
   }
 
   read({ data }: NodeData): void {
@@ -145,6 +149,6 @@ class Post implements Follower {
   }
 
   failed(error: unknown): void {
-    this.#vigil.fail(error);
+    this.#vigil.failed(error);
   }
 }

@@ -3,7 +3,7 @@ import { Chain, type Link } from '../chain.js';
 import { type Clock, earlyBy } from '../clock.js';
 import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
-import { type Deferred, deferred } from '../promises.js';
+import { type Deferred, deferred, soon } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {
@@ -51,6 +51,14 @@ interface Pending extends Link<Pending> {
   readonly outcome: Outcome<unknown>;
 }
 
+/** Whose connection it is: told what happens to it, for as long as it lasts. */
+export interface ConnectionOwner {
+  /** A server tells of a node that was watched. On the connection's stack. */
+  notified(event: WatchEvent): void;
+  /** It has ended, which is the last word; not on the stack of whoever ended it. */
+  ended(connection: Connection, reason: Error): void;
+}
+
 /** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
 export interface Credentials {
   readonly scheme: string;
@@ -77,14 +85,13 @@ const LAST_XID = 2 ** 31 - 1;
  * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it
  * ends, everything that waits on it rejects with `ConnectionLossError`, and the session opens another.
  *
- * Nothing of a caller's runs on its stack: promises settle, and `onEvent` is the session's own.
+ * Nothing of a caller's runs on its stack: promises settle, and its owner is the session itself.
  */
 export class Connection {
   readonly server: Server;
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #frames = new FrameReader(LONGEST_GREETING_BYTES);
-  readonly #ended = deferred<Error>();
   /** In the order of the requests, which is that of the replies. */
   readonly #pending = new Chain<Pending>();
   readonly #pings = new Chain<Pending>();
@@ -93,22 +100,17 @@ export class Connection {
   #writingAt = 0;
   /** Of what is asked in one go: nothing yet, or something, which is urgent where it was written already. */
   #go: 'none' | 'begun' | 'urgent' = 'none';
-  readonly #onEvent: (event: WatchEvent) => void;
+  readonly #owner: ConnectionOwner;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: Deferred<void>[] = [];
   #end: Error | undefined;
   #xid = 0;
   #lastZxid = 0n;
 
-  private constructor(
-    server: Server,
-    { socket, incoming }: Transport,
-    clock: Clock,
-    onEvent: (event: WatchEvent) => void,
-  ) {
+  private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
     this.#clock = clock;
-    this.#onEvent = onEvent;
+    this.#owner = owner;
     this.#socket = socket;
     if (incoming !== undefined) incoming.reader = this;
     this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
@@ -127,11 +129,11 @@ export class Connection {
     transport: Transport,
     handshake: Handshake,
     clock: Clock,
-    onEvent: (event: WatchEvent) => void,
+    owner: ConnectionOwner,
     signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
     const { socket, ready } = transport;
-    const connection = new Connection(server, transport, clock, onEvent);
+    const connection = new Connection(server, transport, clock, owner);
     const answer = deferred<HandshakeReply>();
     connection.#handshake = answer;
     let sent = false;
@@ -149,9 +151,9 @@ export class Connection {
     }
   }
 
-  /** Resolves with the reason when the connection has ended. */
-  get ended(): Promise<Error> {
-    return this.#ended.promise;
+  /** Why it has ended; `undefined` while it lasts. */
+  get end(): Error | undefined {
+    return this.#end;
   }
 
   /** The newest transaction that a reply told of: no later server may be behind it. */
@@ -208,7 +210,7 @@ export class Connection {
     for (const chain of [this.#pending, this.#pings])
       for (let next = chain.shift(); next !== undefined; next = chain.shift())
         next.outcome.reject(this.#lossOf(next.name));
-    this.#ended.resolve(reason);
+    soon(() => this.#owner.ended(this, reason));
   }
 
   #exchange<T>(
@@ -303,7 +305,7 @@ export class Connection {
     if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
     switch (reply.xid) {
       case EVENT_XID:
-        return this.#onEvent(decodeEvent(reply.body));
+        return this.#owner.notified(decodeEvent(reply.body));
       case AUTH_XID:
         return this.#settleAuthentication(reply.errorCode);
       case PING_XID:

@@ -6,9 +6,9 @@ import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { abortable } from '../promises.js';
 import type { Server } from './connect-string.js';
-import { Connection, HandshakeLostError } from './connection.js';
+import { Connection, type ConnectionOwner, HandshakeLostError } from './connection.js';
 import type { Environment } from './environment.js';
-import type { Handshake, HandshakeReply, WatchEvent } from './protocol.js';
+import type { Handshake, HandshakeReply } from './protocol.js';
 import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -105,7 +105,7 @@ export class Dialer {
    */
   async dial(
     handshake: Handshake,
-    onEvent: (event: WatchEvent) => void,
+    owner: ConnectionOwner,
     worthwhile: () => boolean,
     signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply }> {
@@ -117,7 +117,7 @@ export class Dialer {
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
       for (const address of await this.#resolve(server, handshake.timeoutMs, signal)) {
         if (!worthwhile()) break;
-        const opened = await this.#try({ server, address }, handshake, onEvent, signal);
+        const opened = await this.#try({ server, address }, handshake, owner, signal);
         if (opened !== undefined) return opened;
       }
     }
@@ -149,7 +149,7 @@ export class Dialer {
   async #try(
     endpoint: Endpoint,
     handshake: Handshake,
-    onEvent: (event: WatchEvent) => void,
+    owner: ConnectionOwner,
     signal: Abortable,
   ): Promise<{ connection: Connection; reply: HandshakeReply } | undefined> {
     const { server, address } = endpoint;
@@ -162,7 +162,7 @@ export class Dialer {
         signal,
         (tooLate) => {
           const transport = openTransport(endpoint, this.#environment, this.#tls);
-          return Connection.open(server, transport, handshake, clock, onEvent, tooLate);
+          return Connection.open(server, transport, handshake, clock, owner, tooLate);
         },
       );
       this.#openedAt = clock.now();

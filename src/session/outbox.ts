@@ -20,7 +20,7 @@ export class Outbox {
   #outlet: Outlet = { name: 'held', operations: new Map() };
 
   constructor(clock: Clock) {
-    this.#deadlines = new Deadlines(clock, (operation) => this.#timeOut(operation));
+    this.#deadlines = new Deadlines(clock, this);
   }
 
   submit<T>(request: Request<T>, timeoutMs: number): Promise<Reply<T>> {
@@ -76,7 +76,7 @@ export class Outbox {
       : error;
   }
 
-  #timeOut(operation: Operation): void {
+  timeOut(operation: Operation): void {
     const sent = this.#outlet.name !== 'held' || !this.#outlet.operations.delete(operation);
     operation.timeOut(sent);
   }
@@ -136,16 +136,16 @@ class Operation implements Outcome<unknown>, Link<Operation> {
  */
 class Deadlines {
   readonly #clock: Clock;
-  readonly #onDue: (operation: Operation) => void;
+  readonly #outbox: Outbox;
   readonly #waiting = new Chain<Operation>();
   #timer: Timer | undefined;
   #turnAt: number | undefined;
   /** When the timer is due. */
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(clock: Clock, onDue: (operation: Operation) => void) {
+  constructor(clock: Clock, outbox: Outbox) {
     this.#clock = clock;
-    this.#onDue = onDue;
+    this.#outbox = outbox;
   }
 
   add(operation: Operation, now = this.#turn()): void {
@@ -190,7 +190,7 @@ class Deadlines {
     let { first } = this.#waiting;
     while (first !== undefined && first.deadline <= now) {
       this.#waiting.remove(first);
-      this.#onDue(first);
+      this.#outbox.timeOut(first);
       first = this.#waiting.first;
     }
     this.#watch(now);

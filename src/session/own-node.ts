@@ -1,5 +1,5 @@
 import { sleep } from '../clock.js';
-import { type Abortable, Ending, onAbort } from '../ending.js';
+import { type Abortable, Ending } from '../ending.js';
 import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { ignore, soon } from '../promises.js';
 import type { Reply } from './connection.js';
@@ -8,6 +8,12 @@ import { Lease } from './lease.js';
 import { type Follower, NodeWatch } from './node-watch.js';
 import type { NodeData, PartResult, Stat, TransactionPart } from './records.js';
 import type { Session } from './session.js';
+
+/** What a node says, as of one of its versions: as much of it as is of interest for as long as it is there. */
+export interface NodeContent {
+  readonly data: Buffer;
+  readonly version: number;
+}
 
 /**
  * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and that it
@@ -26,9 +32,8 @@ export class OwnNode implements HeartbeatNode, Follower {
   readonly #lost = new Ending<Error>();
   /** Lost or released. */
   #isOver = false;
-  #forgetSession: () => void = ignore;
-  #lastRead: NodeData | undefined;
-  #onRead: (node: NodeData) => void = ignore;
+  #lastRead: NodeContent | undefined;
+  #onRead: (content: NodeContent) => void = ignore;
   #onConfirmed: () => void = ignore;
   #watch: NodeWatch | undefined;
 
@@ -40,7 +45,13 @@ export class OwnNode implements HeartbeatNode, Follower {
     this.#heartbeat = heartbeat;
     this.#lease = new Lease(session);
     if (sentAt !== undefined) this.confirm(sentAt);
-    this.#forgetSession = onAbort(session.over, () => this.lose(session.over.reason as Error));
+    if (session.over.aborted) this.handleEvent();
+    else session.over.addEventListener('abort', this);
+  }
+
+  /** @internal Its session is over. */
+  handleEvent(): void {
+    this.lose(this.#session.over.reason as Error);
   }
 
   /**
@@ -150,7 +161,7 @@ export class OwnNode implements HeartbeatNode, Follower {
   }
 
   /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
-  whenRead(listener: (node: NodeData) => void): void {
+  whenRead(listener: (content: NodeContent) => void): void {
     this.#onRead = listener;
     this.watch();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
@@ -164,7 +175,7 @@ export class OwnNode implements HeartbeatNode, Follower {
     // Others wait for the deletion, which is asked for next: the rest comes while that is on its way.
     soon(() => {
       this.#heartbeat.remove(this);
-      this.#forgetSession();
+      this.#session.over.removeEventListener('abort', this);
     });
   }
 
@@ -185,10 +196,10 @@ export class OwnNode implements HeartbeatNode, Follower {
   }
 
   /** @internal What it says now. */
-  read(node: NodeData): void {
-    this.#checkOwner(node.stat);
-    this.#lastRead = node;
-    if (!this.#isOver) this.#onRead(node);
+  read({ data, stat }: NodeData): void {
+    this.#checkOwner(stat);
+    this.#lastRead = { data, version: stat.version };
+    if (!this.#isOver) this.#onRead(this.#lastRead);
   }
 
   /** @internal It can't be read any more. */

@@ -145,6 +145,7 @@ export function readStat(bytes: WireReader): Stat {
 /** @throws WireError */
 export function readNodeData(bytes: WireReader): NodeData {
   const given = bytes.nullableBuffer() ?? NO_DATA;
+  if (given.length === 0) return { data: NO_DATA, stat: readStat(bytes) };
   // A copy with memory of its own: what is kept of a packet, or of memory that others share, keeps all of that.
   const data = Buffer.allocUnsafeSlow(given.length);
   data.set(given);

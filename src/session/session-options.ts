@@ -123,9 +123,12 @@ function checkEnvironment(value: Environment): Environment {
   throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
+/** One for all who show nothing. */
+const NO_CREDENTIALS: readonly Credentials[] = [];
+
 /** Never shows what was given: it may hold a password, wherever the caller put it. */
 function checkAuth(auth: unknown): readonly Credentials[] {
-  if (auth === undefined) return [];
+  if (auth === undefined) return NO_CREDENTIALS;
   const list: unknown[] = Array.isArray(auth) ? auth : [auth];
   return list.map((each) => {
     const { scheme, credentials } = (each ?? {}) as Partial<Record<keyof Credentials, unknown>>;

@@ -65,6 +65,16 @@ export interface SessionEvents {
 /** @internal What shows the servers that a session is somebody's own. */
 export type SessionCredentials = Pick<requests.Handshake, 'id' | 'password'>;
 
+/** What a session shows to a server. The password is kept a byte a character: a Buffer takes six times as much. */
+interface Identity {
+  readonly id: bigint;
+  readonly password: string;
+  readonly lastZxid: bigint;
+}
+
+const PASSWORD_ENCODING = 'latin1';
+const NO_IDENTITY: Identity = { ...identityOf(requests.NEW_SESSION), lastZxid: 0n };
+
 /** How a session is closed. */
 export interface CloseOptions {
   /** How long to wait for a server's acknowledgement, in milliseconds. @default 1500 */
@@ -106,10 +116,11 @@ export class Session extends Operations<SessionEvents> {
   /** For those who wait for a connection, if anybody does. */
   #connected: Deferred<void> | undefined;
   #connection: Connection | undefined;
-  #identity: Pick<requests.Handshake, 'id' | 'password' | 'lastZxid'> = requests.NEW_SESSION;
+  #identity: Identity = NO_IDENTITY;
   #sessionTimeoutMs: number;
   #leaseMs: number;
-  #maintaining: Promise<void> = Promise.resolve();
+  /** While no server serves the session, and one is looked for. */
+  #searching: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -123,7 +134,7 @@ export class Session extends Operations<SessionEvents> {
     this.#logger = options.logger;
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
-    if (credentials !== undefined) this.#identity = { ...requests.NEW_SESSION, ...credentials };
+    if (credentials !== undefined) this.#identity = { ...identityOf(credentials), lastZxid: 0n };
     this.#dialer = new Dialer({ ...options, servers: target.servers });
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
@@ -172,8 +183,7 @@ export class Session extends Operations<SessionEvents> {
 
   /** @internal With these, anybody may take the session over. They are a secret: never log them. */
   get credentials(): SessionCredentials {
-    const { id, password } = this.#identity;
-    return { id, password };
+    return credentialsOf(this.#identity);
   }
 
   /** The session timeout that the servers agreed to, in milliseconds. */
@@ -284,7 +294,7 @@ export class Session extends Operations<SessionEvents> {
 
   async #open(): Promise<void> {
     const { connectTimeoutMs, signal } = this.#options;
-    this.#maintaining = this.#maintain();
+    this.#searching = this.#findServer();
     const giveUp = new Ending();
     const timer = Number.isFinite(connectTimeoutMs)
       ? afterListening(this.clock, connectTimeoutMs, () => {
@@ -309,8 +319,11 @@ export class Session extends Operations<SessionEvents> {
     await this.ensureChroot();
   }
 
-  /** One connection after another, until the session is over. Never rejects. */
-  async #maintain(): Promise<void> {
+  /**
+   * Tries one connection after another, until one serves the session or it is over. Never rejects. Nothing of it is left
+   * while the session is served: the connection tells when it has ended.
+   */
+  async #findServer(): Promise<void> {
     try {
       while (this.#needsServer()) {
         const { connection, reply } = await this.#dial();
@@ -318,7 +331,7 @@ export class Session extends Operations<SessionEvents> {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
         }
-        await this.#use(connection, reply);
+        if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
       if (isOver(this.#state)) return; // The search for a server was given up.
@@ -329,39 +342,49 @@ export class Session extends Operations<SessionEvents> {
 
   /** While the session lives, and after it was closed as long as the servers haven't been told. */
   #needsServer(): boolean {
-    return (
-      !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== requests.NEW_SESSION.id)
-    );
+    return !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
   }
 
   #dial() {
-    const handshake = { ...this.#identity, timeoutMs: this.#options.sessionTimeoutMs };
-    return this.#dialer.dial(
-      handshake,
-      ({ path, change }) => this.watches.fire(path, change),
-      () => this.#needsServer(),
-      this.#network,
-    );
+    const { lastZxid } = this.#identity;
+    const timeoutMs = this.#options.sessionTimeoutMs;
+    const handshake = { ...credentialsOf(this.#identity), timeoutMs, lastZxid };
+    return this.#dialer.dial(handshake, this, () => this.#needsServer(), this.#network);
   }
 
-  /** Everything that happens over one connection, from the handshake's answer to its end. */
-  async #use(connection: Connection, reply: requests.HandshakeReply): Promise<void> {
+  /** What has to be done over a new connection; `true` if it serves the session then. */
+  async #use(connection: Connection, reply: requests.HandshakeReply): Promise<boolean> {
     this.#adopt(reply);
-    if (isOver(this.#state)) return this.#sayGoodbye(connection);
-    if (!(await this.#authenticate(connection))) return;
-    if (isOver(this.#state)) return this.#sayGoodbye(connection);
+    if (!isOver(this.#state) && !(await this.#authenticate(connection))) return false;
+    if (isOver(this.#state)) {
+      await this.#sayGoodbye(connection);
+      return false;
+    }
     for (const paths of this.watches.portions(WATCHES_PORTION_BYTES)) {
       // Lost with its connection, and sent again with the next one.
       connection.send(requests.setWatchesRequest(this.#identity.lastZxid, paths)).catch(ignore);
     }
     this.#become({ name: 'connected' }, connection);
-    const reason = await connection.ended;
+    // That may have been told before it served anybody.
+    if (connection.end !== undefined) this.ended(connection, connection.end);
+    return true;
+  }
+
+  /** @internal A server tells of a node that was watched. */
+  notified({ path, change }: requests.WatchEvent): void {
+    this.watches.fire(path, change);
+  }
+
+  /** @internal A connection has ended. */
+  ended(connection: Connection, reason: Error): void {
+    // One that never served the session, or did until that was closed: whoever has it sees its end, and goes on.
+    if (connection !== this.#connection) return;
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
     this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
-    if (this.#state.name === 'connected') {
-      this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
-      this.#become({ name: 'suspended', sinceMs: this.clock.now() });
-    }
+    this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
+    // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
+    this.#searching = this.#findServer();
+    this.#become({ name: 'suspended', sinceMs: this.clock.now() });
   }
 
   /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
@@ -382,9 +405,9 @@ export class Session extends Operations<SessionEvents> {
     }
   }
 
-  #adopt({ id, password, timeoutMs }: requests.HandshakeReply): void {
+  #adopt({ timeoutMs, ...credentials }: requests.HandshakeReply): void {
     const first = this.#identity.id === 0n;
-    this.#identity = { ...this.#identity, id, password };
+    this.#identity = { ...this.#identity, ...identityOf(credentials) };
     this.#sessionTimeoutMs = timeoutMs;
     const { leaseMs } = this.#options;
     const fitting = leaseMs !== undefined && leaseMs < timeoutMs ? leaseMs : timeoutMs / 3;
@@ -413,6 +436,7 @@ export class Session extends Operations<SessionEvents> {
     this.#connection = connection;
     switch (next.name) {
       case 'connected':
+        this.#searching = undefined;
         this.#outbox.open(connection as Connection);
         this.#heartbeat.start(connection as Connection, {
           leaseMs: this.#leaseMs,
@@ -465,11 +489,18 @@ export class Session extends Operations<SessionEvents> {
     const connection = this.#connection;
     this.#end({ name: 'closed' }, new SessionClosedError('the session was closed'));
     // Over the connection at hand, if there is one; else the search for a server goes on for a while.
-    if (connection !== undefined) void this.#sayGoodbye(connection); // Never rejects.
-    await settledWithin(this.clock, this.#maintaining, limitMs);
+    const leaving = connection === undefined ? this.#searching : this.#leave(connection);
+    if (leaving === undefined) return; // It had ended before.
+    await settledWithin(this.clock, leaving, limitMs);
     this.#network.abort(this.#over.reason as Error);
     connection?.destroy(this.#over.reason as Error);
-    await this.#maintaining;
+    await leaving;
+  }
+
+  /** Has a server end the session: the one at hand, or, if that doesn't answer, another one. Never rejects. */
+  async #leave(connection: Connection): Promise<void> {
+    await this.#sayGoodbye(connection);
+    await this.#findServer();
   }
 
   /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
@@ -477,7 +508,7 @@ export class Session extends Operations<SessionEvents> {
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       await connection.send(requests.closeSessionRequest());
-      this.#identity = requests.NEW_SESSION; // The servers know it no more.
+      this.#identity = NO_IDENTITY; // The servers know it no more.
     } catch {
       return; // Not acknowledged: the next server is told, if one is found in time.
     } finally {
@@ -506,6 +537,14 @@ export function isOver(state: SessionState): boolean {
 function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): Watchfulness {
   if (isOpenToAll(access)) return 'warn';
   return allowUnprotectedPaths ? 'trust' : 'check';
+}
+
+function identityOf({ id, password }: SessionCredentials): Pick<Identity, 'id' | 'password'> {
+  return { id, password: password.toString(PASSWORD_ENCODING) };
+}
+
+function credentialsOf({ id, password }: Identity): SessionCredentials {
+  return { id, password: Buffer.from(password, PASSWORD_ENCODING) };
 }
 
 function max(a: bigint, b: bigint): bigint {

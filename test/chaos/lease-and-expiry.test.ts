@@ -103,7 +103,7 @@ async function leaveSessionsBehind({ port }: ZooKeeperServer, forMs: number): Pr
         openTransport({ server, address: server.host }, systemEnvironment, undefined),
         { ...NEW_SESSION, timeoutMs: SESSION_TIMEOUT_MS },
         clock,
-        () => undefined,
+        { notified: () => undefined, ended: () => undefined },
         new AbortController().signal,
       );
       connection.destroy(new Error('left behind'));

@@ -27,7 +27,7 @@ export async function openConnection(greeting: Buffer) {
     { socket: socket as unknown as Socket, ready: 'connect' },
     { ...NEW_SESSION, timeoutMs: 1000 },
     clock,
-    () => undefined,
+    { notified: () => undefined, ended: () => undefined },
     new AbortController().signal,
   );
   opening.catch(() => undefined);

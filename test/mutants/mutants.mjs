@@ -140,8 +140,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: '{ entry: entryOf(value), token: zxid, sentAt, listing }',
-        to: '{ entry: entryOf(value), token: BigInt(entryOf(value).sequence), sentAt, listing }',
+        from: '{ path, entry: entryOf(path), token, sentAt, listing }',
+        to: '{ path, entry: entryOf(path), token: BigInt(entryOf(path).sequence), sentAt, listing }',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -169,8 +169,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/contender.ts',
-        from: 'entry.node}`, sentAt);',
-        to: `entry.node}\`, sentAt);
+        from: 'session.own(path, sentAt);',
+        to: `session.own(path, sentAt);
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entryPrefix(entry.id, entry.purpose)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
@@ -247,9 +247,9 @@ export const MUTANTS = [
     danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
     edits: [
       {
-        file: 'lock/contender.ts',
-        from: 'if (missing === 1) return await vigil.untilOneLess(nearest);',
-        to: 'if (missing >= 1) return await vigil.untilOneLess(nearest);',
+        file: 'lock/turn-wait.ts',
+        from: "this.#state = missing === 1 ? 'next' : 'behind';",
+        to: "this.#state = missing >= 1 ? 'next' : 'behind';",
       },
     ],
     file: 'unit/precautions.test.ts',

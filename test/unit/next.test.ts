@@ -7,7 +7,7 @@ import { withNote, withRequest } from '../../src/election/request.js';
 const PLAIN = serializeCandidate('leader', 'data');
 const NOTED = withNote(PLAIN) as Buffer;
 const ASKED = withRequest(PLAIN, { kind: 'step-down', key: 'k', by: 'operator', graceMs: 5 }) as Buffer;
-const nodeOf = (data: Buffer, version = 3) => ({ data, stat: { version } });
+const nodeOf = (data: Buffer, version = 3) => ({ data, version });
 
 describe('a leader whose term ends', () => {
   it.each([
