@@ -157,7 +157,7 @@ export class Acquisition implements TurnWaiter {
 
   #takeIf(isAdmitted: boolean): void {
     if (!isAdmitted) throw tooLate(this.#lock, 'acquired', 0);
-    this.resolve();
+    this.turnCame();
   }
 
   /** @internal Together with the listing that shows whether it is its turn: what is asked now is answered right after. */
@@ -170,7 +170,7 @@ export class Acquisition implements TurnWaiter {
   }
 
   /** @internal Its turn has come. */
-  resolve(): void {
+  turnCame(): void {
     // What is left of the lease says nothing of a node that is lost: that comes out below.
     const { own } = this.#contender as Contender;
     if (this.#renewing !== undefined || own.remainingMs() < this.#leaseToBeginWith)
@@ -179,7 +179,7 @@ export class Acquisition implements TurnWaiter {
   }
 
   /** @internal Its turn won't come. */
-  reject(reason: unknown): void {
+  turnFailed(reason: unknown): void {
     void this.#fail(reason); // Never rejects.
   }
 
@@ -209,7 +209,7 @@ export class Acquisition implements TurnWaiter {
       this.#settle(hold);
       this.#done();
     } catch (error) {
-      this.reject(error);
+      this.turnFailed(error);
     }
   }
 

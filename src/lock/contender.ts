@@ -186,7 +186,9 @@ export class Contender {
    * @throws NodeLostError if the own node is gone, what ended the session, or the signal's reason
    */
   untilTurn(options: WaitOptions = {}, admission: Admission = ALONE): Promise<void> {
-    return new Promise((resolve, reject) => this.awaitTurn({ ...options, resolve, reject }, admission));
+    return new Promise((turnCame, turnFailed) =>
+      this.awaitTurn({ ...options, turnCame, turnFailed }, admission),
+    );
   }
 
   /**
@@ -200,7 +202,7 @@ export class Contender {
     waiter.signal?.throwIfAborted();
     if (!this.#isFirst()) return void new TurnWait(this.#session, this, admission, waiter);
     this.#listing = undefined; // It would be kept for as long as the place is.
-    waiter.resolve();
+    waiter.turnCame();
   }
 
   /** Whether it is its turn right now. @throws as {@link Contender.untilTurn} does */

@@ -16,8 +16,8 @@ export interface WaitOptions {
 
 /** Who waits for a turn: told once what comes of it. */
 export interface TurnWaiter extends WaitOptions {
-  resolve(): void;
-  reject(reason: unknown): void;
+  turnCame(): void;
+  turnFailed(reason: unknown): void;
 }
 
 /** Where a wait stands: the queue is being listed; some have to go, or the one next ahead; it is over. */
@@ -50,15 +50,18 @@ export class TurnWait implements VigilKeeper {
     this.failed(this.#endings.find(({ aborted }) => aborted)?.reason);
   }
 
-  /** @internal */
+  /**
+   * @internal What is told while the queue is listed needn't be kept: that node has left the vigil, and if the listing still has
+   * it, it is watched anew, and seen to be gone.
+   */
   oneLess(): void {
-    if (this.#state === 'next') this.#end(() => this.#waiter.resolve());
+    if (this.#state === 'next') this.#end(() => this.#waiter.turnCame());
     else if (this.#state === 'behind') void this.#look(); // Never rejects.
   }
 
   /** @internal */
   failed(reason: unknown): void {
-    this.#end(() => this.#waiter.reject(reason));
+    this.#end(() => this.#waiter.turnFailed(reason));
   }
 
   get #endings(): Abortable[] {
@@ -76,7 +79,7 @@ export class TurnWait implements VigilKeeper {
       const inTheWay = (await looking).filter(({ node }) => !this.#vigil?.hasYielded(node));
       if (this.#isOver()) return;
       const missing = inTheWay.length - this.#admission.spare;
-      if (missing <= 0) return this.#end(() => this.#waiter.resolve());
+      if (missing <= 0) return this.#end(() => this.#waiter.turnCame());
       const nearest = toWatch(inTheWay, this.#admission).map(({ node }) => node);
       this.#watch(missing, nearest, inTheWay.at(-1 - nearest.length)?.node);
     } catch (error) {

@@ -23,7 +23,7 @@ declare module 'node-zookeeper-client/lib/jute/index.js' {
         id: Buffer,
         password: Buffer,
       ) => Codec;
-      ConnectResponse: new () => Codec & { timeOut: number; sessionId: Buffer; passwd: Buffer };
+      ConnectResponse: new () => Codec & { timeOut: number; sessionId: Buffer; passwd: Buffer | undefined };
       RequestHeader: new (xid: number, type: number) => Codec;
       AuthPacket: new (type: number, scheme: string, auth: Buffer) => Codec;
       SetWatches: new (zxid: Buffer, data: string[], exist: string[], child: string[]) => Codec;

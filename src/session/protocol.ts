@@ -210,7 +210,9 @@ export interface HandshakeReply {
 export function decodeHandshake(frame: Buffer): HandshakeReply {
   checkLength(frame, PASSWORD_OFFSET);
   const response = read(new protocol.ConnectResponse(), frame);
-  return { id: response.sessionId.readBigInt64BE(0), password: response.passwd, timeoutMs: response.timeOut };
+  const { sessionId, passwd, timeOut: timeoutMs } = response;
+  // The codec reads a length of -1 as nothing at all.
+  return { id: sessionId.readBigInt64BE(0), password: passwd ?? Buffer.alloc(0), timeoutMs };
 }
 
 export interface ReplyHeader {

@@ -26,7 +26,10 @@ export const OP = {
 
 export const ANY_VERSION = -1;
 const FLAGS = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 } as const;
+/** What isn't given is written so. */
 const NO_DATA = Buffer.alloc(0);
+/** What says nothing is read so: a caller may do with it what he likes. */
+const NOTHING_SAID = Buffer.alloc(0);
 
 /** What ZooKeeper keeps about a node. Times are the servers', in milliseconds of the epoch. */
 export interface Stat {
@@ -144,8 +147,8 @@ export function readStat(bytes: WireReader): Stat {
 
 /** @throws WireError */
 export function readNodeData(bytes: WireReader): NodeData {
-  const given = bytes.nullableBuffer() ?? NO_DATA;
-  if (given.length === 0) return { data: NO_DATA, stat: readStat(bytes) };
+  const given = bytes.nullableBuffer() ?? NOTHING_SAID;
+  if (given.length === 0) return { data: NOTHING_SAID, stat: readStat(bytes) };
   // A copy with memory of its own: what is kept of a packet, or of memory that others share, keeps all of that.
   const data = Buffer.allocUnsafeSlow(given.length);
   data.set(given);

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { afterListening, type Clock } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import {
@@ -119,6 +120,11 @@ export class Session extends Operations<SessionEvents> {
   #identity: Identity = NO_IDENTITY;
   #sessionTimeoutMs: number;
   #leaseMs: number;
+  /**
+   * The one in which it was opened. Whoever finds out that a connection has ended may be in the midst of somebody's work, which the
+   * next one has nothing to do with.
+   */
+  readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
   /** While no server serves the session, and one is looked for. */
   #searching: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -211,7 +217,11 @@ export class Session extends Operations<SessionEvents> {
   async close(options: CloseOptions = {}): Promise<void> {
     const { timeoutMs } = checkOptions<CloseOptions>('close', options, ['timeoutMs']);
     const limitMs = checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
-    this.#closing ??= this.#close(limitMs);
+    if (this.#closing === undefined) {
+      const closing = deferred();
+      this.#closing = closing.promise; // Before anybody is told, and perhaps closes it too.
+      closing.resolve(this.#close(limitMs));
+    }
     await this.#closing;
   }
 
@@ -324,9 +334,12 @@ export class Session extends Operations<SessionEvents> {
    * while the session is served: the connection tells when it has ended.
    */
   async #findServer(): Promise<void> {
+    let connection: Connection | undefined;
     try {
       while (this.#needsServer()) {
-        const { connection, reply } = await this.#dial();
+        const dialled = await this.#dial();
+        const { reply } = dialled;
+        connection = dialled.connection;
         if (reply.timeoutMs <= 0 || (this.#identity.id !== 0n && reply.id !== this.#identity.id)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
@@ -334,6 +347,7 @@ export class Session extends Operations<SessionEvents> {
         if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
+      connection?.destroy(toError(error)); // If it is over, that changes nothing.
       if (isOver(this.#state)) return; // The search for a server was given up.
       this.#logger.error({ cause: describe(error) }, 'the session can not go on');
       this.#end({ name: 'closed' }, toError(error));
@@ -378,13 +392,17 @@ export class Session extends Operations<SessionEvents> {
   /** @internal A connection has ended. */
   ended(connection: Connection, reason: Error): void {
     // One that never served the session, or did until that was closed: whoever has it sees its end, and goes on.
-    if (connection !== this.#connection) return;
+    if (connection === this.#connection)
+      this.#context.runInAsyncScope(() => this.#goOnAfter(connection, reason));
+  }
+
+  #goOnAfter(connection: Connection, reason: Error): void {
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
     this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
-    this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
     // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
     this.#searching = this.#findServer();
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
+    this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
   }
 
   /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */

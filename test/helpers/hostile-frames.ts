@@ -14,6 +14,10 @@ const text = (value: string) => Buffer.concat([int(value.length), Buffer.from(va
 export const GREETING = framed(
   Buffer.concat([int(0), int(1000), Buffer.alloc(8, 1), int(16), Buffer.alloc(17)]),
 );
+/** The same without a password, which no ZooKeeper does. */
+export const WITHOUT_PASSWORD = framed(
+  Buffer.concat([int(0), int(1000), Buffer.alloc(8, 1), int(-1), Buffer.alloc(1)]),
+);
 
 const STAT = Buffer.alloc(68, 1);
 /** What a well-behaved server says, by the number of the request. */

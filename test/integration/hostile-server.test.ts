@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -11,7 +12,7 @@ import {
 import { Session } from '../../src/session/session.js';
 import { aborted, connectString, inOrder, nextEvent, openSession } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';
-import { GREETING, hostileChunk } from '../helpers/hostile-frames.js';
+import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../helpers/hostile-frames.js';
 
 const AUTH = 100;
 const EXISTS = 3;
@@ -59,6 +60,22 @@ describe('a server that is not what it should be', () => {
     // Pauses of 50, 100, 200, 400 and 800 ms lie between; without them there would be hundreds.
     expect(connections).toBeGreaterThan(1);
     expect(connections).toBeLessThan(10);
+  });
+
+  it('ended a session, and kept its socket, by giving it no password', async () => {
+    const opened: Socket[] = [];
+    const strange = createServer((socket) => {
+      opened.push(socket.on('error', () => undefined));
+      socket.once('data', () => socket.write(WITHOUT_PASSWORD));
+    });
+    await new Promise<void>((resolve) => strange.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void strange.close());
+    const { port } = strange.address() as AddressInfo;
+    const session = await Session.connect(`127.0.0.1:${port}`, { sessionTimeoutMs: 1000 });
+    expect(session.state.name).toBe('connected');
+    await session.close({ timeoutMs: 5 });
+    for (const socket of opened) if (!socket.closed) await once(socket, 'close');
+    expect(opened).toHaveLength(1);
   });
 
   it('sends what it likes: the session goes on or ends, each operation settles, and closing works', async () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
@@ -11,6 +12,7 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { type Environment, systemEnvironment } from '../../src/session/environment.js';
 import { Session } from '../../src/session/session.js';
 import {
@@ -282,6 +284,25 @@ describe('a session whose connection goes', () => {
     await nextEvent(session, 'resumed');
   });
 
+  it('told of its next connection in the midst of the work that had found the last one dead', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const proxy = await FaultProxy.start();
+    const session = await storage.run('opening', () =>
+      openSession({ sessionTimeoutMs: 1500 }, proxy.connectString),
+    );
+    const told: unknown[] = [];
+    for (const event of ['suspended', 'resumed'] as const)
+      session.on(event, () => void told.push(event, storage.getStore()));
+    const resumed = nextEvent(session, 'resumed');
+    // Its heartbeats, which find out about the dead link, begin in the work.
+    await storage.run('working', () => new DistributedLock(session, uniquePath('context')).acquire());
+    proxy.blackHole();
+    await nextEvent(session, 'suspended');
+    proxy.restore();
+    await resumed;
+    expect(told).toEqual(['suspended', 'opening', 'resumed', 'opening']);
+  });
+
   it('gives each operation up after the session timeout', async () => {
     const proxy = await FaultProxy.start();
     const session = await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString);
@@ -471,6 +492,22 @@ describe('closing a session', () => {
     proxy.bounce();
     await closing;
     expect(await observer.exists(value)).toBeUndefined();
+  });
+
+  it('resolved at once, before any server could know, in a listener of its own end', async () => {
+    const proxy = await FaultProxy.start();
+    const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
+    const settled: string[] = [];
+    const closings: Promise<unknown>[] = [];
+    const closeAs = (who: string) => closings.push(session.close().then(() => settled.push(who)));
+    session.once('closed', () => void closeAs('listener of closed'));
+    session.signal.addEventListener('abort', () => void closeAs('listener of the signal'), { once: true });
+    proxy.blackHole();
+    const closing = session.close({ timeoutMs: 100 });
+    expect(closings).toHaveLength(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).toEqual([]);
+    await Promise.all([closing, ...closings]);
   });
 
   it.each(['cut', 'blackHole'] as const)(
