@@ -1,9 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Something that work is done for. */
-export interface Undertaking {
+/** Something that work is done for, until it is over. */
+export class Undertaking {
+  #isOver = false;
+
   /** Whether all of it is done: work that was begun in it and still goes on doesn't belong to it any more. */
-  readonly isOver: boolean;
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** All of it is done. */
+  finish(): void {
+    this.#isOver = true;
+    // When nothing is under way, nobody has to be told apart: what is remembered of what work was done for is all over.
+    if (underWay.delete(this) && underWay.size === 0) frames.disable();
+  }
 }
 
 interface Frame {
@@ -11,11 +22,15 @@ interface Frame {
   readonly around: Frame | undefined;
 }
 
-// One for all: Node keeps every AsyncLocalStorage that was ever run, and asks each of them at every promise.
+// One for all: Node, before 24, asks each AsyncLocalStorage that was run at every promise of the process, until it is disabled.
 const frames = new AsyncLocalStorage<Frame>();
+/** What work was begun for, and isn't over. */
+const underWay = new Set<Undertaking>();
 
-/** Does `work` for an undertaking: whatever it calls or begins is done for it too. */
+/** Does `work` for an undertaking: whatever it calls or begins is done for it too, until it is over. */
 export function runFor<T>(undertaking: Undertaking, work: () => T): T {
+  if (undertaking.isOver) return work();
+  underWay.add(undertaking);
   return frames.run({ undertaking, around: unfinished(frames.getStore()) }, work);
 }
 

@@ -95,6 +95,19 @@ async function untilSettled(meter, complete) {
   }
 }
 
+/**
+ * All of them, another one first in each round: who comes first finds the servers as the last one has left them.
+ *
+ * @template T
+ * @param {readonly T[]} all
+ * @param {number} round from 0
+ * @returns {T[]}
+ */
+export function inTurn(all, round) {
+  const first = round % Math.max(1, all.length);
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
 /** @param {number} ms @returns {Promise<void>} */
 export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));

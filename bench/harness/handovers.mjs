@@ -1,5 +1,5 @@
 /** How rows measure handovers, whatever is handed over. */
-import { pause, queueUp, startAll } from './compare.mjs';
+import { inTurn, pause, queueUp, startAll } from './compare.mjs';
 import { Driver } from './driver.mjs';
 import { startServers } from './servers.mjs';
 
@@ -38,11 +38,15 @@ import { startServers } from './servers.mjs';
 const LONG_SESSION_MS = 86_400_000;
 // A follower of 3.8.0 was seen to forget a committed request until it was asked something else: here somebody asks before long.
 const LONG_WITH_FOLLOWERS_MS = 600_000;
-const HANDOVERS = 20;
+const HANDOVERS = 40;
 const QUICK_HANDOVERS = 7;
 // For the others: what is done now and then is done by parts of the session timeout.
 const SHORT_SESSION_MS = 5000;
 const HOLD_MS = 1300;
+const PACED_HANDOVERS = 14;
+/** Of a crowd that has servers for itself, which take their time to start. */
+const PACED_ALONE = 10;
+const QUICK_PACED = 3;
 /** Beyond it, all contestants' sessions would ping so often that they'd be in each other's way. */
 const TOGETHER = 100;
 /** Cycles with nobody else there, and lines of {@link WARM_UP_CROWD} that are handed down to their last, at once. */
@@ -92,7 +96,7 @@ async function together({ bench, contestants, plan, takesPart }) {
       let failures = [];
       for (let round = 0; round < plan.rounds && failures.length === 0; round++) {
         try {
-          await goRound(series, servers.meter, { ...plan, crowd, quick: bench.quick });
+          await goRound(inTurn(series, round), servers.meter, { ...plan, crowd, quick: bench.quick });
         } catch (error) {
           failures = brokenDown(series, round);
           if (failures.length === 0) throw error;
@@ -203,7 +207,8 @@ async function warmUp(name, driver, quick) {
 
 /** @param {readonly Contestant[]} series @param {import('./servers.mjs').Meter} meter @param {Setting & { quick: boolean }} setting */
 async function goRound(series, meter, { crowd, pace, quick }) {
-  if (pace === 'after a while') await handAfterAWhile(series, meter, pacedHandovers(quick, crowd));
+  const paced = quick ? QUICK_PACED : crowd > TOGETHER ? PACED_ALONE : PACED_HANDOVERS;
+  if (pace === 'after a while') await handAfterAWhile(series, meter, paced, half(crowd));
   else
     for (const contestant of series) await contestant.handAtOnce(meter, quick ? QUICK_HANDOVERS : HANDOVERS);
 }
@@ -245,12 +250,6 @@ function pathOf(name) {
 function sessionMs({ pace, servers }) {
   if (pace === 'after a while') return SHORT_SESSION_MS;
   return servers === 1 ? LONG_SESSION_MS : LONG_WITH_FOLLOWERS_MS;
-}
-
-/** @param {boolean} quick @param {number} crowd */
-function pacedHandovers(quick, crowd) {
-  if (quick) return Math.min(3, half(crowd));
-  return Math.min(crowd > TOGETHER ? 6 : 8, half(crowd));
 }
 
 /** Who has handed over stays out, so the line gets shorter: not by more than that. @param {number} crowd */
@@ -334,14 +333,15 @@ class Contestant {
  *
  * @param {readonly Contestant[]} contestants
  * @param {import('./servers.mjs').Meter} meter
- * @param {number} count
+ * @param {number} count how many are timed of each
+ * @param {number} ofLine how many of them at most in one line
  */
-async function handAfterAWhile(contestants, meter, count) {
-  for (const contestant of contestants) {
-    contestant.rounds.push([]);
-    await contestant.formLine(meter);
+async function handAfterAWhile(contestants, meter, count, ofLine) {
+  for (const { rounds } of contestants) rounds.push([]);
+  for (let left = count; left > 0; left -= ofLine) {
+    for (const contestant of contestants) await contestant.formLine(meter);
+    for (let at = 0; at < Math.min(left, ofLine); at++)
+      for (const contestant of contestants) await contestant.handWhenDue(meter);
+    for (const { driver } of contestants) await driver.leave();
   }
-  for (let at = 0; at < count; at++)
-    for (const contestant of contestants) await contestant.handWhenDue(meter);
-  for (const { driver } of contestants) await driver.leave();
 }

@@ -1,4 +1,4 @@
-import { chosen, percentiles, ratio, startAll } from '../harness/compare.mjs';
+import { chosen, inTurn, percentiles, ratio, startAll } from '../harness/compare.mjs';
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
@@ -32,9 +32,9 @@ export default async function uncontended(bench) {
 
 /** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
 async function measure(bench, place) {
-  // What compiles while it runs needs so many, or more; what a disk is waited for takes milliseconds each.
-  const warmUp = bench.quick ? 200 : place.storage === 'tmpfs' ? 6000 : 2000;
-  const block = bench.quick ? 100 : place.storage === 'tmpfs' ? 500 : 200;
+  // What compiles while it runs needs so many, or more, wherever the servers keep their data.
+  const warmUp = bench.quick ? 200 : 6000;
+  const block = bench.quick ? 100 : 1000;
   const servers = await startServers(place);
   const running = await startAll(
     chosen(
@@ -58,7 +58,7 @@ async function measure(bench, place) {
     }
     bench.say(`${words(place)}: warm`);
     for (let round = 0; round < bench.rounds; round++) {
-      for (const each of cycles) {
+      for (const each of inTurn(cycles, round)) {
         const { requests } = await servers.meter.during(async () => {
           each.rounds.push(await each.driver.cycle(each.path, block));
         });

@@ -4,7 +4,7 @@ import type { Term } from '../election/term.js';
 import { describe, InvalidOptionError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../options.js';
-import { runApart, runFor, type Undertaking } from '../undertaking.js';
+import { runApart, runFor, Undertaking } from '../undertaking.js';
 import { isGuarded } from './guardian-link.js';
 import type { SupervisorState } from './health.js';
 
@@ -75,7 +75,7 @@ type ShutdownState =
 /** Ends the process at a signal, once: stop work, clean up, resign, close, exit. */
 export class SignalShutdown {
   /** What is done in its hook. */
-  readonly cleaning: Undertaking = { isOver: false };
+  readonly cleaning = new Undertaking();
   readonly #options: ResolvedShutdown;
   readonly #leaver: Leaver;
   #state: ShutdownState = { name: 'armed' };

@@ -20,7 +20,7 @@ import type { Place } from '../lock/contender.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
-import { isWithin, runFor, type Undertaking } from '../undertaking.js';
+import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
 import { entrust } from './guardian-link.js';
@@ -99,7 +99,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
   /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
-  readonly #cleaning: Undertaking;
+  #cleaning = new Undertaking();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
@@ -115,12 +115,6 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   constructor(options: ElectionSupervisorOptions) {
     super();
     this.#options = resolveSupervisorOptions(options);
-    const isCleaning = () => this.#state.name === 'cleaning';
-    this.#cleaning = {
-      get isOver() {
-        return !isCleaning();
-      },
-    };
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
     this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
@@ -410,7 +404,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
     const reason = session.over.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
-    const decision = await callCleanup({
+    this.#cleaning = new Undertaking();
+    const calling = callCleanup({
       hook: (loss) => {
         this.#become({ name: 'cleaning', attempt: loss.attempt });
         return runFor(this.#cleaning, () => cleanup(loss));
@@ -422,6 +417,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       onFailure: (error) => this.#report(error),
       signal: this.#stop.signal,
     });
+    const decision = await calling.finally(() => this.#cleaning.finish());
     this.emit('cleaned');
     this.#stop.signal.throwIfAborted();
     return decision;

@@ -20,7 +20,6 @@ import { parseEntry } from '../lock/order.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
-import { isWithin, runFor } from '../undertaking.js';
 import { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
@@ -352,13 +351,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       clock,
       (reason, cause) => this.#endTerm(term, reason, { cause }),
       (cause) => this.#report(new LeadError(term.number, cause)),
-      (work) => runFor(term, work),
     );
     term.whenEnded(ended.resolve);
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(contender.own, term.signal);
     this.#options.logger.info(describeTerm(term), 'elected');
-    runFor(term, () => {
+    term.run(() => {
       this.emit('elected', term);
       this.#startWork(term);
     });
@@ -495,7 +493,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #isOwnWork(): boolean {
     const { name } = this.#state;
     if (name !== 'ending' || !this.#state.term.hasWork) return false;
-    return isWithin(this.#state.term);
+    return this.#state.term.isAround;
   }
 
   #report(error: Error): void {

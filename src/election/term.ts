@@ -4,7 +4,7 @@ import type { GuardedTransaction } from '../lock/guarded-transaction.js';
 import { type LossReason, Tenure } from '../lock/tenure.js';
 import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
-import type { Undertaking } from '../undertaking.js';
+import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import type { Claim } from './claimant.js';
 import type { Deed } from './deed.js';
 
@@ -61,7 +61,7 @@ export interface TermEnding {
 const LOSSES: ReadonlySet<DemotionReason> = new Set(['lease-expired', 'session-expired', 'node-deleted']);
 
 /** The term of an elector: what the world sees, and the work that is done in it. */
-export class ElectedTerm extends Tenure implements Term, Undertaking {
+export class ElectedTerm extends Tenure implements Term {
   readonly number: number;
   readonly seat: number;
   readonly token: bigint;
@@ -72,15 +72,14 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
   readonly #work = new Set<Promise<void>>();
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
-  readonly #runWork: (work: () => unknown) => unknown;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
-  #givenAway = false;
+  /** What the leader's work is done for, so that it can be told from others who ask for the term's end. */
+  readonly #undertaking = new Undertaking();
 
   /**
    * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
    * @param onWorkFailed - work rejected while the term lasted, or for a reason of its own
-   * @param runWork - calls the leader's work, so that it can be told from others who ask for the term's end
    */
   constructor(
     claim: Claim,
@@ -88,7 +87,6 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
     clock: Clock,
     onLoss: (reason: DemotionReason, cause?: Error) => void,
     onWorkFailed: (cause: unknown) => void,
-    runWork: (work: () => unknown) => unknown,
   ) {
     super(own, clock);
     this.number = claim.term;
@@ -99,11 +97,10 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
     this.#clock = clock;
     this.#onLoss = onLoss;
     this.#onWorkFailed = onWorkFailed;
-    this.#runWork = runWork;
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
-    if (this.#givenAway) throw this.signal.reason;
+    if (this.#undertaking.isOver) throw this.signal.reason;
     const promise = typeof work === 'function' ? this.#begin(work) : Promise.resolve(work);
     const settled: Promise<void> = promise
       .then(ignore, (cause: unknown) => {
@@ -115,12 +112,17 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
 
   /** Begun when it is counted: it may ask for its own end before it has returned a promise. */
   #begin(work: () => unknown): Promise<unknown> {
-    return Promise.resolve().then(() => this.#runWork(work));
+    return Promise.resolve().then(() => this.run(work));
   }
 
-  /** Whether it has been given away: its work has settled. */
-  get isOver(): boolean {
-    return this.#givenAway;
+  /** Calls what may begin the leader's work: what that calls is told from others until the term is given away. */
+  run<T>(work: () => T): T {
+    return runFor(this.#undertaking, work);
+  }
+
+  /** Whether this is called by what the leader does in this term. */
+  get isAround(): boolean {
+    return isWithin(this.#undertaking);
   }
 
   /** Whether there is work that has still to settle. */
@@ -166,7 +168,7 @@ export class ElectedTerm extends Tenure implements Term, Undertaking {
       while (this.#work.size > 0) await Promise.all(this.#work);
       watch.clear();
     }
-    this.#givenAway = true;
+    this.#undertaking.finish(); // Given away.
   }
 
   #watchOverrun(onOverrun: () => void, by: number): Timer {

@@ -1,12 +1,12 @@
-import { runFor, type Undertaking, undertakingsAround } from '../undertaking.js';
+import { runFor, Undertaking, undertakingsAround } from '../undertaking.js';
 import type { HeldPlace } from './held-place.js';
 
 /** Work that is done under locks, from when they are held until it has settled. */
-class LockedWork implements Undertaking {
+class LockedWork extends Undertaking {
   readonly places: readonly HeldPlace[];
-  isOver = false;
 
   constructor(places: readonly HeldPlace[]) {
+    super();
     this.places = places;
   }
 }
@@ -30,6 +30,6 @@ export async function runUnder<T>(places: readonly HeldPlace[], work: () => T | 
   try {
     return await runFor(locked, work);
   } finally {
-    locked.isOver = true;
+    locked.finish();
   }
 }

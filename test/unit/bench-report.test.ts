@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ratio } from '../../bench/harness/compare.mjs';
+import { inTurn, ratio } from '../../bench/harness/compare.mjs';
 import { Line, looksInPlaceOfPings } from '../../bench/harness/counting-proxy.mjs';
 import { isMet } from '../../bench/harness/finding.mjs';
 import { barsBeside, barsOfCrowds, notesOfFailures, rowsOf } from '../../bench/harness/handover-report.mjs';
@@ -53,6 +53,14 @@ describe('the statistics of a benchmark', () => {
     const ours = [[80], [8000], [70]];
     const theirs = [[100], [10_000], [100]];
     expect(ratio(ours, theirs)).toBe(0.8);
+  });
+});
+
+describe('the order of the contestants', () => {
+  it('begins with another one in each round, and leaves nobody out', () => {
+    const rounds = [0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''));
+    expect(rounds).toEqual(['abc', 'bca', 'cab', 'abc']);
+    expect(inTurn([], 1)).toEqual([]);
   });
 });
 

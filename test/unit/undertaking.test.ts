@@ -1,8 +1,40 @@
+import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { build } from 'rolldown';
 import { describe, expect, it } from 'vitest';
-import { isWithin, runFor, undertakingsAround } from '../../src/undertaking.js';
+import { isWithin, runFor, Undertaking, undertakingsAround } from '../../src/undertaking.js';
 
-const undertaking = () => ({ isOver: false });
+const undertaking = () => new Undertaking();
+
+/** Begins one undertaking within the other, with so many turns of the event loop before and after what is inside. */
+async function nest(
+  [turns, ...inside]: readonly number[],
+  around: readonly Undertaking[] = [],
+): Promise<void> {
+  if (turns === undefined) return;
+  const own = undertaking();
+  const all = [own, ...around];
+  await runFor(own, async () => {
+    await pass(turns);
+    expectAround(all);
+    await nest(inside, all);
+    await pass(turns);
+    expectAround(all);
+  });
+  own.finish();
+  expectAround(around);
+}
+
+async function pass(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+}
+
+function expectAround(expected: readonly Undertaking[]): void {
+  const seen = undertakingsAround();
+  expect(seen.map((each) => expected.indexOf(each))).toEqual(expected.map((_, at) => at));
+}
 
 describe('work that is done for something', () => {
   it('knows what for, and so does what it calls and begins, the innermost first', async () => {
@@ -24,7 +56,7 @@ describe('work that is done for something', () => {
       await pause(1);
       return isWithin(one);
     });
-    one.isOver = true;
+    one.finish();
     expect(await goesOn).toBe(false);
   });
 
@@ -32,7 +64,7 @@ describe('work that is done for something', () => {
     const round = async (left: number): Promise<number> => {
       const own = undertaking();
       return await runFor(own, async () => {
-        own.isOver = true;
+        own.finish();
         await pause(0);
         return left === 0 ? [...undertakingsAround()].length : await round(left - 1);
       });
@@ -42,11 +74,49 @@ describe('work that is done for something', () => {
     const done = undertaking();
     const around = runFor(live, () =>
       runFor(done, () => {
-        done.isOver = true;
+        done.finish();
         return runFor(undertaking(), () => [...undertakingsAround()]);
       }),
     );
     expect(around).toHaveLength(2);
     expect(around[1]).toBe(live);
+    for (const each of [live, ...around]) each.finish();
+  });
+
+  it('knows what for whatever else begins and ends meanwhile, also after a time in which nothing was under way', async () => {
+    const nests = fc.array(fc.array(fc.nat(3), { maxLength: 4 }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(nests, nests, async (some, others) => {
+        await Promise.all(some.map((turns) => nest(turns)));
+        await Promise.all(others.map((turns) => nest(turns)));
+      }),
+    );
+  });
+
+  it('costs the promises of a process nothing when nothing is under way', async () => {
+    const input = fileURLToPath(new URL('../../src/undertaking.ts', import.meta.url));
+    const { output } = await build({ input, write: false, platform: 'node' });
+    const script = `${output[0].code};
+      // Node's async hooks leave their marks on each promise.
+      const isLookedAt = () => Object.getOwnPropertySymbols(Promise.resolve()).length > 0;
+      const [one, other] = [new Undertaking(), new Undertaking()];
+      const seen = [isLookedAt()];
+      runFor(one, () => undefined);
+      runFor(other, () => undefined);
+      one.finish();
+      seen.push(isLookedAt());
+      other.finish();
+      await null; // Node takes them off a microtask later.
+      seen.push(isLookedAt());
+      runFor(other, () => undefined); // It is over.
+      seen.push(isLookedAt());
+      console.log(JSON.stringify(seen));
+    `;
+    const seen = JSON.parse(
+      execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }),
+    );
+    // From Node 24 on promises aren't looked at anyway.
+    const whileUnderWay = Number(process.versions.node.split('.')[0]) < 24;
+    expect(seen).toEqual([false, whileUnderWay, false, false]);
   });
 });
