@@ -24,7 +24,10 @@ export abstract class Tenure {
   constructor(own: OwnNode, clock: Clock) {
     this.#own = own;
     this.#clock = clock;
-    this.#watchLease();
+    // Whoever waits for it is told first. No timer could run before that anyway, and a lock is often given up by then.
+    process.nextTick(() => {
+      if (!this.#ended.aborted) this.#watchLease();
+    });
     this.#forgetNode = onAbort(own.lost, () => {
       const reason = own.lost.reason as Error;
       this.onLoss(lossReason(reason), reason);
@@ -69,9 +72,12 @@ export abstract class Tenure {
   /** The first reason counts: it is the signal's. */
   protected endTenure(reason: () => Error): void {
     if (this.#ended.aborted) return;
-    this.#timer?.clear();
-    this.#forgetNode();
     this.#ended.abortFor(reason);
+    // Others wait for what is given up, which is asked for next. Until then neither of these changes anything any more.
+    process.nextTick(() => {
+      this.#timer?.clear();
+      this.#forgetNode();
+    });
   }
 
   /** A timer for the lease's end. Not in the background: as long as something is held, somebody must see its end. */
