@@ -2,18 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** Something that work is done for, until it is over. */
 export class Undertaking {
-  #isOver = false;
+  #state: 'ahead' | 'under way' | 'over' = 'ahead';
 
   /** Whether all of it is done: work that was begun in it and still goes on doesn't belong to it any more. */
   get isOver(): boolean {
-    return this.#isOver;
+    return this.#state === 'over';
+  }
+
+  /** @internal Work for it begins. */
+  begin(): void {
+    if (this.#state !== 'ahead') return;
+    this.#state = 'under way';
+    underWay++;
   }
 
   /** All of it is done. */
   finish(): void {
-    this.#isOver = true;
+    const wasUnderWay = this.#state === 'under way';
+    this.#state = 'over';
     // When nothing is under way, nobody has to be told apart: what is remembered of what work was done for is all over.
-    if (underWay.delete(this) && underWay.size === 0) frames.disable();
+    if (wasUnderWay && --underWay === 0) frames.disable();
   }
 }
 
@@ -24,13 +32,13 @@ interface Frame {
 
 // One for all: Node, before 24, asks each AsyncLocalStorage that was run at every promise of the process, until it is disabled.
 const frames = new AsyncLocalStorage<Frame>();
-/** What work was begun for, and isn't over. */
-const underWay = new Set<Undertaking>();
+/** For how many undertakings work was begun that aren't over. Not which: work that never ends would keep all that it is about. */
+let underWay = 0;
 
 /** Does `work` for an undertaking: whatever it calls or begins is done for it too, until it is over. */
 export function runFor<T>(undertaking: Undertaking, work: () => T): T {
   if (undertaking.isOver) return work();
-  underWay.add(undertaking);
+  undertaking.begin();
   return frames.run({ undertaking, around: unfinished(frames.getStore()) }, work);
 }
 

@@ -99,7 +99,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
   /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
-  #cleaning = new Undertaking();
+  readonly #cleaning = new Undertaking();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
   /** The session that is open, or the next one. */
@@ -404,8 +404,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
     const reason = session.over.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
-    this.#cleaning = new Undertaking();
-    const calling = callCleanup({
+    const decision = await callCleanup({
       hook: (loss) => {
         this.#become({ name: 'cleaning', attempt: loss.attempt });
         return runFor(this.#cleaning, () => cleanup(loss));
@@ -417,7 +416,6 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       onFailure: (error) => this.#report(error),
       signal: this.#stop.signal,
     });
-    const decision = await calling.finally(() => this.#cleaning.finish());
     this.emit('cleaned');
     this.#stop.signal.throwIfAborted();
     return decision;
@@ -428,13 +426,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
     this.#session.reject(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
+    this.#cleaning.finish();
     this.#shutdown?.disarm();
     this.emit('stopped');
   }
 
   /** A call from inside a hook mustn't wait for the end of that hook. */
   #isWithinHook(): boolean {
-    return isWithin(this.#cleaning) || (this.#shutdown !== undefined && isWithin(this.#shutdown.cleaning));
+    // A hook that has gone on past its time, through another loss perhaps, is still one.
+    const isCleaning = this.#state.name === 'cleaning' && isWithin(this.#cleaning);
+    return isCleaning || (this.#shutdown !== undefined && isWithin(this.#shutdown.cleaning));
   }
 
   get #elector(): LeaderElector | undefined {

@@ -6,6 +6,7 @@ import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-opt
 import { revokeLeader } from '../../src/election/revocation.js';
 import type { Term } from '../../src/election/term.js';
 import { CleanupFailedError, InvalidStateError } from '../../src/errors.js';
+import { deferred } from '../../src/promises.js';
 import {
   aborted,
   connectString,
@@ -223,6 +224,36 @@ describe('a supervisor', () => {
     await stopped;
     const observer = await openSession();
     expect(await observer.getChildren(path)).toEqual([]);
+  });
+
+  it('may be stopped by a hook that has gone on past its time, which does not wait for the one after the next loss', async () => {
+    const secondRuns = deferred();
+    const stopped = deferred();
+    const calls: number[] = [];
+    const late: boolean[] = [];
+    const { supervisor, expire } = await leadOverProxy({
+      cleanupTimeoutMs: 1000,
+      cleanup: async ({ signal }) => {
+        calls.push(calls.length + 1);
+        if (calls.length === 1) {
+          await secondRuns.promise;
+          await supervisor.stop();
+          stopped.resolve();
+        } else if (calls.length === 3) {
+          secondRuns.resolve();
+          await stopped.promise;
+          late.push(signal.aborted);
+        }
+      },
+    });
+    const elected = nextEvent(supervisor, 'elected');
+    await expire();
+    await elected;
+    const over = nextEvent(supervisor, 'stopped');
+    await expire();
+    await over;
+    expect(calls).toEqual([1, 2, 3]);
+    expect(late).toEqual([false]);
   });
 
   it('calls the hook also when the session is lost by one that only waited', async () => {
