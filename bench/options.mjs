@@ -18,7 +18,7 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 45 to 60 minutes
+  npm run bench                        everything: 70 to 80 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
 
