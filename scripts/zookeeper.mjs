@@ -7,7 +7,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -240,6 +240,17 @@ export class ZooKeeperServer {
   /** Removes the data of a server that doesn't run: it gets those of the others when it starts. */
   async forget() {
     await rm(join(this.#folder, 'version-2'), { recursive: true, force: true });
+  }
+
+  /** Keeps a copy of the data of a server that doesn't run. */
+  async backUp() {
+    await cp(join(this.#folder, 'version-2'), join(this.#folder, 'backup'), { recursive: true });
+  }
+
+  /** Puts the data of {@link backUp} in the place of what a server that doesn't run has now. */
+  async restoreBackup() {
+    await this.forget();
+    await cp(join(this.#folder, 'backup'), join(this.#folder, 'version-2'), { recursive: true });
   }
 
   /** @param {NodeJS.Signals} signal */

@@ -72,6 +72,30 @@ export class SessionExpiredError extends ConclaveError {
   readonly code = 'SESSION_EXPIRED';
 }
 
+/**
+ * The servers are at an earlier transaction than was seen before: their data was lost, or restored from a backup. Fencing
+ * tokens and term numbers that were given out before may be given out again, so a resource that remembers the highest
+ * token refuses new leaders until it is reset. See `docs/fencing.md`. Reported once for each reset that is noticed; a process
+ * that has seen nothing of the earlier data can't notice it.
+ */
+export class EnsembleResetError extends ConclaveError {
+  readonly code = 'ENSEMBLE_RESET';
+
+  /**
+   * @param seenZxid - the transaction that was seen before
+   * @param foundZxid - the one that the servers are at now, or give for the same node: lower than `seenZxid`
+   */
+  constructor(
+    readonly seenZxid: bigint,
+    readonly foundZxid: bigint,
+  ) {
+    super(
+      `this ensemble is younger than the one before: it is at transaction ${hex(foundZxid)}, after ${hex(seenZxid)} was seen. ` +
+        'Its data was lost or restored: fencing tokens and terms start again. Reset the highest token that your fenced resources remember',
+    );
+  }
+}
+
 /** The session was closed by this process. */
 export class SessionClosedError extends ConclaveError {
   readonly code = 'SESSION_CLOSED';
@@ -310,6 +334,10 @@ function show(value: unknown): string {
   } catch {
     return 'an object that can not be shown'; // Cyclic, or with a getter that throws.
   }
+}
+
+function hex(zxid: bigint): string {
+  return `0x${zxid.toString(16)}`;
 }
 
 function shorten(text: string): string {

@@ -42,6 +42,7 @@ export {
   ConnectionLossError,
   ConnectTimeoutError,
   type DemotionReason,
+  EnsembleResetError,
   type HoldEndReason,
   InvalidOptionError,
   InvalidStateError,

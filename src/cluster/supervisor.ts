@@ -18,6 +18,7 @@ import {
 } from '../errors.js';
 import type { Place } from '../lock/contender.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
+import { EnsembleHistory } from '../session/ensemble-history.js';
 import type { Environment } from '../session/environment.js';
 import { Session } from '../session/session.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
@@ -102,6 +103,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly #cleaning = new Undertaking();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
+  readonly #history = new EnsembleHistory();
   /** The session that is open, or the next one. */
   #session: Deferred<Session> = deferred();
   /** Terms that were lost in a row, and until when it therefore stays out of the election. */
@@ -328,6 +330,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#relay(candidacy);
     this.#become({ name: 'standing', elector, session });
     try {
+      const reset = await this.#history.follow(session);
+      if (reset !== undefined) this.#report(reset);
       this.#stop.signal.throwIfAborted();
       await elector.start();
       return candidacy;

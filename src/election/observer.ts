@@ -3,6 +3,7 @@ import { SafeEmitter } from '../emitter.js';
 import { onAbort } from '../ending.js';
 import {
   describe,
+  EnsembleResetError,
   InvalidStateError,
   type ListenerError,
   SessionClosedError,
@@ -69,6 +70,8 @@ export class ElectionObserver
   #state: ObserverState = { name: 'idle' };
   /** The newest that any session has shown. Kept while blind, so that nothing older is shown after it. */
   #seen: Sighting | undefined;
+  /** The transaction that wrote the newest record that was seen. Within the life of an ensemble's data it only rises. */
+  #recordZxid = 0n;
   #running: Promise<void> = Promise.resolve();
 
   /**
@@ -213,8 +216,16 @@ export class ElectionObserver
   #saw(sighting: Sighting): void {
     if (this.#state.name === 'stopped') return;
     this.#seen = sighting;
+    if (sighting.kind !== 'missing') this.#note(sighting.recordZxid);
     if (this.#state.name === 'seeing' && isSameLeader(this.#state.sighting, sighting)) return;
     this.#become({ name: 'seeing', sighting });
+  }
+
+  /** Whatever may be older than what was seen before was read again by now: a record that went back is the truth. */
+  #note(recordZxid: bigint): void {
+    const seen = this.#recordZxid;
+    this.#recordZxid = recordZxid;
+    if (recordZxid < seen) this.#report(new EnsembleResetError(seen, recordZxid));
   }
 
   #loseSight(): void {

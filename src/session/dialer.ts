@@ -62,6 +62,14 @@ export interface DialerOptions {
   readonly logger: Logger;
 }
 
+/** A server that has answered a handshake. */
+export interface Dialled {
+  readonly connection: Connection;
+  readonly reply: HandshakeReply;
+  /** What it was shown. */
+  readonly handshake: Handshake;
+}
+
 /**
  * Finds a server that takes the session: one after the other, the next one at once, and after each round in vain a
  * pause that grows, with jitter. A server that accepts and then drops the connection counts as in vain. Names are
@@ -101,23 +109,24 @@ export class Dialer {
   /**
    * Tries servers until one answers the handshake, or `worthwhile` says no between two tries.
    *
+   * @param greet - what to show to the next server: asked anew for each
    * @throws the signal's reason when it aborts, a ConnectTimeoutError when it isn't worthwhile any more
    */
   async dial(
-    handshake: Handshake,
+    greet: () => Handshake,
     owner: ConnectionOwner,
     worthwhile: () => boolean,
     signal: Abortable,
-  ): Promise<{ connection: Connection; reply: HandshakeReply }> {
+  ): Promise<Dialled> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
     while (worthwhile()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
       this.#turns++;
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
-      for (const address of await this.#resolve(server, handshake.timeoutMs, signal)) {
+      for (const address of await this.#resolve(server, greet().timeoutMs, signal)) {
         if (!worthwhile()) break;
-        const opened = await this.#try({ server, address }, handshake, owner, signal);
+        const opened = await this.#try({ server, address }, greet(), owner, signal);
         if (opened !== undefined) return opened;
       }
     }
@@ -151,7 +160,7 @@ export class Dialer {
     handshake: Handshake,
     owner: ConnectionOwner,
     signal: Abortable,
-  ): Promise<{ connection: Connection; reply: HandshakeReply } | undefined> {
+  ): Promise<Dialled | undefined> {
     const { server, address } = endpoint;
     const { clock } = this.#environment;
     this.#last = endpoint;
@@ -166,7 +175,7 @@ export class Dialer {
         },
       );
       this.#openedAt = clock.now();
-      return opened;
+      return { ...opened, handshake };
     } catch (error) {
       if (error instanceof HandshakeLostError) this.#handshakeLostAt = clock.now();
       this.#fail(server, error, signal);

@@ -30,6 +30,7 @@ import {
   resolveSessionOptions,
   type SessionOptions,
 } from './session-options.js';
+import { waivesZxid } from './zxid-waiver.js';
 
 /**
  * Where a session stands.
@@ -74,6 +75,8 @@ interface Identity {
 }
 
 const PASSWORD_ENCODING = 'latin1';
+const LOST_DATA =
+  'no server has what the session has seen: the data of the ensemble was lost, or restored from a backup';
 const NO_IDENTITY: Identity = { ...identityOf(requests.NEW_SESSION), lastZxid: 0n };
 
 /** How a session is closed. */
@@ -190,6 +193,11 @@ export class Session extends Operations<SessionEvents> {
   /** @internal With these, anybody may take the session over. They are a secret: never log them. */
   get credentials(): SessionCredentials {
     return credentialsOf(this.#identity);
+  }
+
+  /** @internal The newest transaction that a server has told this session of; 0 before the first answer. */
+  get newestZxid(): bigint {
+    return max(this.#identity.lastZxid, this.#connection?.lastZxid ?? 0n);
   }
 
   /** The session timeout that the servers agreed to, in milliseconds. */
@@ -338,13 +346,16 @@ export class Session extends Operations<SessionEvents> {
     try {
       while (this.#needsServer()) {
         const dialled = await this.#dial();
-        const { reply } = dialled;
+        const { reply, handshake } = dialled;
         connection = dialled.connection;
         if (reply.timeoutMs <= 0 || (this.#identity.id !== 0n && reply.id !== this.#identity.id)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
         }
-        if (await this.#use(connection, reply)) return;
+        if (handshake.lastZxid < this.#identity.lastZxid && !(await this.#hasAllSeen(connection))) {
+          await this.#sayGoodbye(connection);
+          if (this.#identity.id === NO_IDENTITY.id) return this.#expire(LOST_DATA);
+        } else if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
       connection?.destroy(toError(error)); // If it is over, that changes nothing.
@@ -360,10 +371,16 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #dial() {
-    const { lastZxid } = this.#identity;
+    const greet = () => this.#greeting();
+    return this.#dialer.dial(greet, this, () => this.#needsServer(), this.#network);
+  }
+
+  #greeting(): requests.Handshake {
     const timeoutMs = this.#options.sessionTimeoutMs;
-    const handshake = { ...credentialsOf(this.#identity), timeoutMs, lastZxid };
-    return this.#dialer.dial(handshake, this, () => this.#needsServer(), this.#network);
+    const unservedMs = this.#state.name === 'suspended' ? this.clock.now() - this.#state.sinceMs : 0;
+    // Any server can end a session that was closed, whatever that server has missed.
+    const waives = this.#state.name === 'closed' || waivesZxid(unservedMs, this.#sessionTimeoutMs);
+    return { ...credentialsOf(this.#identity), timeoutMs, lastZxid: waives ? 0n : this.#identity.lastZxid };
   }
 
   /** What has to be done over a new connection; `true` if it serves the session then. */
@@ -405,18 +422,39 @@ export class Session extends Operations<SessionEvents> {
     this.#logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
   }
 
+  /**
+   * Whether a server that was shown no zxid has all that the session has seen. Otherwise nothing that the session knows can be
+   * relied on there: that server doesn't serve it, but is told to close it. `false` too if the connection has ended.
+   */
+  async #hasAllSeen(connection: Connection): Promise<boolean> {
+    const seen = this.#identity.lastZxid;
+    const hasAllSeen = async () => (await connection.ping()).zxid >= seen;
+    return (await this.#soon(connection, hasAllSeen)) ?? false;
+  }
+
   /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
   async #authenticate(connection: Connection): Promise<boolean> {
-    const silent = new ConnectionLossError('no answer to the credentials');
+    const authenticate = async () => {
+      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
+      return true;
+    };
+    return (await this.#soon(connection, authenticate)) ?? false;
+  }
+
+  /**
+   * What a new connection is asked before it serves the session; `undefined` if it ended over it, as it does when there is no answer
+   * within a third of the session timeout. @throws AuthenticationError if the credentials are refused
+   */
+  async #soon<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
+    const silent = new ConnectionLossError('no answer to what a new connection was asked');
     const tooLate = afterListening(this.clock, this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
-      for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
-      return true;
+      return await ask();
     } catch (error) {
-      if (!(error instanceof AuthenticationError)) return false;
-      connection.destroy(error);
-      throw error;
+      connection.destroy(toError(error)); // Mostly it has ended, which was the error.
+      if (error instanceof AuthenticationError) throw error;
+      return undefined;
     } finally {
       tooLate.clear();
       giveUp();
@@ -526,7 +564,8 @@ export class Session extends Operations<SessionEvents> {
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       await connection.send(requests.closeSessionRequest());
-      this.#identity = NO_IDENTITY; // The servers know it no more.
+      // The servers know it no more. What it has seen is still what its owner's next session is compared with.
+      this.#identity = { ...NO_IDENTITY, lastZxid: this.newestZxid };
     } catch {
       return; // Not acknowledged: the next server is told, if one is found in time.
     } finally {

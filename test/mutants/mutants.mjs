@@ -301,4 +301,19 @@ export const MUTANTS = [
     file: 'unit/precautions.test.ts',
     test: 'a lease > does not get longer when a reconnect is granted a longer session timeout',
   },
+  {
+    name: 'insist-on-zxid',
+    what: 'a handshake shows what the session has seen for ever',
+    danger:
+      'servers that have lost their data never answer it: the session neither lives nor ends, and no replica leads',
+    edits: [
+      {
+        file: 'session/zxid-waiver.ts',
+        from: 'return unservedMs > INSISTS_FOR_TIMEOUTS * sessionTimeoutMs;',
+        to: 'return unservedMs > Number.POSITIVE_INFINITY * sessionTimeoutMs;',
+      },
+    ],
+    file: 'unit/zxid-waiver.test.ts',
+    test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
+  },
 ];

@@ -48,7 +48,7 @@ describe('looking for a server', () => {
     });
     const handshake = { ...NEW_SESSION, timeoutMs: 3000 };
     const dialling = dialer.dial(
-      handshake,
+      () => handshake,
       { notified: () => undefined, ended: () => undefined },
       () => true,
       AbortSignal.abort('enough'),

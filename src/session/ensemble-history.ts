@@ -1,0 +1,40 @@
+import { EnsembleResetError } from '../errors.js';
+import { ignore } from '../promises.js';
+import type { Session } from './session.js';
+
+/**
+ * Tells whether the sessions that one owner opens, one after the other, are served by an ensemble that still has what the
+ * earlier ones have seen.
+ *
+ * The creation of a session is a transaction. So a server that serves a new session has a newer zxid than any that an earlier
+ * session of the same ensemble has seen. A lower one shows that the ensemble's data was lost or restored.
+ */
+export class EnsembleHistory {
+  #former: Session | undefined;
+  /** The newest transaction that any session before the former one has seen, as far as it counts still. */
+  #seenZxid = 0n;
+
+  /**
+   * Compares a session that was just opened with the former ones, and keeps it for the next comparison. The first session costs
+   * no request, each later one a read at most. Never rejects.
+   *
+   * @returns what to report, once for each reset; `undefined` if nothing was lost, or if no server has answered
+   */
+  async follow(session: Session): Promise<EnsembleResetError | undefined> {
+    const former = this.#former?.newestZxid ?? 0n;
+    const seen = former > this.#seenZxid ? former : this.#seenZxid;
+    this.#former = session;
+    this.#seenZxid = seen;
+    if (seen === 0n) return undefined;
+    if (session.newestZxid === 0n) await session.exists('/').catch(ignore);
+    // Where sessions are local to a server, that server may be behind: it has caught up when it has committed something.
+    if (isBehind(session, seen)) await session.commit([{ kind: 'check', path: '/' }]).catch(ignore);
+    if (!isBehind(session, seen)) return undefined;
+    this.#seenZxid = 0n;
+    return new EnsembleResetError(seen, session.newestZxid);
+  }
+}
+
+function isBehind({ newestZxid }: Session, seen: bigint): boolean {
+  return newestZxid > 0n && newestZxid < seen;
+}

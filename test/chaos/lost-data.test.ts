@@ -1,0 +1,63 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
+import { SessionExpiredError } from '../../src/errors.js';
+import { nextEvent, openSession, until } from '../helpers/cluster.js';
+
+const TICK_MS = 200;
+
+async function startServer() {
+  // With settings of its own: what is asked for here is a real server, wherever the tests run.
+  const { servers, connectString, stop } = await startZooKeeper({
+    tickMs: TICK_MS,
+    settings: { snapCount: 100_000 },
+  });
+  onTestFinished(stop);
+  return { server: servers[0] as ZooKeeperServer, connectString };
+}
+
+describe('a real server', () => {
+  it('that has lost its data ends the sessions that it refused for what they had seen', async () => {
+    const { server, connectString } = await startServer();
+    const session = await openSession({ sessionTimeoutMs: 1000 }, connectString);
+    await session.create('/seen');
+    const expired = nextEvent(session, 'expired');
+    await server.kill();
+    await server.forget();
+    await server.start();
+    await expired;
+    expect(session.signal.reason).toBeInstanceOf(SessionExpiredError);
+    const next = await openSession({}, connectString);
+    expect(await next.exists('/seen')).toBeUndefined();
+  });
+
+  it('that is restored from a backup after a while is told to close a session that it knows', async () => {
+    const { server, connectString } = await startServer();
+    const timeoutMs = 2000;
+    const session = await openSession({ sessionTimeoutMs: timeoutMs }, connectString);
+    await session.create('/mine', { mode: 'ephemeral' });
+    await server.kill();
+    await server.backUp();
+    const resumed = nextEvent(session, 'resumed');
+    await server.start();
+    await resumed;
+    for (let round = 0; round < 10; round++) await session.create(`/later${round}`);
+    const expired = nextEvent(session, 'expired');
+    await server.kill();
+    await server.restoreBackup();
+    // Any sooner, and the server itself would end the session first: it begins its time anew at its start.
+    const { state, clock } = session;
+    const lostAt = state.name === 'suspended' ? state.sinceMs : clock.now();
+    await until(
+      () => clock.now() - lostAt > 1.5 * timeoutMs,
+      'a session timeout and a half without a server',
+    );
+    await server.start();
+    await expired;
+    expect(session.signal.reason).toMatchObject({
+      message: expect.stringContaining('restored from a backup'),
+    });
+    const next = await openSession({}, connectString);
+    expect(await next.exists('/mine')).toBeUndefined();
+    expect(await next.exists('/later0')).toBeUndefined();
+  });
+});

@@ -1,0 +1,171 @@
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionObserver } from '../../src/election/observer.js';
+import type { Term } from '../../src/election/term.js';
+import { EnsembleResetError, SessionExpiredError } from '../../src/errors.js';
+import { ignore } from '../../src/promises.js';
+import { Session } from '../../src/session/session.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { nextEvent, recordEvents, until } from '../helpers/cluster.js';
+
+const SESSION_MS = 400;
+const PATH = '/elections/lost-data';
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** A server of this test's own: at that port, if one is given. */
+async function startServer(port = 0): Promise<EmbeddedZooKeeper> {
+  const server = await EmbeddedZooKeeper.start({ tickMs: 50, port, logger: quiet });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** What a container without a volume does when it is restarted: the same address, and nothing of what it knew. */
+async function restartWithoutData(server: EmbeddedZooKeeper): Promise<EmbeddedZooKeeper> {
+  const { port } = server;
+  await server.stop();
+  return await startServer(port);
+}
+
+/** A server that serves nobody, as one without a quorum: it accepts connections and closes them unanswered. */
+async function startServerWithoutQuorum(
+  port: number,
+): Promise<{ stop: () => Promise<void>; refused: () => number }> {
+  let refused = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', ignore).on('close', () => sockets.delete(socket)));
+    socket.once('data', () => {
+      refused++;
+      socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  onTestFinished(async () => {
+    if (server.listening) await stop();
+  });
+  return { stop, refused: () => refused };
+}
+
+async function connect(server: EmbeddedZooKeeper, sessionTimeoutMs = SESSION_MS): Promise<Session> {
+  const session = await Session.connect(server.connectString, { sessionTimeoutMs });
+  onTestFinished(() => session.close());
+  return session;
+}
+
+async function supervise(server: EmbeddedZooKeeper, id: string) {
+  const supervisor = new ElectionSupervisor({
+    connect: server.connectString,
+    path: PATH,
+    id,
+    session: { sessionTimeoutMs: SESSION_MS },
+    retry: { minTimeout: 10, maxTimeout: 50 },
+    cooldownMs: 0,
+    cleanup: () => undefined,
+  });
+  onTestFinished(() => supervisor.stop());
+  const errors: Error[] = [];
+  supervisor.on('error', (error) => void errors.push(error));
+  const elected = nextEvent<[Term]>(supervisor, 'elected');
+  await supervisor.start();
+  const [term] = await elected;
+  return { supervisor, term, errors };
+}
+
+describe('servers that have lost their data', () => {
+  it('refused a session for ever, for what it had seen: it expires', async () => {
+    const server = await startServer();
+    const session = await connect(server);
+    await session.create('/seen');
+    const expired = nextEvent(session, 'expired');
+    await restartWithoutData(server);
+    await expired;
+    expect(session.state).toEqual({ name: 'expired' });
+    expect(session.signal.reason).toBeInstanceOf(SessionExpiredError);
+  });
+
+  it('are told to close a session at once when it is closed while it looks for a server', async () => {
+    const server = await startServer();
+    const session = await connect(server);
+    await session.create('/seen');
+    const suspended = nextEvent(session, 'suspended');
+    await restartWithoutData(server);
+    await suspended;
+    await session.close({ timeoutMs: 60_000 }); // It waited as long as it may.
+    expect(session.state).toEqual({ name: 'closed' });
+  });
+
+  it('left a supervisor without a session for ever: it cleans up, leads again, and says once that fencing starts anew', async () => {
+    const server = await startServer();
+    const writer = await connect(server);
+    for (let round = 0; round < 100; round++) await writer.create(`/n${round}`); // More than the next ensemble begins with.
+    const { supervisor, term, errors } = await supervise(server, 'a');
+    const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned', 'elected');
+    const elected = nextEvent<[Term]>(supervisor, 'elected');
+    const another = await restartWithoutData(server);
+    const [next] = await elected;
+    expect(events).toEqual(['demoted', 'expired', 'cleaned', 'elected']);
+    expect(next.number).toBe(term.number);
+    await until(() => errors.length > 0, 'the report');
+    expect(errors).toEqual([expect.any(EnsembleResetError)]);
+    const { code, seenZxid, foundZxid } = errors[0] as EnsembleResetError;
+    expect(code).toBe('ENSEMBLE_RESET');
+    expect(seenZxid).toBeGreaterThan(foundZxid);
+
+    // An ordinary expiry after that is nothing to speak of.
+    const again = nextEvent(supervisor, 'elected');
+    another.expireSession(() => true);
+    await again;
+    expect(errors).toHaveLength(1);
+  });
+
+  it('left an observer with what it saw last: it reads anew, and says so once', async () => {
+    const server = await startServer();
+    // Much is written before: the new record has a lower zxid.
+    const session = await connect(server);
+    for (let round = 0; round < 500; round++) await session.create(`/n${round}`);
+    const { supervisor: former } = await supervise(server, 'former');
+    const observer = new ElectionObserver(server.connectString, PATH, {
+      session: { sessionTimeoutMs: SESSION_MS },
+    });
+    onTestFinished(() => observer.stop());
+    const errors: Error[] = [];
+    observer.on('error', (error) => void errors.push(error));
+    await observer.start();
+    expect(observer.leader?.id).toBe('former');
+    await former.stop();
+    await until(() => observer.leader === undefined, 'the end of the term');
+    const another = await restartWithoutData(server);
+    await supervise(another, 'latter');
+    await until(() => observer.leader?.id === 'latter', 'the sight of the new leader');
+    expect(errors).toEqual([expect.any(EnsembleResetError)]);
+  });
+});
+
+describe('servers without a quorum', () => {
+  it('end no session, however long it takes: when they have one again, they serve it', async () => {
+    const server = await startServer();
+    // Longer than the longest pause between two tries: the session's time begins anew when the servers are back.
+    const timeoutMs = 1500;
+    const session = await connect(server, timeoutMs);
+    await session.create('/mine', { mode: 'ephemeral' });
+    const events = recordEvents(session, 'expired', 'resumed', 'closed');
+    await server.crash();
+    const { stop, refused } = await startServerWithoutQuorum(server.port);
+    await until(
+      () => session.state.name === 'suspended' && session.clock.now() - session.state.sinceMs > 2 * timeoutMs,
+      'two session timeouts without a server',
+    );
+    expect(refused()).toBeGreaterThan(3);
+    await stop();
+    const resumed = nextEvent(session, 'resumed');
+    await server.restart();
+    await resumed;
+    expect(events).toEqual(['resumed']);
+    expect(server.sessionOf('/mine')).toBeDefined();
+  });
+});
