@@ -1,7 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import { LongOnesEarly } from './test/helpers/long-ones-early.js';
 
-const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
+const common = {
+  pool: 'forks',
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // Of the processes that tests start, too. Faults are what they are about: those that ask what is said by default say so.
+  env: { CONCLAVE_LOG_LEVEL: 'silent' },
+} as const;
 const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const NEMESIS = 'test/chaos/nemesis.test.ts';

@@ -87,7 +87,7 @@ export class SystemClock implements Clock {
   }
 
   date(): Date {
-    return new Date();
+    return timeOfDay();
   }
 
   after(ms: number, task: () => void, options: TimerOptions = {}): Timer {
@@ -107,6 +107,11 @@ export class SystemClock implements Clock {
     );
     return { clear: () => timer.clear() };
   }
+}
+
+/** The machine's time of day, for the lines of a log. */
+export function timeOfDay(): Date {
+  return new Date();
 }
 
 /** What a clock says of now for less, where it may be early: see {@link Clock.early}. */

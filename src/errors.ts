@@ -45,6 +45,28 @@ export class ConnectTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
+/** A whole round of servers was in vain: none serves the session. Tries go on. The `cause` is how the last one failed. */
+export class NoServerError extends ConclaveError {
+  readonly code = 'NO_SERVER';
+  override readonly retryable = true;
+
+  /**
+   * @param address - the address that was tried last, or the server whose name couldn't be looked up
+   * @param forMs - for how long no server has served, in milliseconds
+   */
+  constructor(
+    readonly address: string,
+    readonly forMs: number,
+    cause: unknown,
+  ) {
+    const since = forMs < 1000 ? '' : ` for ${Math.round(forMs / 1000)} s`;
+    const why = describe(cause);
+    const where = why.includes(address) ? '' : `, from ${address}`;
+    const advice = 'tries go on; are the servers up, and reachable from here?';
+    super(`no server took the session${since}: ${why}${where}; ${advice}`, { cause });
+  }
+}
+
 /**
  * The connection went before the reply came: the request may or may not have been carried out.
  * Repeating it is right only for requests that may be carried out twice.

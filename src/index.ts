@@ -54,6 +54,7 @@ export {
   NodeExistsError,
   NodeLostError,
   NoNodeError,
+  NoServerError,
   OperationTimeoutError,
   RevocationRefusedError,
   SeatsMismatchError,
@@ -96,3 +97,4 @@ export {
   type SessionState,
 } from './session/session.js';
 export type { SessionOptions } from './session/session-options.js';
+export type { StartOptions } from './starting.js';

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import type { pino } from 'pino';
-import { InvalidOptionError } from './errors.js';
+import { describe, InvalidOptionError } from './errors.js';
 import { ignore } from './promises.js';
+import { sayOnStandardError } from './standard-error.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. What it throws is swallowed. */
 export interface Logger {
@@ -16,12 +17,14 @@ const LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 const LEVEL_VARIABLE = 'CONCLAVE_LOG_LEVEL';
 
 /**
- * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else silent.
+ * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that says
+ * warnings and errors on standard error.
  *
  * @throws {@link InvalidOptionError} if `given` lacks a method or the variable names no level of pino's
  */
 export function resolveLogger(given: unknown, option = 'logger'): Logger {
   if (given === undefined) return defaultLogger();
+  if (given === LAST_RESORT) return LAST_RESORT; // Handed on from one of ours to another.
   if (!isLogger(given)) {
     throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
   }
@@ -29,12 +32,13 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
 }
 
 /**
- * As the default is, but on standard error: for a command whose output is read by others.
+ * Pino at the level that `CONCLAVE_LOG_LEVEL` names, on standard error, else silent: for a command, whose output is read by
+ * others, and which itself says what its user is to know.
  *
  * @throws {@link InvalidOptionError} if the variable names no level of pino's
  */
 export function standardErrorLogger(): Logger {
-  const level = levelOfEnvironment();
+  const level = levelOfEnvironment() ?? 'silent';
   if (level === 'silent') return SILENT;
   const pino = loadPino();
   return safeLogger(pino({ name: 'conclave', level }, pino.destination(2)));
@@ -44,21 +48,63 @@ let shared: Logger | undefined;
 
 function defaultLogger(): Logger {
   const level = levelOfEnvironment();
+  if (level === undefined) return LAST_RESORT;
   if (level === 'silent') return SILENT;
   shared ??= safeLogger(loadPino()({ name: 'conclave', level }));
   return shared;
 }
 
 const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** Nobody has said where to log to: what somebody has to see to mustn't be lost over that. */
+const LAST_RESORT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: (details, message) => sayOnStandardError('warn', message, details),
+  error: (details, message) => sayOnStandardError('error', message, details),
+};
+
+/** Whether nobody has said where to log to, so that it goes to standard error. */
+export function isLastResort(logger: Logger): boolean {
+  return logger === LAST_RESORT;
+}
+
+/** Errors that were logged, by whoever told of them first. */
+const logged = new WeakSet<Error>();
+
+/**
+ * Logs an error that `teller` is about to tell by its event `error`. Each is logged once, also if it is handed on from one
+ * to another. Who listens needn't read it on standard error as well.
+ */
+export function logError(
+  logger: Logger,
+  error: Error,
+  message: string,
+  teller: { listenerCount(event: 'error'): number },
+): void {
+  if (logged.has(error) || (isLastResort(logger) && teller.listenerCount('error') > 0)) return;
+  logged.add(error);
+  logger.error({ cause: describe(error) }, message);
+}
+
+const warnedOf = new Set<string>();
+
+/** Warns of how things are set up: on standard error once in the life of the process, and not for each session. */
+export function warnOfSetup(logger: Logger, details: object, message: string): void {
+  if (isLastResort(logger)) {
+    if (warnedOf.has(message)) return;
+    warnedOf.add(message);
+  }
+  logger.warn(details, message);
+}
 
 /** Only where it is to say something: it takes as long to load as half of Conclave. */
 function loadPino(): typeof pino {
   return (createRequire(import.meta.url)('pino') as { pino: typeof pino }).pino;
 }
 
-function levelOfEnvironment(): string {
-  const level = process.env[LEVEL_VARIABLE] ?? 'silent';
-  if (!LEVELS.includes(level)) {
+function levelOfEnvironment(): string | undefined {
+  const level = process.env[LEVEL_VARIABLE];
+  if (level !== undefined && !LEVELS.includes(level)) {
     throw new InvalidOptionError(
       `the environment variable ${LEVEL_VARIABLE}`,
       level,

@@ -10,6 +10,7 @@ import {
   type ListenerError,
   WorkerFailedError,
 } from '../errors.js';
+import { logError } from '../logger.js';
 import { ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
@@ -196,7 +197,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   }
 
   #report(error: Error): void {
-    this.#options.logger.error({ cause: describe(error) }, 'something went wrong with a worker');
+    logError(this.#options.logger, error, 'something went wrong with a worker', this);
     this.emit('error', error);
   }
 

@@ -3,7 +3,7 @@ import type { Worker as ClusterWorker } from 'node:cluster';
 import type { Timer } from '../clock.js';
 import { SafeEmitter } from '../emitter.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../errors.js';
-import { type Logger, resolveLogger } from '../logger.js';
+import { type Logger, logError, resolveLogger } from '../logger.js';
 import { checkOptions } from '../options.js';
 import { settledWithin } from '../promises.js';
 import { type ConnectTarget, parseConnectString } from '../session/connect-string.js';
@@ -23,7 +23,7 @@ export interface SessionGuardianOptions {
    * credentials their sessions can be closed, but not what they led be given back.
    */
   readonly session?: Pick<SessionOptions, 'auth' | 'tls' | 'environment'>;
-  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
 }
 
@@ -206,7 +206,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   #report(error: Error): void {
-    this.#logger.error({ cause: describe(error) }, 'something went wrong in the guardian');
+    logError(this.#logger, error, 'something went wrong in the guardian', this);
     this.emit('error', error);
   }
 

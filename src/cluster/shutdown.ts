@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import type { Clock } from '../clock.js';
 import type { Term } from '../election/term.js';
 import { describe, InvalidOptionError } from '../errors.js';
-import type { Logger } from '../logger.js';
+import { isLastResort, type Logger } from '../logger.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../options.js';
 import { runApart, runFor, Undertaking } from '../undertaking.js';
 import { isGuarded } from './guardian-link.js';
@@ -152,7 +152,7 @@ export class SignalShutdown {
   }
 
   #say(message: string): void {
-    this.#leaver.logger.error({}, message);
+    if (!isLastResort(this.#leaver.logger)) this.#leaver.logger.error({}, message); // Else it would be said twice.
     process.stderr.write(`conclave: ${message}\n`);
   }
 

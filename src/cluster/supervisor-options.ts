@@ -44,7 +44,7 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
    * What is told goes over IPC only, and includes the session's password. @default true
    */
   readonly guardian?: boolean;
-  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
   /**
    * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from

@@ -17,10 +17,13 @@ import {
   SessionExpiredError,
 } from '../errors.js';
 import type { Place } from '../lock/contender.js';
+import { logError } from '../logger.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import { EnsembleHistory } from '../session/ensemble-history.js';
 import type { Environment } from '../session/environment.js';
+import { Outage } from '../session/outage.js';
 import { Session } from '../session/session.js';
+import { type StartOptions, start } from '../starting.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
 import { callCleanup } from './cleanup.js';
@@ -101,6 +104,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly #started: Deferred<void> = deferred();
   /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
   readonly #cleaning = new Undertaking();
+  /** Of all its sessions: they are opened one after the other as long as no server serves. */
+  readonly #outage = new Outage();
   #state: SupervisorState = { name: 'idle' };
   #running: Promise<void> = Promise.resolve();
   readonly #history = new EnsembleHistory();
@@ -118,7 +123,6 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     super();
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
-    this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
   }
 
@@ -155,13 +159,18 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /**
    * Begins. Resolves once it has a place in the queue, however long it takes until a server appears; a second call
-   * gives the first one's promise.
+   * gives the first one's promise. That it rejects has to be handled, as of any promise; not if the supervisor was stopped.
    *
+   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
    * @throws AuthenticationError if the servers refuse the credentials: it stops then
    * @throws the last error if `retry.retries` is finite and no try succeeded
    */
-  start(): Promise<void> {
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
+  }
+
+  #start(): Promise<void> {
     if (this.#state.name === 'stopped')
       return Promise.reject(new InvalidStateError('the supervisor has stopped: make a new one'));
     if (this.#state.name === 'idle') this.#running = this.#run();
@@ -197,6 +206,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    */
   async stop(): Promise<void> {
     if (!this.#stop.signal.aborted) {
+      this.#started.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
@@ -291,8 +301,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       minTimeout: 0,
       onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
         this.#stop.signal.throwIfAborted();
-        this.#options.logger.warn({ attempt, cause: describe(error) }, 'could not stand for election');
+        this.#options.logger.info({ attempt, cause: describe(error) }, 'could not stand for election');
         if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
+        // A session that finds no server has said so, as often as is good for whoever reads it.
         const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
         if (!unreachable && retriesLeft > 0) this.#report(error);
         if (retriesLeft <= 0) return;
@@ -314,11 +325,11 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   async #tryToStand(connecting: SupervisorState): Promise<Candidacy> {
     this.#become(connecting);
-    const session = await Session.connect(this.#options.connect, {
-      ...this.#options.sessionOptions,
-      signal: this.#stop.signal,
-    });
-    session.on('error', (error) => this.#report(error));
+    const session = await Session.open(
+      this.#options.connect,
+      { ...this.#options.sessionOptions, signal: this.#stop.signal },
+      { onError: (error) => this.#report(error), outage: this.#outage },
+    );
     this.#lend(session);
     const elector = new LeaderElector(session, this.#options.path, {
       ...this.#options.candidacy,
@@ -451,9 +462,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#state = next;
   }
 
-  #report(error: unknown): void {
-    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the supervisor');
-    this.emit('error', error instanceof Error ? error : new Error(describe(error)));
+  #report(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
+    logError(this.#options.logger, error, 'something went wrong in the supervisor', this);
+    this.emit('error', error);
   }
 
   protected override reportListenerError(error: ListenerError): void {

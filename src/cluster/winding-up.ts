@@ -1,5 +1,6 @@
 import { type Deed, releaseParts } from '../election/deed.js';
 import { BadVersionError, NoNodeError, SessionExpiredError } from '../errors.js';
+import { ignore } from '../promises.js';
 import type { ConnectTarget } from '../session/connect-string.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
@@ -33,11 +34,9 @@ export async function windUp(
 ): Promise<WindingUp> {
   const outcome = { terms: deeds.length };
   try {
-    const session = await Session.takeOver(servers, credentials, {
-      ...options,
-      sessionTimeoutMs: timeoutMs,
-      connectTimeoutMs: timeoutMs,
-    });
+    const resolved = { ...options, sessionTimeoutMs: timeoutMs, connectTimeoutMs: timeoutMs };
+    // What goes wrong is the outcome, and told with it.
+    const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
       const failures = await Promise.all(deeds.map((deed) => giveBack(session, deed, timeoutMs)));
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));

@@ -17,10 +17,13 @@ import {
 import { type Admission, ALONE } from '../lock/admission.js';
 import { Contender, withdraw } from '../lock/contender.js';
 import { parseEntry } from '../lock/order.js';
+import { logError } from '../logger.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
+import { type StartOptions, start } from '../starting.js';
 import { Advertisement } from './advertisement.js';
+import { callLead } from './call-lead.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
 import type { Foresight } from './claim.js';
@@ -135,19 +138,24 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Stands for election. Resolves once it has a place in the queue; a second call gives the first one's promise.
+   * Stands for election. Resolves once it has a place in the queue; a second call gives the first one's promise. That it
+   * rejects has to be handled, as of any promise; not if the elector was stopped.
    *
+   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws InvalidStateError if it was stopped, before or meanwhile
    * @throws SeatsMismatchError if the election has another number of seats: the elector is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission say: the elector is stopped then
    */
-  start(): Promise<void> {
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
+  }
+
+  #start(): Promise<void> {
     if (this.#state.name === 'stopped' || this.#state.name === 'expired') {
       return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
     }
     if (this.#state.name === 'idle') {
-      this.#placed.promise.catch(ignore); // Whoever calls `start` sees it; it may be nobody's concern later.
       this.#become({ name: 'starting' });
       if (this.#options.watchdog) this.#watchdog = new Watchdog((error) => this.#report(error));
       this.#running = this.#run();
@@ -197,6 +205,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    */
   async stop(): Promise<void> {
     if (!this.#stop.aborted) {
+      this.#placed.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
       this.#waitingSince = earlyBy(this.#session.clock);
       this.#stop.abortFor(() => new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
@@ -384,12 +393,12 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #startWork(term: ElectedTerm): void {
-    const { lead } = this.#options;
+    const { lead, logger } = this.#options;
     if (lead === undefined) return;
     term.waitUntil(async () => {
       try {
         // A listener of `elected` may have resigned, or taken longer than the lease lasts.
-        if (term.isHeld()) await lead(term);
+        if (term.isHeld()) await callLead(lead, term, logger);
       } finally {
         this.#endTerm(term, 'finished');
       }
@@ -400,7 +409,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #endTerm(term: ElectedTerm, reason: DemotionReason, how: TermEnding = {}): void {
     if (this.#state.name !== 'leading' || this.#state.term !== term) return;
     this.#placed = deferred();
-    this.#placed.promise.catch(ignore); // As in `start`.
+    this.#placed.promise.catch(ignore); // Whoever calls `resign` sees it.
     this.#become({ name: 'ending', term, reason });
     term.end(reason, how);
     this.#options.logger.info(describeTerm(term, reason), 'demoted');
@@ -497,7 +506,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #report(error: Error): void {
-    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the election');
+    logError(this.#options.logger, error, 'something went wrong in the election', this);
     this.emit('error', error);
   }
 

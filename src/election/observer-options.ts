@@ -13,7 +13,10 @@ export interface ElectionObserverOptions {
   readonly seat?: number;
   /** How it opens its sessions: with a connect string only. `stop()` is what ends it, so without `signal`. */
   readonly session?: Omit<SessionOptions, 'signal'>;
-  /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  /**
+   * Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else warnings and
+   * errors on stderr
+   */
   readonly logger?: Logger;
 }
 

@@ -9,10 +9,12 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
+import { logError } from '../logger.js';
 import { checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
+import { type StartOptions, start } from '../starting.js';
 import { Backlog } from './backlog.js';
 import type { Candidate } from './candidate.js';
 import { cooldownMs } from './cooldown.js';
@@ -82,7 +84,6 @@ export class ElectionObserver
     super();
     this.path = checkPath('path', path);
     this.#options = resolveObserverOptions(session, options, (error) => this.#report(error));
-    this.#started.promise.catch(ignore); // Whoever calls `start` sees it.
   }
 
   /** Who leads, as far as it knows: the same as the last `change` said. `undefined` before `start` and after `stop`. */
@@ -92,14 +93,20 @@ export class ElectionObserver
 
   /**
    * Begins to look. Resolves once it has had its first look, also if there is no such election; with a connect string
-   * or a supervisor, however long it takes until there is a session. A second call gives the first one's promise.
+   * or a supervisor, however long it takes until there is a session. A second call gives the first one's promise. That it
+   * rejects has to be handled, as of any promise; not if the observer was stopped.
    *
+   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
    */
-  start(): Promise<void> {
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
+  }
+
+  #start(): Promise<void> {
     if (this.#state.name === 'stopped')
       return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
     if (this.#state.name === 'idle') {
@@ -114,6 +121,7 @@ export class ElectionObserver
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
   async stop(): Promise<void> {
+    this.#started.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
     this.#end(new InvalidStateError('the observer was stopped before it had looked'));
     await this.#running;
   }
@@ -270,9 +278,10 @@ export class ElectionObserver
     }
   }
 
-  #report(error: unknown): void {
-    this.#options.logger.error({ cause: describe(error) }, 'something went wrong in the observer');
-    this.emit('error', error instanceof Error ? error : new Error(describe(error)));
+  #report(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
+    logError(this.#options.logger, error, 'something went wrong in the observer', this);
+    this.emit('error', error);
   }
 
   protected override reportListenerError(error: ListenerError): void {

@@ -1,5 +1,6 @@
 import { sleep } from '../clock.js';
 import { AuthenticationError, ConnectionLossError, ConnectTimeoutError, describe } from '../errors.js';
+import { Outage } from '../session/outage.js';
 import { Session } from '../session/session.js';
 import type { ResolvedSessionOptions } from '../session/session-options.js';
 import { cooldownMs } from './cooldown.js';
@@ -26,12 +27,13 @@ export class OwnSessions implements SessionSource {
   readonly #connect: string;
   readonly #options: OwnSessionOptions;
   readonly #onError: (error: unknown) => void;
+  readonly #outage = new Outage();
   #session: Session | undefined;
   #openedAt = 0;
   /** Sessions in a row that weren't opened, or were over at once. */
   #setbacks = 0;
 
-  /** @param onError - told of what went wrong, unless it is only that no server could be reached */
+  /** @param onError - told of what went wrong: that no server serves, say, after each round and then less and less often */
   constructor(connect: string, options: OwnSessionOptions, onError: (error: unknown) => void) {
     this.#connect = connect;
     this.#options = options;
@@ -60,12 +62,13 @@ export class OwnSessions implements SessionSource {
   async #tryToOpen(signal: AbortSignal): Promise<Session | undefined> {
     const { given, logger } = this.#options;
     try {
-      const session = await Session.connect(this.#connect, { ...given, logger, signal });
-      return session.on('error', this.#onError);
+      const surroundings = { onError: this.#onError, outage: this.#outage };
+      return await Session.open(this.#connect, { ...given, logger, signal }, surroundings);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
-      logger.warn({ cause: describe(error) }, 'could not open a session');
+      logger.info({ cause: describe(error) }, 'could not open a session');
+      // A session that finds no server has said so, as often as is good for whoever reads it.
       const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
       if (!unreachable) this.#onError(error);
       return undefined;

@@ -130,6 +130,11 @@ export class ElectedTerm extends Tenure implements Term {
     return this.#work.size > 0;
   }
 
+  /** How much there is of it. */
+  get workCount(): number {
+    return this.#work.size;
+  }
+
   /** Whether there is such work though the lease is over. */
   get hasOverrun(): boolean {
     const isLost = this.#endedFor !== undefined && LOSSES.has(this.#endedFor);

@@ -28,7 +28,7 @@ export interface LeaderRunCoordinatorOptions {
    * @default for as long as it takes
    */
   readonly settleWithinMs?: number;
-  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
 }
 

@@ -2,12 +2,13 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { afterListening, sleep } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
-import { ConnectTimeoutError, describe } from '../errors.js';
+import { ConnectTimeoutError, describe, type NoServerError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { abortable } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { Connection, type ConnectionOwner, HandshakeLostError } from './connection.js';
 import type { Environment } from './environment.js';
+import type { Outage } from './outage.js';
 import type { Handshake, HandshakeReply } from './protocol.js';
 import { type Endpoint, openTransport } from './transport.js';
 
@@ -60,6 +61,10 @@ export interface DialerOptions {
   readonly environment: Environment;
   readonly tls: ConnectionOptions | undefined;
   readonly logger: Logger;
+  /** The time without a server: told here of each that has its turn, and of its end by who is served. */
+  readonly outage: Outage;
+  /** No server serves, which is to be said now. Must not throw. */
+  readonly onNoServer: (error: NoServerError) => void;
 }
 
 /** A server that has answered a handshake. */
@@ -80,6 +85,8 @@ export class Dialer {
   readonly #environment: Environment;
   readonly #tls: ConnectionOptions | undefined;
   readonly #logger: Logger;
+  readonly #outage: Outage;
+  readonly #onNoServer: (error: NoServerError) => void;
   /** How many addresses each server had when its name was last looked up, if one was. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;
@@ -89,11 +96,13 @@ export class Dialer {
   #lastFailure: unknown;
   #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ servers, environment, tls, logger }: DialerOptions) {
+  constructor({ servers, environment, tls, logger, outage, onNoServer }: DialerOptions) {
     this.#servers = shuffled(servers, environment.random);
     this.#environment = environment;
     this.#tls = tls;
     this.#logger = logger;
+    this.#outage = outage;
+    this.#onNoServer = onNoServer;
   }
 
   /** Why the last try failed, if any has. */
@@ -119,18 +128,26 @@ export class Dialer {
     signal: Abortable,
   ): Promise<Dialled> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
+    this.#tellOfOutage(); // The last one may have taken the session, and let go of it before it served.
     while (worthwhile()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
       this.#turns++;
+      this.#outage.tried(this.#environment.clock.now());
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
       for (const address of await this.#resolve(server, greet().timeoutMs, signal)) {
         if (!worthwhile()) break;
         const opened = await this.#try({ server, address }, greet(), owner, signal);
         if (opened !== undefined) return opened;
       }
+      this.#tellOfOutage();
     }
     throw new ConnectTimeoutError('no server took the session');
+  }
+
+  #tellOfOutage(): void {
+    const error = this.#outage.report(this.#environment.clock.now(), this.#servers.length);
+    if (error !== undefined) this.#onNoServer(error);
   }
 
   #pause(signal: Abortable): Promise<void> {
@@ -151,7 +168,7 @@ export class Dialer {
       this.#addresses.set(server, Math.max(1, addresses.length));
       return addresses;
     } catch (error) {
-      return this.#fail(server, error, signal);
+      return this.#fail(server, server.host, error, signal);
     }
   }
 
@@ -178,14 +195,15 @@ export class Dialer {
       return { ...opened, handshake };
     } catch (error) {
       if (error instanceof HandshakeLostError) this.#handshakeLostAt = clock.now();
-      this.#fail(server, error, signal);
+      this.#fail(server, address, error, signal);
       return undefined;
     }
   }
 
-  #fail(server: Server, error: unknown, signal: Abortable): [] {
+  #fail(server: Server, address: string, error: unknown, signal: Abortable): [] {
     if (signal.aborted) throw signal.reason;
     this.#lastFailure = error;
+    this.#outage.failed({ host: address, port: server.port }, error);
     this.#logger.debug({ server, cause: describe(error) }, 'no session from this server');
     return [];
   }

@@ -1,4 +1,5 @@
 import { NoNodeError, UnprotectedPathError } from '../errors.js';
+import { warnOfSetup } from '../logger.js';
 import { isOpenToAll } from './access.js';
 import type { Session } from './session.js';
 
@@ -57,7 +58,8 @@ export class PathGuard {
   #warn(path: string): void {
     if (this.#warned) return;
     this.#warned = true;
-    this.#session.logger.warn(
+    warnOfSetup(
+      this.#session.logger,
       { path },
       'whoever reaches the servers may delete the nodes of locks and elections: use auth or TLS with access control',
     );

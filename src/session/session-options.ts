@@ -42,7 +42,7 @@ export interface SessionOptions {
    * among the options.
    */
   readonly tls?: ConnectionOptions;
-  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else silent */
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
   /** Aborting it gives up connecting. It does nothing once the session is open. */
   readonly signal?: AbortSignal;

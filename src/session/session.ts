@@ -7,10 +7,11 @@ import {
   ConnectTimeoutError,
   describe,
   type ListenerError,
+  type NoServerError,
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
-import { type Logger, resolveLogger } from '../logger.js';
+import { isLastResort, type Logger, logError, resolveLogger, warnOfSetup } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
 import { isOpenToAll } from './access.js';
@@ -20,6 +21,7 @@ import { Dialer } from './dialer.js';
 import type { Environment } from './environment.js';
 import { type Glance, Heartbeat } from './heartbeat.js';
 import { Operations } from './operations.js';
+import { Outage } from './outage.js';
 import { Outbox } from './outbox.js';
 import { OwnNode } from './own-node.js';
 import { PathGuard, type Watchfulness } from './path-guard.js';
@@ -60,8 +62,20 @@ export interface SessionEvents {
   expired(): void;
   /** The session was closed by this process. */
   closed(): void;
-  /** A listener failed, or a node can't be deleted. */
+  /**
+   * A listener failed, a node can't be deleted, or no server serves the session: a `NoServerError` after the first whole
+   * round of servers and the end of the lease, and then, as long as that lasts, after pauses that double from a second to
+   * a minute.
+   */
   error(error: Error): void;
+}
+
+/** @internal What is there before a session, and outlives it. */
+export interface Surroundings {
+  /** Hears its errors from the beginning, before it is open. */
+  readonly onError?: (error: Error) => void;
+  /** What is known of the time without a server. */
+  readonly outage?: Outage;
 }
 
 /** @internal What shows the servers that a session is somebody's own. */
@@ -113,6 +127,7 @@ export class Session extends Operations<SessionEvents> {
   readonly #outbox: Outbox;
   readonly #heartbeat: Heartbeat;
   readonly #guard: PathGuard;
+  readonly #outage: Outage;
   readonly #over = new Ending();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
   readonly #network = new Ending<Error>();
@@ -135,6 +150,7 @@ export class Session extends Operations<SessionEvents> {
   private constructor(
     target: ConnectTarget,
     options: ResolvedSessionOptions,
+    { onError, outage = new Outage() }: Surroundings = {},
     credentials?: SessionCredentials,
   ) {
     super(target.chroot, options.access);
@@ -144,7 +160,10 @@ export class Session extends Operations<SessionEvents> {
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
     if (credentials !== undefined) this.#identity = { ...identityOf(credentials), lastZxid: 0n };
-    this.#dialer = new Dialer({ ...options, servers: target.servers });
+    this.#outage = outage;
+    if (onError !== undefined) this.on('error', onError);
+    const onNoServer = (error: NoServerError) => this.#reportNoServer(error);
+    this.#dialer = new Dialer({ ...options, servers: target.servers, outage, onNoServer });
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
     this.#heartbeat = new Heartbeat(this.#environment.clock);
@@ -159,11 +178,20 @@ export class Session extends Operations<SessionEvents> {
    * @throws AuthenticationError if the server refuses the credentials
    * @throws the reason of `options.signal` if it aborts before the session is open
    */
-  static async connect(connect: string, options?: SessionOptions): Promise<Session> {
+  static connect(connect: string, options?: SessionOptions): Promise<Session> {
+    return Session.open(connect, options);
+  }
+
+  /** @internal {@link Session.connect}, for who opens one session after the other. */
+  static async open(
+    connect: string,
+    options: SessionOptions | undefined,
+    surroundings?: Surroundings,
+  ): Promise<Session> {
     const target = parseConnectString(connect);
     const resolved = resolveSessionOptions(options, resolveLogger(options?.logger));
     resolved.signal?.throwIfAborted();
-    const session = new Session(target, resolved);
+    const session = new Session(target, resolved, surroundings);
     await session.#open();
     return session;
   }
@@ -178,10 +206,11 @@ export class Session extends Operations<SessionEvents> {
     target: ConnectTarget,
     credentials: SessionCredentials,
     options: SessionOptions,
+    surroundings?: Surroundings,
   ): Promise<Session> {
     const resolved = resolveSessionOptions(options, resolveLogger(options.logger));
     resolved.signal?.throwIfAborted();
-    const session = new Session(target, resolved, credentials);
+    const session = new Session(target, resolved, surroundings, credentials);
     await session.#open();
     return session;
   }
@@ -360,7 +389,7 @@ export class Session extends Operations<SessionEvents> {
     } catch (error) {
       connection?.destroy(toError(error)); // If it is over, that changes nothing.
       if (isOver(this.#state)) return; // The search for a server was given up.
-      this.#logger.error({ cause: describe(error) }, 'the session can not go on');
+      this.#reportEnd(toError(error));
       this.#end({ name: 'closed' }, toError(error));
     }
   }
@@ -368,6 +397,11 @@ export class Session extends Operations<SessionEvents> {
   /** While the session lives, and after it was closed as long as the servers haven't been told. */
   #needsServer(): boolean {
     return !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
+  }
+
+  /** While a session that was closed looks for a server, nobody waits for that any more. */
+  #reportNoServer(error: NoServerError): void {
+    if (!isOver(this.#state)) this.report(error, 'no server serves the session');
   }
 
   #dial() {
@@ -416,6 +450,7 @@ export class Session extends Operations<SessionEvents> {
   #goOnAfter(connection: Connection, reason: Error): void {
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
     this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
+    this.#outage.begin(this.clock.now(), this.#leaseMs);
     // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
     this.#searching = this.#findServer();
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
@@ -452,6 +487,7 @@ export class Session extends Operations<SessionEvents> {
     try {
       return await ask();
     } catch (error) {
+      this.#outage.failed(connection.server, error);
       connection.destroy(toError(error)); // Mostly it has ended, which was the error.
       if (error instanceof AuthenticationError) throw error;
       return undefined;
@@ -470,14 +506,16 @@ export class Session extends Operations<SessionEvents> {
     // A lease never grows: those who wait for this one to end go by the length that was written down.
     this.#leaseMs = first ? fitting : Math.min(this.#leaseMs, fitting);
     if (first && leaseMs !== undefined && fitting !== leaseMs) {
-      this.#logger.warn(
+      warnOfSetup(
+        this.#logger,
         { leaseMs, grantedMs: timeoutMs },
         'leaseMs does not fit the granted session timeout: using a third of that',
       );
     }
     if (first && timeoutMs !== this.#options.sessionTimeoutMs) {
       const asked = this.#options.sessionTimeoutMs;
-      this.#logger.warn(
+      warnOfSetup(
+        this.#logger,
         { askedMs: asked, grantedMs: timeoutMs },
         'the servers granted another session timeout',
       );
@@ -493,6 +531,7 @@ export class Session extends Operations<SessionEvents> {
     switch (next.name) {
       case 'connected':
         this.#searching = undefined;
+        this.#outage.end();
         this.#outbox.open(connection as Connection);
         this.#heartbeat.start(connection as Connection, {
           leaseMs: this.#leaseMs,
@@ -518,6 +557,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #expire(why: string): void {
+    this.#outage.end(); // A server has said so.
     this.#logger.warn({ cause: why }, 'session expired');
     this.#end({ name: 'expired' }, new SessionExpiredError(why));
   }
@@ -574,9 +614,16 @@ export class Session extends Operations<SessionEvents> {
     }
   }
 
+  /** No server would have the session any more. Who waits for it to be opened is told by that. */
+  #reportEnd(error: Error): void {
+    const message = 'the session can not go on';
+    if (this.#state.name === 'suspended') this.report(error, message);
+    else if (!isLastResort(this.#logger)) this.#logger.error({ cause: describe(error) }, message);
+  }
+
   /** @internal Something went wrong that nobody waits for. */
   report(error: Error, message: string): void {
-    this.#logger.error({ cause: describe(error) }, message);
+    logError(this.#logger, error, message, this);
     this.emit('error', error);
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveLogger } from '../../src/logger.js';
 import { Dialer, handshakeTimeoutMs, inTurn, pauseMs, shuffled } from '../../src/session/dialer.js';
 import { systemEnvironment } from '../../src/session/environment.js';
+import { Outage } from '../../src/session/outage.js';
 import { NEW_SESSION } from '../../src/session/protocol.js';
 import { FakeClock } from '../helpers/fake-clock.js';
 
@@ -45,6 +46,8 @@ describe('looking for a server', () => {
       environment,
       tls: undefined,
       logger: resolveLogger(undefined),
+      outage: new Outage(),
+      onNoServer: () => undefined,
     });
     const handshake = { ...NEW_SESSION, timeoutMs: 3000 };
     const dialling = dialer.dial(

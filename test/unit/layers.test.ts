@@ -83,6 +83,7 @@ describe('the layers', () => {
         'session/connection.ts',
         'session/dialer.ts',
         'session/environment.ts',
+        'session/outage.ts',
         'session/session-options.ts',
         'session/transport.ts',
         'testing/access.ts',

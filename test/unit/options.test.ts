@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resolveRetryOptions } from '../../src/cluster/backoff.js';
 import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -183,12 +183,9 @@ describe('a wrong option is refused at once, by its name and value', () => {
 
 describe('the logger', () => {
   it('is refused when CONCLAVE_LOG_LEVEL names no level', () => {
-    process.env.CONCLAVE_LOG_LEVEL = 'loud';
-    try {
-      expect(refusal(() => resolveLogger(undefined))).toMatchObject({ value: 'loud' });
-    } finally {
-      delete process.env.CONCLAVE_LOG_LEVEL;
-    }
+    vi.stubEnv('CONCLAVE_LOG_LEVEL', 'loud');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(refusal(() => resolveLogger(undefined))).toMatchObject({ value: 'loud' });
   });
 
   it('may fail without harm', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { OwnSessions } from '../../src/election/session-source.js';
 import { ignore } from '../../src/promises.js';
 import type { Environment } from '../../src/session/environment.js';
+import { reportPauseMs } from '../../src/session/outage.js';
 import { FakeClock, settle } from '../helpers/fake-clock.js';
 
 const CONNECT_TIMEOUT_MS = 200;
@@ -22,17 +23,21 @@ function outOfReach() {
     },
   };
   const givenUpAt: number[] = [];
-  const warn = () => void givenUpAt.push(clock.now());
-  const logger = { debug: ignore, info: ignore, warn, error: ignore };
-  const errors: unknown[] = [];
+  const info = () => void givenUpAt.push(clock.now());
+  const logger = { debug: ignore, info, warn: ignore, error: ignore };
+  const errors: { at: number; error: unknown }[] = [];
   const given = { environment, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-  const sessions = new OwnSessions('zk1', { given, environment, logger }, (error) => void errors.push(error));
+  const sessions = new OwnSessions(
+    'zk1',
+    { given, environment, logger },
+    (error) => void errors.push({ at: clock.now(), error }),
+  );
   return { clock, sessions, givenUpAt, errors };
 }
 
 describe('the sessions of an observer', () => {
-  it('are tried for again and again, after pauses that grow up to 5 s, without an error', async () => {
-    const { clock, sessions, givenUpAt, errors } = outOfReach();
+  it('are tried for again and again, after pauses that grow up to 5 s', async () => {
+    const { clock, sessions, givenUpAt } = outOfReach();
     const stop = new AbortController();
     const opening = sessions.session(stop.signal);
     while (givenUpAt.length < 9) await clock.advance(50);
@@ -42,7 +47,27 @@ describe('the sessions of an observer', () => {
       .slice(1)
       .map((at, index) => at - (givenUpAt[index] as number) - CONNECT_TIMEOUT_MS);
     expect(pauses).toEqual([75, 150, 300, 600, 1200, 2400, 3750, 3750]);
-    expect(errors).toEqual([]);
+    await sessions.close();
+  });
+
+  it('tell that no server serves after the first round, and then less and less often (that was silent)', async () => {
+    const { clock, sessions, errors } = outOfReach();
+    const stop = new AbortController();
+    const opening = sessions.session(stop.signal);
+    while (clock.now() < 300_000) await clock.advance(50);
+    stop.abort(new Error('enough'));
+    await expect(opening).rejects.toThrow('enough');
+    expect(errors[0]?.error).toMatchObject({ code: 'NO_SERVER', retryable: true, address: 'zk1:2181' });
+    expect(errors[0]?.error).toMatchObject({ cause: { message: 'nobody listens' } });
+    expect(errors[3]?.error).toMatchObject({ message: expect.stringMatching(/for \d+ s: nobody listens/) });
+    const pauses = errors.slice(1).map(({ at }, index) => at - (errors[index]?.at ?? 0));
+    // As due, or when a server has its turn next.
+    for (const [index, pause] of pauses.entries()) {
+      expect(pause).toBeGreaterThanOrEqual(reportPauseMs(index + 1));
+      expect(pause).toBeLessThan(reportPauseMs(index + 1) + 5000);
+    }
+    expect(errors.length).toBeGreaterThan(7);
+    expect(errors.length).toBeLessThan(12);
     await sessions.close();
   });
 

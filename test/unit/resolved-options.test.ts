@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { resolveSupervisorOptions } from '../../src/cluster/supervisor-options.js';
 import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
 import { resolveObserverOptions } from '../../src/election/observer-options.js';
@@ -260,8 +260,8 @@ describe('what a supervisor goes by', () => {
   });
 
   it('with its own logger has no need of the level that the environment names', () => {
-    process.env.CONCLAVE_LOG_LEVEL = 'loud';
-    onTestFinished(() => void delete process.env.CONCLAVE_LOG_LEVEL);
+    vi.stubEnv('CONCLAVE_LOG_LEVEL', 'loud');
+    onTestFinished(() => void vi.unstubAllEnvs());
     expect(() => resolveSupervisorOptions({ ...least, logger: console })).not.toThrow();
     expect(() => resolveSupervisorOptions(least)).toThrow('CONCLAVE_LOG_LEVEL is "loud"');
   });

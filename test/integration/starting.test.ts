@@ -1,0 +1,172 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { ElectionObserver } from '../../src/election/observer.js';
+import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
+import type { Logger } from '../../src/logger.js';
+import { ignore } from '../../src/promises.js';
+import { Session } from '../../src/session/session.js';
+import type { StartOptions } from '../../src/starting.js';
+import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
+import { nextEvent, until } from '../helpers/cluster.js';
+
+const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+const NOWHERE = '127.0.0.1:1';
+const reason = new Error('enough');
+
+interface Startable {
+  start(options?: StartOptions): Promise<void>;
+  stop(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+async function startServer(): Promise<EmbeddedZooKeeper> {
+  const server = await EmbeddedZooKeeper.start({ logger });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function openSession({ connectString }: EmbeddedZooKeeper): Promise<Session> {
+  const session = await Session.connect(connectString);
+  onTestFinished(() => session.close());
+  return session;
+}
+
+const kinds: [string, (server: EmbeddedZooKeeper) => Startable | Promise<Startable>][] = [
+  ['a supervisor', ({ connectString: connect }) => new ElectionSupervisor({ connect, path: '/election' })],
+  ['an elector', async (server) => new LeaderElector(await openSession(server), '/election')],
+  ['an observer', ({ connectString }) => new ElectionObserver(connectString, '/election')],
+];
+
+describe.each(kinds)('start({ signal }) of %s', (_, make) => {
+  async function setUp() {
+    const server = await startServer();
+    const startable = await make(server);
+    onTestFinished(() => startable.stop());
+    return { server, startable };
+  }
+
+  it('gives up when the signal aborts, and leaves nothing behind (it was ignored)', async () => {
+    const { server, startable } = await setUp();
+    const sessions = server.sessions().length;
+    server.delay(100); // So that it is in the midst of it.
+    const controller = new AbortController();
+    const starting = startable.start({ signal: controller.signal });
+    setTimeout(() => controller.abort(reason), 150);
+    await expect(starting).rejects.toBe(reason);
+    server.clearFaults();
+    await until(() => server.sessions().length === sessions, 'the end of its session');
+    expect(server.paths('/election').filter((path) => path.includes('-lock-'))).toEqual([]);
+    expect(server.watchCount()).toBe(0);
+    await expect(startable.start()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('does nothing at all if the signal has aborted before', async () => {
+    const { server, startable } = await setUp();
+    const requests = server.requests.length;
+    await expect(startable.start({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(server.requests.length).toBe(requests);
+    await startable.start(); // As if nothing had been.
+  });
+
+  it('is no longer looked at when start() has resolved', async () => {
+    const { startable } = await setUp();
+    const controller = new AbortController();
+    const signal = Object.assign(controller.signal, { listeners: 0 });
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+      signal.listeners++;
+      addEventListener.apply(signal, args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+      signal.listeners--;
+      removeEventListener.apply(signal, args);
+    };
+    await startable.start({ signal });
+    expect(signal.listeners).toBe(0);
+    controller.abort(reason);
+    await startable.start();
+  });
+
+  it.each<[unknown, string]>([
+    [{ signal: 'soon' }, 'start.signal is "soon": expected an AbortSignal'],
+    [{ signl: 1 }, 'start.signl is 1: expected no such option; known are signal'],
+    [7, 'start is 7: expected an object'],
+  ])('refuses %j, and is as before', async (options, message) => {
+    const { startable } = await setUp();
+    const refused = startable.start(options as StartOptions);
+    await expect(refused).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(refused).rejects.toThrow(message);
+    await startable.start();
+  });
+
+  it('is the error itself if start() fails by itself', async () => {
+    const { server, startable } = await setUp();
+    for (const operation of ['getChildren', 'getData', 'create', 'multi'] as const)
+      server.failWith('NO_AUTH', { operation });
+    const controller = new AbortController();
+    if (startable instanceof ElectionSupervisor) return; // It tries again.
+    await expect(startable.start({ signal: controller.signal })).rejects.toMatchObject({ code: 'NO_AUTH' });
+    controller.abort(reason);
+  });
+});
+
+describe('without a server', () => {
+  it.each<[string, () => Startable]>([
+    ['a supervisor', () => new ElectionSupervisor({ connect: NOWHERE, path: '/election' })],
+    ['an observer', () => new ElectionObserver(NOWHERE, '/election')],
+  ])('%s says so at once, with where and why, and can be given up by a signal', async (_, make) => {
+    const startable = make();
+    const told = nextEvent<[Error]>(startable, 'error');
+    const controller = new AbortController();
+    const starting = startable.start({ signal: controller.signal });
+    const [error] = await told;
+    expect(error).toMatchObject({ code: 'NO_SERVER', retryable: true, address: NOWHERE });
+    expect(error).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    controller.abort(reason);
+    await expect(starting).rejects.toBe(reason);
+  });
+
+  it.each<[string, (server: EmbeddedZooKeeper) => Promise<Startable | Session>]>([
+    ['a session', openSession],
+    [
+      'a supervisor',
+      async ({ connectString: connect }) => {
+        const supervisor = new ElectionSupervisor({ connect, path: '/election' });
+        onTestFinished(() => supervisor.stop());
+        await supervisor.start();
+        return supervisor;
+      },
+    ],
+    [
+      'an observer',
+      async ({ connectString }) => {
+        const observer = new ElectionObserver(connectString, '/election');
+        onTestFinished(() => observer.stop());
+        await observer.start();
+        return observer;
+      },
+    ],
+  ])('%s that had one says so too (that was silent)', async (_, make) => {
+    const server = await startServer();
+    const teller = await make(server);
+    const told = nextEvent<[Error]>(teller, 'error');
+    await server.crash();
+    const [error] = await told;
+    expect(error).toMatchObject({ code: 'NO_SERVER', address: server.connectString });
+    await server.restart();
+  });
+
+  it('a session whose server takes it, and lets go of it at its credentials, says so too (that was silent)', async () => {
+    const server = await startServer();
+    const auth = { scheme: 'digest', credentials: 'user:secret-word' };
+    const session = await Session.connect(server.connectString, { sessionTimeoutMs: 1000, auth });
+    onTestFinished(() => session.close());
+    const told = nextEvent<[Error]>(session, 'error');
+    server.swallowReply('auth', { times: 1000 });
+    server.dropConnections();
+    const [error] = await told;
+    expect(error.message).toContain('no server took the session: authentication: ');
+    expect(error.message).not.toContain('secret-word');
+  });
+});

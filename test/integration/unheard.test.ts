@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, it } from 'vitest';
+
+const FIXTURE = join(import.meta.dirname, '../fixtures/unheard.mjs');
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+
+/** What such a process prints, with the logger that it has by default. */
+async function run(scenario: string, heard?: 'heard', level?: string) {
+  const { stdout, stderr, exitCode } = await execaNode(FIXTURE, [scenario, ...(heard ? [heard] : [])], {
+    env: { CONCLAVE_LOG_LEVEL: level },
+    reject: false,
+    timeout: 20_000,
+  });
+  return { heard: lines(stdout), said: lines(stderr), stderr, exitCode };
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** The lines, each checked to be one of Conclave's, without their time. */
+function untimed(said: readonly string[]): string[] {
+  const shape = new RegExp(`^${TIME} (?=(?:warn|error) conclave: )`);
+  for (const line of said) expect(line).toMatch(shape);
+  return said.map((line) => line.replace(shape, ''));
+}
+
+describe('when nobody listens and no logger is given', () => {
+  it('nothing is said as long as nothing is wrong', async () => {
+    expect(await run('nothing is wrong')).toMatchObject({ heard: ['done'], said: [], exitCode: 0 });
+  });
+
+  it('a lead that throws is an error in one line of stderr for each term (all was silent)', async () => {
+    const { said, exitCode } = await run('lead throws');
+    const errors = untimed(said).filter((line) => line.startsWith('error'));
+    expect(errors).toHaveLength(2);
+    expect(errors[0]).toContain('the work of term 1 failed: the disk is full');
+    expect(exitCode).toBe(0);
+  });
+
+  it('a lead that returns at once and leaves its work behind is warned about, once (all was silent)', async () => {
+    const { said } = await run('lead forgets to await');
+    const warnings = untimed(said).filter((line) => line.includes('lead returned at once'));
+    expect(warnings).toEqual([expect.stringMatching(/^warn .*did you forget to await it.* term=1$/)]);
+  });
+
+  it('a clean-up that fails is said, also that the supervisor has stopped over it (all was silent)', async () => {
+    const errors = untimed((await run('clean-up fails')).said).filter((line) => line.startsWith('error'));
+    expect(errors).toEqual([
+      expect.stringContaining('the clean-up hook failed at attempt 1: the cache is locked'),
+      expect.stringContaining('the clean-up hook failed 1 times, the last time with: the cache is locked'),
+    ]);
+  });
+
+  it.each(['no server', 'no server for an observer'])(
+    '%s is said, and why (all was silent)',
+    async (scenario) => {
+      const { said, stderr } = await run(scenario);
+      const [line] = untimed(said);
+      expect(line).toMatch(/^error conclave: .*no server took the session.*ECONNREFUSED 127\.0\.0\.1:1/);
+      expect(stderr).not.toContain('secret-word');
+      expect(said.length).toBeLessThan(3);
+    },
+  );
+
+  it('what concerns the whole process is said once, however many sessions there are', async () => {
+    const { said } = await run('open to all');
+    expect(untimed(said)).toEqual([expect.stringMatching(/^warn conclave: whoever reaches the servers/)]);
+  });
+
+  it('goes on when stderr has been closed', async () => {
+    const child = execaNode(FIXTURE, ['stderr is closed'], {
+      env: { CONCLAVE_LOG_LEVEL: undefined },
+      ipc: false,
+      reject: false,
+      timeout: 20_000,
+    });
+    child.stdout.once('data', () => {
+      child.stderr.destroy();
+      child.stdin.write('begin');
+      setTimeout(() => child.stdin.end(), 500); // Long enough to be told of a server that isn't there.
+    });
+    const { exitCode, stdout } = await child;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ready\ndone' });
+  });
+});
+
+describe('when somebody listens, or a level is given', () => {
+  it('what a listener of error is told is not said on stderr too, and warnings are', async () => {
+    const { heard, said } = await run('lead throws', 'heard');
+    expect(heard).toEqual(['heard LEAD_FAILED', 'heard LEAD_FAILED', 'done']);
+    expect(untimed(said)).toEqual([expect.stringMatching(/^warn /)]);
+    expect(await run('no server', 'heard')).toMatchObject({ heard: ['heard NO_SERVER', 'done'], said: [] });
+  });
+
+  it('CONCLAVE_LOG_LEVEL=silent is silence', async () => {
+    expect(await run('lead throws', undefined, 'silent')).toMatchObject({ heard: ['done'], said: [] });
+  });
+});
+
+describe('a start() that is rejected', () => {
+  it.each([
+    ['of a supervisor', 'no start', 'ConnectTimeoutError'],
+    ['of an elector', 'no start of an elector', 'ZooKeeperError'],
+    ['of an observer', 'no start of an observer', 'ZooKeeperError'],
+  ])(
+    '%s is an unhandled rejection if nobody handles it (the process exited with 0)',
+    async (_, scenario, error) => {
+      const { stderr, heard, exitCode } = await run(scenario, undefined, 'silent');
+      expect(stderr).toContain(error);
+      expect(heard).toEqual([]);
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  it('because it was stopped is none: whoever stops it knows', async () => {
+    const result = await run('stopped before it had a place', undefined, 'silent');
+    expect(result).toMatchObject({ heard: ['done'], stderr: '', exitCode: 0 });
+  });
+});
