@@ -13,6 +13,8 @@ import { plots } from './report/plots.mjs';
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
 const args = process.argv.slice(2);
 const began = performance.now();
+// Of the processes that are measured too, but for those that are measured from their start.
+process.env.CONCLAVE_LOG_LEVEL ??= 'silent';
 
 /** @param {string} text */
 function say(text) {

@@ -23,9 +23,14 @@ export function sayOnStandardError(level: 'warn' | 'error', message: string, det
 }
 
 function show(value: unknown): string {
+  if (isServer(value)) return show(`${value.host}:${value.port}`);
   if (typeof value === 'string' && PLAIN.test(value)) return shorten(value);
   const text = JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each));
   return shorten((text ?? String(value)).replace(LEFT_BY_JSON, '?'));
+}
+
+function isServer(value: unknown): value is { host: string; port: number } {
+  return typeof value === 'object' && value !== null && 'host' in value && 'port' in value;
 }
 
 function shorten(text: string): string {

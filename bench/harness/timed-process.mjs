@@ -10,15 +10,25 @@ import { once } from 'node:events';
  */
 export async function timedProcess(script, args = []) {
   const began = performance.now();
-  const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // As it is by default: also what it says on standard error takes its time.
+  const { CONCLAVE_LOG_LEVEL: _, ...env } = process.env;
+  const child = spawn(process.execPath, [script.pathname, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const ended = once(child, 'close');
   let tookMs = Number.NaN;
   let text = '';
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    complaints += chunk;
+  });
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
     text += chunk;
     if (Number.isNaN(tookMs) && text.includes('\n')) tookMs = performance.now() - began;
   });
   const [code] = await ended;
-  if (code !== 0 || Number.isNaN(tookMs)) throw new Error(`${script.pathname} ended with ${code}: ${text}`);
+  if (code !== 0 || Number.isNaN(tookMs))
+    throw new Error(`${script.pathname} ended with ${code}: ${text}${complaints}`);
   return { line: text.slice(0, text.indexOf('\n')), tookMs };
 }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor, Session } from 'conclave';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 import { openLink } from '../support/link.mjs';
+import '../support/quiet.mjs';
 
 const PATH = '/examples/cleanup-hook';
 const zookeeper = await useZooKeeper();

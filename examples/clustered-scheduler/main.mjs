@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { superviseCluster } from 'conclave';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import '../support/quiet.mjs';
 
 const PERIOD_MS = 50;
 

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FencedLog, serveLog } from '../support/fenced-sink.mjs';
 import { openLink } from '../support/link.mjs';
+import '../support/quiet.mjs';
 import { openServer } from './server.mjs';
 import { Timeline } from './timeline.mjs';
 

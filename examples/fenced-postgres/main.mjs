@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { usePostgres } from '../../scripts/postgres.mjs';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import '../support/quiet.mjs';
 import { connect, createTable } from './account.mjs';
 
 const GIVE_UP_MS = 45_000;

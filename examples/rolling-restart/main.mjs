@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import '../support/quiet.mjs';
 
 const PERIOD_MS = 50;
 const zookeeper = await useZooKeeper();

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useZooKeeper } from '../../scripts/zookeeper.mjs';
 import { FencedLog, serveLog } from '../support/fenced-sink.mjs';
+import '../support/quiet.mjs';
 
 const RECORDS = 600;
 const KILL_AT = [100, 300];

@@ -22,7 +22,7 @@ function byDefault() {
 describe('a line on standard error', () => {
   it('has the time, the level, conclave, the message, and the details that there are', () => {
     const details = {
-      server: '10.0.0.1:2181',
+      server: { host: '10.0.0.1', port: 2181 },
       cause: 'the server closed it',
       losses: 2,
       token: 7n,
