@@ -276,6 +276,49 @@ export class WorkOverrunError extends ConclaveError {
   }
 }
 
+/** What holds up a stop. */
+export interface StopWait {
+  /**
+   * `work`: the leader's work of term `term`, for as long as it takes; `cleanup`: the supervisor's clean-up hook, for
+   * `cleanupTimeoutMs` at most; `servers`: they are being told, in bounded time.
+   */
+  readonly by: 'work' | 'cleanup' | 'servers';
+  /** In words: what still runs, or has still to be done. */
+  readonly what: string;
+  readonly term?: number;
+}
+
+const STOP_ADVICE: Record<StopWait['by'], string> = {
+  work:
+    'nothing was given back, since that may still be acting: it has to end soon after `term.signal` aborts. ' +
+    'A later stop() waits on; the end of the process lets another lead, when the session has timed out',
+  cleanup: 'a later stop() waits on, for `cleanupTimeoutMs` at most',
+  servers: 'a later stop() waits on, in bounded time',
+};
+
+/**
+ * A `stop()` hasn't come to its end: within its `timeoutMs`, if a call rejected with this; within a lease, if it came as an
+ * `error` event. It goes on all the same, and nothing is given back before what still runs has settled.
+ */
+export class StopPendingError extends ConclaveError {
+  readonly code = 'STOP_PENDING';
+  override readonly retryable = true;
+  /** What it waits for: the leader's `work`, the clean-up hook (`cleanup`), or the `servers`. */
+  readonly waitsFor: StopWait['by'];
+  /** The term whose work it waits for, if it is that. */
+  readonly term: number | undefined;
+
+  /** @param waitedMs - for how long it was waited for, in milliseconds */
+  constructor(
+    readonly waitedMs: number,
+    { by, what, term }: StopWait,
+  ) {
+    super(`stop() has waited for ${waitedMs} ms: ${what}; ${STOP_ADVICE[by]}`);
+    this.waitsFor = by;
+    this.term = term;
+  }
+}
+
 /** The leader's work threw or rejected. The `cause` is what it threw. */
 export class LeadError extends ConclaveError {
   readonly code = 'LEAD_FAILED';
@@ -313,7 +356,10 @@ export class CleanupAttemptError extends ConclaveError {
   }
 }
 
-/** The clean-up hook never succeeded: the supervisor has stopped rather than lead with state that is dirty. */
+/**
+ * The clean-up hook didn't succeed, within its tries or before the supervisor had to stop: what the lost session has left
+ * behind is still there. The supervisor has stopped rather than lead with state that is dirty.
+ */
 export class CleanupFailedError extends ConclaveError {
   readonly code = 'CLEANUP_FAILED';
 
@@ -321,7 +367,10 @@ export class CleanupFailedError extends ConclaveError {
     readonly attempts: number,
     cause: unknown,
   ) {
-    super(`the clean-up hook failed ${attempts} times, the last time with: ${describe(cause)}`, { cause });
+    const times = attempts === 1 ? 'once' : `${attempts} times, the last time`;
+    super(`the clean-up hook failed ${times} with: ${describe(cause)}; the clean-up is outstanding`, {
+      cause,
+    });
   }
 }
 

@@ -18,7 +18,8 @@ export {
   type SessionGuardianOptions,
 } from './cluster/session-guardian.js';
 export type { Shutdown, ShutdownOptions } from './cluster/shutdown.js';
-export { ElectionSupervisor, type ElectionSupervisorEvents, type Restart } from './cluster/supervisor.js';
+export { ElectionSupervisor } from './cluster/supervisor.js';
+export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
 export type { Standing } from './cluster/ward.js';
 export type { WindingUp } from './cluster/winding-up.js';
@@ -60,6 +61,8 @@ export {
   SeatsMismatchError,
   SessionClosedError,
   SessionExpiredError,
+  StopPendingError,
+  type StopWait,
   TermEndedError,
   UnprotectedPathError,
   WorkerFailedError,
@@ -98,3 +101,4 @@ export {
 } from './session/session.js';
 export type { SessionOptions } from './session/session-options.js';
 export type { StartOptions } from './starting.js';
+export type { StopOptions } from './stopping.js';

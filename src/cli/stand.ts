@@ -1,7 +1,7 @@
 import type { Timer } from '../clock.js';
 import { ElectionSupervisor } from '../cluster/supervisor.js';
 import type { Term } from '../election/term.js';
-import { describe, LeadError, WorkOverrunError } from '../errors.js';
+import { describe, LeadError, StopPendingError, WorkOverrunError } from '../errors.js';
 import { deferred, ignore } from '../promises.js';
 import { systemEnvironment } from '../session/environment.js';
 import type { Session } from '../session/session.js';
@@ -159,8 +159,10 @@ class Candidate {
         if (error instanceof LeadError) this.#fail(error.cause);
         // While it leads, the end of its term is what ends it.
         else if (this.#state.name === 'waiting' && codeOfError(error) !== undefined) this.#fail(error);
-        // Who was stopped doesn't know yet, when it goes on, that its keeper has ended the command.
-        else if (!(error instanceof WorkOverrunError)) complain(describe(error));
+        // Who was stopped doesn't know yet, when it goes on, that its keeper has ended the command. How long that takes the
+        // command line says.
+        else if (!(error instanceof WorkOverrunError || error instanceof StopPendingError))
+          complain(describe(error));
       });
   }
 

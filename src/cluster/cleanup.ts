@@ -1,20 +1,40 @@
-import pRetry from 'p-retry';
-import { sleep } from '../clock.js';
+import { type Clock, sleep } from '../clock.js';
 import type { Term } from '../election/term.js';
-import { CleanupAttemptError, CleanupFailedError, type DemotionReason } from '../errors.js';
+import { onAbort } from '../ending.js';
+import {
+  CleanupAttemptError,
+  CleanupFailedError,
+  type DemotionReason,
+  InvalidStateError,
+} from '../errors.js';
+import { deferred, ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { backoffMs, type RetryPolicy } from './backoff.js';
+import type { Loss } from './candidacy.js';
+import { retrying } from './tries.js';
 
 /** What was lost, for the clean-up hook. */
 export interface SessionLoss {
   /** The term that the loss ended, if this process led: its signal has the reason for which that ended. */
   readonly term: Term | undefined;
-  /** `session-expired`, or `stopped` when no server would have the session any more. */
+  /**
+   * `session-expired`; `stopped` when no server would have the session any more; or `lease-expired` when the supervisor was
+   * stopped after the lease had ended, with no server in reach to tell what has become of the session.
+   */
   readonly reason: DemotionReason;
   /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;
-  /** Aborts when `cleanupTimeoutMs` is over: the attempt counts as failed then, and the next one may begin. */
+  /**
+   * Aborts when `cleanupTimeoutMs` is over: the attempt counts as failed then, and the next one may begin. Also when the
+   * supervisor is stopped while the attempt is under way: that is waited for until the same time, and if it fails another
+   * one may begin, which is the last.
+   */
   readonly signal: AbortSignal;
+  /**
+   * Whether the supervisor was stopped before this call: if it fails there is no other, and the clean-up stays outstanding.
+   * Its `signal` aborts for its time only.
+   */
+  readonly stopping: boolean;
 }
 
 /** What the hook decides: to stand for election again, or to stop. Nothing means `restart`. */
@@ -27,55 +47,59 @@ export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void>
 /** All that calling the hook depends on. */
 export interface CleanupCall {
   readonly hook: CleanupHook;
-  readonly loss: Pick<SessionLoss, 'term' | 'reason'>;
+  readonly loss: Loss;
   readonly timeoutMs: number;
   readonly policy: RetryPolicy;
   readonly environment: Pick<Environment, 'clock' | 'random'>;
   /** Called after each failed attempt. */
   readonly onFailure: (error: CleanupAttemptError) => void;
-  /** Aborting it ends the tries: the attempt that is under way is waited for, and no other begins. */
-  readonly signal: AbortSignal;
+  /** Aborts when the supervisor is stopped. */
+  readonly stop: AbortSignal;
 }
 
 /**
- * Calls the application's clean-up hook until it has succeeded.
+ * Calls the application's clean-up hook until it has succeeded; at least once, whenever the supervisor is stopped. After
+ * a stop it is begun once more at most, without a pause, and all of it has come to its end `timeoutMs` after the stop, or
+ * after the call if that came later.
  *
- * @throws CleanupFailedError when the last attempt has failed, or the signal's reason if it aborts between two
+ * @throws CleanupFailedError when the last attempt has failed
  */
 export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
-  const { policy, environment, onFailure, signal } = call;
+  const { policy, environment, onFailure, stop, timeoutMs } = call;
+  const { clock } = environment;
+  let endAt = Number.POSITIVE_INFINITY;
+  const forget = onAbort(stop, () => {
+    endAt = clock.now() + timeoutMs;
+  });
+  let isLast = false;
+  const attempt = (number: number) => {
+    isLast = stop.aborted;
+    return attemptCleanup(call, number, Math.min(timeoutMs, endAt - clock.now()));
+  };
   try {
-    // p-retry counts; the pauses are ours, by the injected clock, so its own are 0. The signal stays outside: p-retry
-    // would drop a success that arrives while it aborts. A TypeError would end its tries: ours wraps all errors.
-    return await pRetry((attempt) => attemptCleanup(call, attempt), {
-      retries: policy.retries,
-      minTimeout: 0,
-      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-        onFailure(error as CleanupAttemptError);
-        signal.throwIfAborted();
-        if (retriesLeft > 0)
-          await sleep(environment.clock, backoffMs(attemptNumber, policy, environment.random()), signal);
-      },
+    return await retrying(attempt, policy.retries, async ({ error, attempt: attempts, retriesLeft }) => {
+      const failed = error as CleanupAttemptError;
+      onFailure(failed);
+      if (isLast || retriesLeft <= 0 || clock.now() >= endAt)
+        throw new CleanupFailedError(attempts, failed.cause);
+      if (stop.aborted) return;
+      // What has made it fail may have passed when a stop ends the pause, and there is no later call to hope for.
+      await sleep(clock, backoffMs(attempts, policy, environment.random()), stop).catch(ignore);
     });
-  } catch (error) {
-    if (error instanceof CleanupAttemptError) throw new CleanupFailedError(error.attempt, error.cause);
-    throw error;
+  } finally {
+    forget();
   }
 }
 
 async function attemptCleanup(
-  { hook, loss, timeoutMs, environment }: CleanupCall,
+  { hook, loss, environment, stop }: CleanupCall,
   attempt: number,
+  limitMs: number,
 ): Promise<CleanupDecision> {
-  const tooLate = new AbortController();
-  const late = new Promise<never>((_, reject) => {
-    tooLate.signal.addEventListener('abort', () => reject(tooLate.signal.reason), { once: true });
-  });
-  const timer = environment.clock.after(timeoutMs, () =>
-    tooLate.abort(new Error(`no end within ${timeoutMs} ms`)),
-  );
+  const { signal, late, end } = given(environment.clock, limitMs, stop);
+  const known: SessionLoss = { ...loss, attempt, signal, stopping: stop.aborted };
   try {
-    const decision = await Promise.race([callHook(hook, { ...loss, attempt, signal: tooLate.signal }), late]);
+    const decision = await Promise.race([callHook(hook, known), late]);
     if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
       throw new Error(`it decided ${String(decision)}: expected 'restart', 'stop' or nothing`);
     }
@@ -83,8 +107,27 @@ async function attemptCleanup(
   } catch (cause) {
     throw new CleanupAttemptError(attempt, cause);
   } finally {
-    timer.clear();
+    end();
   }
+}
+
+/** What one attempt is told by, and what rejects when its time is over. */
+function given(clock: Clock, limitMs: number, stop: AbortSignal) {
+  const told = new AbortController();
+  const late = deferred<never>();
+  const timer = clock.after(limitMs, () => {
+    const error = new Error(`no end within ${limitMs} ms`);
+    told.abort(error);
+    late.reject(error);
+  });
+  const notice = 'the supervisor was stopped: this call of the hook is waited for until its time is over';
+  // A call that begins after the stop is the only one, or the last: whoever heeds an aborted signal would do nothing.
+  const forget = stop.aborted ? ignore : onAbort(stop, () => told.abort(new InvalidStateError(notice)));
+  const end = () => {
+    timer.clear();
+    forget();
+  };
+  return { signal: told.signal, late: late.promise, end };
 }
 
 /** A hook that throws at once is one that rejects. */

@@ -1,4 +1,5 @@
 import type { LeaderElector } from '../election/elector.js';
+import type { StopWait } from '../errors.js';
 import type { Session } from '../session/session.js';
 
 /**
@@ -37,7 +38,8 @@ export interface Health {
   readonly leading: boolean;
   /**
    * Whether work of a term still runs though its lease is over: another one may lead, and nobody knows what this one
-   * does. It won't stand again before that work has settled. Restart a process that stays so.
+   * does. Or though the supervisor was stopped, and has waited for it for a lease: nobody can lead before it has settled. It
+   * won't stand again before that. Restart a process that stays so.
    */
   readonly wedged: boolean;
   /** Why, in a few words each; empty when there is nothing to say. */
@@ -51,6 +53,16 @@ export interface HealthTimes {
 }
 
 const WELL: Health = { live: true, ready: true, leading: false, wedged: false, reasons: [] };
+
+/** What holds up the stop of a supervisor in that state. */
+export function holdUpOf(state: SupervisorState): StopWait {
+  if (state.name === 'cleaning')
+    return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
+  if (!('elector' in state)) return { by: 'servers', what: 'the search for a server has still to end' };
+  const { elector } = state;
+  const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
+  return hasLeft ? { by: 'servers', what: 'the session has still to be closed' } : elector.holdUp;
+}
 
 export function healthOf(state: SupervisorState, times: HealthTimes): Health {
   const unwell = { ...WELL, ready: false };
@@ -84,7 +96,7 @@ function candidateHealth({ elector, session }: Standing, times: HealthTimes): He
   // A lease that is over ends the term when it is asked for: what the state is, is read after that.
   if (elector.state.name === 'leading' && elector.state.term.isHeld())
     return { ...WELL, leading: true, reasons };
-  const { state, isWedged } = elector;
+  const { state, isOverdue, isWedged } = elector;
   switch (state.name) {
     case 'waiting':
     case 'claiming':
@@ -92,11 +104,11 @@ function candidateHealth({ elector, session }: Standing, times: HealthTimes): He
     case 'leading':
     case 'ending': {
       const why = state.name === 'ending' ? state.reason : 'lease-expired';
-      const work = isWedged
-        ? 'its work still runs, though the lease is over'
-        : 'its work has still to settle';
+      const wedged = isOverdue || isWedged;
+      const beyond = isWedged ? 'though the lease is over' : 'a lease after it was told to stop';
+      const work = wedged ? `its work still runs, ${beyond}` : 'its work has still to settle';
       reasons.unshift(`the term has ended (${why}), ${work}`);
-      return { ...WELL, live: !isWedged, ready: false, wedged: isWedged, reasons };
+      return { ...WELL, live: !wedged, ready: false, wedged, reasons };
     }
     case 'joining':
       if (times.coolUntil > times.now) reasons.unshift(coolsDown(times));

@@ -23,8 +23,8 @@ export interface ShutdownOptions {
   /**
    * The application's clean-up. Called once, when the leader's work has settled and before leadership is given back, so
    * that nobody else leads yet; in a process that doesn't lead, before its session is closed. If it fails that is
-   * reported, and the shutdown goes on. It isn't called again; nor is the supervisor's `cleanup`, which is for what a
-   * *lost* session leaves behind.
+   * reported, and the shutdown goes on. It isn't called again. The supervisor's `cleanup` is for what a *lost* session leaves
+   * behind: when one was lost before, that is called first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
   /** How long all of it may take, in milliseconds. @default 10000 */
@@ -35,7 +35,7 @@ export interface ShutdownOptions {
 
 /** What a process that was shut down exits with, unless all has ended well; after a second signal 128 and its number. */
 export const SHUTDOWN_EXIT = {
-  /** The clean-up hook has failed. */
+  /** The shutdown's clean-up has failed, or the supervisor's after a loss stays outstanding. */
   cleanupFailed: 1,
   /** The deadline was over, as after `timeout` of the GNU tools. */
   deadline: 124,
@@ -54,8 +54,11 @@ export interface Leaver {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly state: SupervisorState;
-  /** Leaves the election; once its work has settled, and before it gives anything back, has `cleanUp` done. Never rejects. */
-  leave(cleanUp: () => Promise<void>): Promise<void>;
+  /**
+   * Leaves the election; once its work has settled, and before it gives anything back, has `cleanUp` done. Gives the error of
+   * its own clean-up after a loss, if that stays outstanding. Never rejects.
+   */
+  leave(cleanUp: () => Promise<void>): Promise<Error | undefined>;
 }
 
 /** How far it has come: the leader's work settles, the hook runs, what is held is given back. */
@@ -121,7 +124,11 @@ export class SignalShutdown {
     const shutdown: Shutdown = { signal, term: termOf(state), remainingMs };
     let cleaned: Promise<void> | undefined;
     const cleanUp = () => (cleaned ??= this.#cleanUp(() => cleanup?.(shutdown)));
-    await this.#leaver.leave(cleanUp);
+    const outstanding = await this.#leaver.leave(cleanUp);
+    if (outstanding !== undefined) {
+      this.#hasFailed = true;
+      this.#say(outstanding.message);
+    }
     await cleanUp(); // A supervisor that was never started has nothing to give back.
     this.#exit(this.#hasFailed ? SHUTDOWN_EXIT.cleanupFailed : exitCode);
   }

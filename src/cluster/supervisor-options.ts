@@ -35,6 +35,10 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
    * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
    * else. Only when it has succeeded does the supervisor stand again. One that throws is called again, with back-off;
    * when its tries are used up the supervisor stops with `CleanupFailedError`. It may answer `'stop'`.
+   *
+   * Once a session is lost it is called at least once, also when the supervisor is stopped at any moment after that. From the
+   * stop on, or from the call if that comes later, it has `cleanupTimeoutMs` in all and is begun once more at most; if that
+   * doesn't succeed the clean-up stays outstanding, with a `CleanupFailedError`.
    */
   readonly cleanup?: CleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */

@@ -1,4 +1,3 @@
-import pRetry from 'p-retry';
 import { sleep } from '../clock.js';
 import { LeaderElector } from '../election/elector.js';
 import { defaultId } from '../election/elector-options.js';
@@ -8,15 +7,14 @@ import { SafeEmitter } from '../emitter.js';
 import { onAbort } from '../ending.js';
 import {
   AuthenticationError,
+  CleanupFailedError,
   ConnectionLossError,
   ConnectTimeoutError,
   type DemotionReason,
   describe,
   InvalidStateError,
   type ListenerError,
-  SessionExpiredError,
 } from '../errors.js';
-import type { Place } from '../lock/contender.js';
 import { logError } from '../logger.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import { EnsembleHistory } from '../session/ensemble-history.js';
@@ -24,64 +22,33 @@ import type { Environment } from '../session/environment.js';
 import { Outage } from '../session/outage.js';
 import { Session } from '../session/session.js';
 import { type StartOptions, start } from '../starting.js';
+import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
+import { type Candidacy, type Loss, lossOf } from './candidacy.js';
 import { callCleanup } from './cleanup.js';
 import { entrust } from './guardian-link.js';
-import { type Health, healthOf, type SupervisorState } from './health.js';
+import { type Health, healthOf, holdUpOf, type SupervisorState } from './health.js';
 import { cooldownAfter, countLosses } from './losses.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
+import type { ElectionSupervisorEvents } from './supervisor-events.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
   resolveSupervisorOptions,
 } from './supervisor-options.js';
-
-/** A try to stand for election again is about to be made. */
-export interface Restart {
-  /** 1 for the first try after a loss, and one more for each that follows because the one before failed. */
-  readonly attempt: number;
-  /** How long from now it is made, in milliseconds. */
-  readonly delayMs: number;
-}
-
-/** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
-export interface ElectionSupervisorEvents {
-  /** Somebody is ahead: how many, and the name of the nearest one's node. */
-  waiting(place: Place): void;
-  /** A term begins. */
-  elected(term: Term): void;
-  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
-  demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired. The hook runs when the work has settled. */
-  expired(): void;
-  /** The clean-up hook has succeeded. */
-  cleaned(): void;
-  /** It is about to open a session and stand again. */
-  restarting(restart: Restart): void;
-  /** It has left the election for good. */
-  stopped(): void;
-  /** Something went wrong. It goes on, unless the error is a `CleanupFailedError`. */
-  error(error: Error): void;
-}
+import { retrying } from './tries.js';
 
 /** The reason with which `stop()` interrupts what the supervisor waits for. Never seen outside. */
 class StopRequest extends Error {}
-
-/** One session with its elector, and what became of its term. */
-interface Candidacy {
-  readonly session: Session;
-  readonly elector: LeaderElector;
-  /** The term that it lost last, until it has a place in the queue again: what the end of the session took away. */
-  lost: Term | undefined;
-}
 
 /**
  * Keeps one candidate standing in an election, over the end of any session: opens a session, stands, leads when it is
  * its turn; and when the session is lost, waits for the leader's work to settle, calls the application's clean-up hook,
  * and only when that has succeeded opens a new session and stands again.
  *
- * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor.
+ * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor;
+ * after each `expired` it is called at least once before `stopped`, whenever the supervisor is stopped.
  * The order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
  *
  * @example
@@ -101,16 +68,20 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   readonly id: string;
   readonly #options: ResolvedSupervisorOptions;
   readonly #stop = new AbortController();
+  readonly #stopping: Stopping;
   readonly #started: Deferred<void> = deferred();
   /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
   readonly #cleaning = new Undertaking();
   /** Of all its sessions: they are opened one after the other as long as no server serves. */
   readonly #outage = new Outage();
   #state: SupervisorState = { name: 'idle' };
-  #running: Promise<void> = Promise.resolve();
+  /** Gives the clean-up that stays outstanding. */
+  #running: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
   readonly #history = new EnsembleHistory();
   /** The session that is open, or the next one. */
   #session: Deferred<Session> = deferred();
+  /** Of the newest session: for so long a stop may take before anything is said. */
+  #leaseMs = 0;
   /** Terms that were lost in a row, and until when it therefore stays out of the election. */
   #losses = 0;
   #coolUntil = 0;
@@ -123,6 +94,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     super();
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
+    this.#stopping = new Stopping({
+      clock: this.#options.environment.clock,
+      graceMs: () => this.#leaseMs,
+      holdUp: () => holdUpOf(this.#state),
+      report: (error) => this.#report(error),
+    });
     this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
   }
 
@@ -199,20 +176,36 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Leaves for good: the leader's work settles, the term is given back, the session is closed. A hook that is running
-   * is waited for and not called again. Resolves when all that is done, with no server in reach after one lease and 2 s
-   * at most beyond what the work and the hook take; called from inside the leader's work, as soon as the term's signal
-   * has aborted, and from inside the hook at once. Never rejects.
+   * Leaves for good: the leader's work settles, the term is given back, the session is closed. If a session was lost before,
+   * the hook is called when the work has settled; see the option `cleanup`. Resolves when all that is done, with no server in
+   * reach after one lease and 2 s at most beyond what the work and the hook take; called from inside the leader's work, as
+   * soon as the term's signal has aborted, and from inside the hook at once.
+   *
+   * The work is waited for as long as it takes. Until then the session is kept and nothing is given back, since it may still be
+   * acting. When that takes longer than a lease, `error` says so once, and `health()` isn't live any more. A call that rejects
+   * for its `timeoutMs` has asked for the end all the same: end the process then, or call again to wait on.
+   *
+   * @throws StopPendingError if it isn't done within `options.timeoutMs`; says what still runs
+   * @throws InvalidOptionError if an option is wrong: it isn't stopped then
    */
-  async stop(): Promise<void> {
+  async stop(options?: StopOptions): Promise<void> {
+    const timeoutMs = resolveStop(options);
+    const left = this.#leave();
+    this.#stopping.watch();
+    await this.#stopping.wait(left, timeoutMs);
+  }
+
+  /** Never rejects. */
+  async #leave(): Promise<void> {
     if (!this.#stop.signal.aborted) {
       this.#started.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
+      this.#stopping.begin();
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();
     }
     if (this.#isWithinHook()) return;
     const elector = this.#elector;
-    await elector?.stop();
+    await elector?.withdraw();
     // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
     if (elector?.state.name === 'ending') return;
     await this.#running;
@@ -227,12 +220,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Otherwise than by
    * this method Conclave handles no signal.
    *
-   * It exits with 1 if `cleanup` has failed; with 124 when `options.deadlineMs` is over, after a line on stderr that says
-   * what was still running; with 128 and the signal's number, at once, at a second signal (the same one within 100 ms
-   * counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal; where a guardian looks after this
-   * process it always does: the parent that tells again may kill). In the latter two cases nothing
-   * is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't end a
-   * process whose main thread is blocked: see the option `watchdog`.
+   * It exits with 1 if `cleanup` has failed, or the supervisor's own after a loss; with 124 when `options.deadlineMs` is
+   * over, after a line on stderr that says what was still running; with 128 and the signal's number, at once, at a second
+   * signal (the same one within 100 ms counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal;
+   * where a guardian looks after this process it always does: the parent that tells again may kill). In the latter two
+   * cases nothing is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't
+   * end a process whose main thread is blocked: see the option `watchdog`.
    *
    * When the supervisor has stopped for another reason it doesn't listen any more.
    *
@@ -254,68 +247,64 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       get state() {
         return state();
       },
-      leave: (cleanUp) => this.#leave(cleanUp),
+      leave: (cleanUp) => this.#leaveAfter(cleanUp),
     });
     this.#shutdown = shutdown;
     return () => shutdown.disarm();
   }
 
-  #leave(beforeRelease: () => Promise<void>): Promise<void> {
+  async #leaveAfter(beforeRelease: () => Promise<void>): Promise<Error | undefined> {
     this.#beforeRelease = beforeRelease;
-    this.#elector?.beforeRelease(beforeRelease);
-    return this.stop();
+    await this.stop();
+    return await this.#running;
   }
 
   // ---- the supervisor's life, one paragraph ----
 
-  /** Stands; and after each loss cleans up and stands again. Never rejects. */
-  async #run(): Promise<void> {
+  /** Stands; and after each loss cleans up and stands again. Gives the clean-up that stays outstanding. Never rejects. */
+  async #run(): Promise<CleanupFailedError | undefined> {
+    let end: unknown;
     try {
       for (;;) {
         const candidacy = await this.#stand();
         this.#started.resolve();
         await this.#untilLost(candidacy);
-        await this.#settle(candidacy);
-        if (this.#stop.signal.aborted) break;
-        if ((await this.#cleanUp(candidacy)) === 'stop') break;
+        const loss = await this.#settle(candidacy);
+        if (loss === undefined || (await this.#cleanUp(loss)) === 'stop') break;
       }
     } catch (error) {
+      end = error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error;
       if (!(error instanceof StopRequest)) this.#report(error);
-      await this.#beforeRelease(); // Before `start` rejects, which may well end the process.
-      this.#started.reject(
-        error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error,
-      );
     }
+    await this.#beforeRelease(); // Unless it was done already. Before `start` rejects, which may well end the process.
+    this.#started.reject(end);
     this.#finish();
+    return end instanceof CleanupFailedError ? end : undefined;
   }
 
   /** Opens a session and takes a place in the queue; tries again, with back-off, when that fails. */
   async #stand(): Promise<Candidacy> {
     const { retry, environment } = this.#options;
     const sinceMs = environment.clock.now();
-    let attempt = 1;
     if (this.#state.name !== 'idle') await this.#coolDown();
-    return await pRetry(() => this.#tryToStand({ name: 'connecting', attempt, sinceMs }), {
-      // See `callCleanup` for how p-retry is used. A refused option isn't mended by trying again.
-      retries: retry.retries,
-      minTimeout: 0,
-      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-        this.#stop.signal.throwIfAborted();
-        this.#options.logger.info({ attempt, cause: describe(error) }, 'could not stand for election');
-        if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
-        // A session that finds no server has said so, as often as is good for whoever reads it.
-        const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
-        if (!unreachable && retriesLeft > 0) this.#report(error);
-        if (retriesLeft <= 0) return;
-        const delayMs = backoffMs(attemptNumber, retry, environment.random());
-        attempt = attemptNumber + 1;
-        this.emit('restarting', { attempt, delayMs });
-        await sleep(environment.clock, delayMs, this.#stop.signal);
-      },
+    const tryToStand = (attempt: number) => this.#tryToStand({ name: 'connecting', attempt, sinceMs });
+    return await retrying(tryToStand, retry.retries, async ({ error, attempt, retriesLeft }) => {
+      if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
+      this.#stop.signal.throwIfAborted();
+      this.#options.logger.info({ attempt, cause: describe(error) }, 'could not stand for election');
+      if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
+      // A session that finds no server has said so, as often as is good for whoever reads it.
+      const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
+      if (!unreachable && retriesLeft > 0) this.#report(error);
+      if (retriesLeft <= 0) return;
+      const delayMs = backoffMs(attempt, retry, environment.random());
+      this.emit('restarting', { attempt: attempt + 1, delayMs });
+      await sleep(environment.clock, delayMs, this.#stop.signal);
     });
   }
 
   async #coolDown(): Promise<void> {
+    this.#stop.signal.throwIfAborted();
     const { clock } = this.#options.environment;
     this.#become({ name: 'cooling' });
     const delayMs = Math.max(0, this.#coolUntil - clock.now());
@@ -330,6 +319,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       { ...this.#options.sessionOptions, signal: this.#stop.signal },
       { onError: (error) => this.#report(error), outage: this.#outage },
     );
+    this.#leaseMs = session.leaseMs;
     this.#lend(session);
     const elector = new LeaderElector(session, this.#options.path, {
       ...this.#options.candidacy,
@@ -337,8 +327,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       id: this.id,
     });
     if (this.#options.guardian) entrust(session, elector);
-    const candidacy: Candidacy = { session, elector, lost: undefined };
+    const candidacy: Candidacy = { session, elector, lost: undefined, isSpent: false };
     this.#relay(candidacy);
+    // With nothing left to give back, a shutdown's clean-up comes after that of the loss.
+    elector.beforeRelease(async () => {
+      if (lossOf(candidacy) === undefined) await this.#beforeRelease();
+    });
     this.#become({ name: 'standing', elector, session });
     try {
       const reset = await this.#history.follow(session);
@@ -347,8 +341,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       await elector.start();
       return candidacy;
     } catch (error) {
-      await elector.stop();
-      await session.close();
+      const loss = await this.#settle(candidacy);
+      // It had no place, but others may have used the session.
+      if (loss?.reason === 'session-expired' && (await this.#cleanUp(loss)) === 'stop')
+        throw new StopRequest();
       this.#stop.signal.throwIfAborted();
       throw error;
     }
@@ -397,42 +393,48 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
-  async #untilLost({ session, elector }: Candidacy): Promise<void> {
+  async #untilLost(candidacy: Candidacy): Promise<void> {
+    const { session, elector } = candidacy;
     const over = deferred();
     const forget = [onAbort(session.over, over.resolve), onAbort(this.#stop.signal, over.resolve)];
     elector.once('stopped', over.resolve);
     if (elector.state.name !== 'stopped') await over.promise;
     elector.off('stopped', over.resolve);
     for (const each of forget) each();
+    candidacy.isSpent = !this.#stop.signal.aborted;
   }
 
-  /** Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. */
-  async #settle({ session, elector }: Candidacy): Promise<void> {
+  /**
+   * Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. Gives what
+   * was lost with it.
+   */
+  async #settle(candidacy: Candidacy): Promise<Loss | undefined> {
+    const { session, elector } = candidacy;
     this.#become({ name: 'settling', elector, session });
-    await elector.stop();
-    if (this.#stop.signal.aborted) await this.#beforeRelease(); // If it didn't lead.
+    await elector.withdraw();
+    if (this.#stop.signal.aborted && lossOf(candidacy) === undefined) await this.#beforeRelease(); // If it didn't lead.
+    const loss = lossOf(candidacy); // That may have taken its time.
     await session.close();
+    return loss;
   }
 
-  async #cleanUp({ lost, session }: Candidacy): Promise<'restart' | 'stop'> {
+  async #cleanUp(loss: Loss): Promise<'restart' | 'stop'> {
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
-    const reason = session.over.reason instanceof SessionExpiredError ? 'session-expired' : 'stopped';
     const decision = await callCleanup({
-      hook: (loss) => {
-        this.#become({ name: 'cleaning', attempt: loss.attempt });
-        return runFor(this.#cleaning, () => cleanup(loss));
+      hook: (told) => {
+        this.#become({ name: 'cleaning', attempt: told.attempt });
+        return runFor(this.#cleaning, () => cleanup(told));
       },
-      loss: { term: lost, reason },
+      loss,
       timeoutMs: cleanupTimeoutMs,
       policy: cleanupRetry,
       environment,
       onFailure: (error) => this.#report(error),
-      signal: this.#stop.signal,
+      stop: this.#stop.signal,
     });
     this.emit('cleaned');
-    this.#stop.signal.throwIfAborted();
     return decision;
   }
 
@@ -441,6 +443,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
     this.#session.reject(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
+    this.#stopping.end();
     this.#cleaning.finish();
     this.#shutdown?.disarm();
     this.emit('stopped');

@@ -1,6 +1,6 @@
-import type { DemotionReason } from '../errors.js';
+import type { DemotionReason, StopWait } from '../errors.js';
 import type { Place } from '../lock/contender.js';
-import type { Term } from './term.js';
+import type { ElectedTerm, Term } from './term.js';
 
 /**
  * Where an elector stands.
@@ -26,6 +26,13 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'ending'; readonly term: T; readonly reason: DemotionReason }
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
+
+/** What holds up the stop of an elector in that state. */
+export function holdUpOf(state: ElectorState<ElectedTerm>): StopWait {
+  if (state.name === 'ending' && state.term.hasWork)
+    return { by: 'work', what: state.term.unsettled, term: state.term.number };
+  return { by: 'servers', what: 'the place in the election has still to be given back' };
+}
 
 /** The events of a `LeaderElector`. They inform; `term.signal` and `term.isHeld()` protect. */
 export interface LeaderElectorEvents {

@@ -12,9 +12,10 @@ import {
   NoNodeError,
   SeatsMismatchError,
   SessionExpiredError,
+  type StopWait,
   WorkOverrunError,
 } from '../errors.js';
-import { type Admission, ALONE } from '../lock/admission.js';
+import { ALONE } from '../lock/admission.js';
 import { Contender, withdraw } from '../lock/contender.js';
 import { parseEntry } from '../lock/order.js';
 import { logError } from '../logger.js';
@@ -22,26 +23,27 @@ import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import { type StartOptions, start } from '../starting.js';
+import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { Advertisement } from './advertisement.js';
 import { callLead } from './call-lead.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { Candidate } from './candidate.js';
 import type { Foresight } from './claim.js';
-import { type Claim, Claimant, type Claims } from './claimant.js';
-import { cooldownMs } from './cooldown.js';
+import type { Claim, Claims } from './claimant.js';
+import { Restraint } from './cooldown.js';
 import type { Deed } from './deed.js';
 import {
   type LeaderElectorOptions,
   type ResolvedElectorOptions,
   resolveElectorOptions,
 } from './elector-options.js';
-import type { ElectorState, LeaderElectorEvents } from './elector-state.js';
+import { type ElectorState, holdUpOf, type LeaderElectorEvents } from './elector-state.js';
 import type { Next } from './next.js';
 import { Outlook } from './outlook.js';
 import { Petitions } from './petitions.js';
 import { uuidWithPriority } from './priority.js';
-import { Roll } from './roll.js';
-import { SeatsClaimant } from './seats-claimant.js';
+import { leadersOf, Roll } from './roll.js';
+import { claimsOf } from './seats-claimant.js';
 import { Succession } from './succession.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
 import { Watchdog } from './watchdog.js';
@@ -81,6 +83,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #succession: Succession;
   readonly #petitions: Petitions;
   readonly #stop = new Ending();
+  readonly #stopping: Stopping;
+  readonly #restraint = new Restraint();
   readonly #campaigning: Omit<CampaignListener, 'onClaimSent'> = {
     onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
@@ -96,10 +100,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #running: Promise<void> = Promise.resolve();
   /** Since when `stop` waits for the servers; not for the leader's work. */
   #waitingSince: number | undefined;
-  /** Terms and tries in a row that came to nothing at once. */
-  #setbacks = 0;
-  /** When it may stand again, by the session's clock. */
-  #standsAgainAt = 0;
   #beforeRelease: (() => Promise<void>) | undefined;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
@@ -111,16 +111,15 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.id = this.#options.id;
     this.#advertisement = new Advertisement(this.id, this.#options.data);
     this.#succession = new Succession(session, path);
+    const report = (error: Error) => this.#report(error);
+    const graceMs = () => session.leaseMs;
+    this.#stopping = new Stopping({ clock: session.clock, graceMs, holdUp: () => this.holdUp, report });
     this.#petitions = new Petitions(session, this.#options.onRevoke, {
       leading: () => (this.#state.name === 'leading' ? this.#state.term : undefined),
       stepDown: (term, settleBy) => this.#endTerm(term, 'revoked', { settleBy }),
-      report: (error) => this.#report(error),
+      report,
     });
-    const { seats, takeoverDelayMs } = this.#options;
-    this.#claims =
-      seats === 1
-        ? new Claimant(session, path, this.id, takeoverDelayMs)
-        : new SeatsClaimant(session, path, this.id, takeoverDelayMs, seats);
+    this.#claims = claimsOf(session, path, this.id, this.#options);
   }
 
   /** The session that it stands with. */
@@ -201,12 +200,27 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
    * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over;
    * while no server can be reached, after a lease and a half at most, and the node is deleted as soon as one can be. Called
    * from inside the leader's work (`lead`, or a function given to `waitUntil`), resolves as soon as the term's signal has
-   * aborted. Never rejects.
+   * aborted.
+   *
+   * The work is waited for as long as it takes, and nothing is given back before, since it may still be acting. If it takes
+   * longer than a lease, `error` says so once. A call that rejects for its `timeoutMs` has asked for the end all the same.
+   *
+   * @throws StopPendingError if it isn't done within `options.timeoutMs`; says what still runs
+   * @throws InvalidOptionError if an option is wrong: it isn't stopped then
    */
-  async stop(): Promise<void> {
+  async stop(options?: StopOptions): Promise<void> {
+    const timeoutMs = resolveStop(options);
+    const left = this.withdraw();
+    this.#stopping.watch();
+    await this.#stopping.wait(left, timeoutMs);
+  }
+
+  /** What {@link LeaderElector.stop} does, for a supervisor, which itself says what it waits for. Never rejects. @internal */
+  async withdraw(): Promise<void> {
     if (!this.#stop.aborted) {
       this.#placed.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
       this.#waitingSince = earlyBy(this.#session.clock);
+      this.#stopping.begin();
       this.#stop.abortFor(() => new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
@@ -233,9 +247,19 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#state.name === 'ending' && this.#state.term.hasOverrun;
   }
 
+  /** Whether the work of a term goes on though it was to stop a lease ago: nobody can lead. @internal */
+  get isOverdue(): boolean {
+    return this.#state.name === 'ending' && this.#state.term.hasWork && this.#stopping.isOverdue;
+  }
+
+  /** What holds up its stop. @internal */
+  get holdUp(): StopWait {
+    return holdUpOf(this.#state);
+  }
+
   /** After the term that it leads, it stands again no sooner than at `atMs` by the session's clock. @internal */
   standAgainAt(atMs: number): void {
-    this.#standsAgainAt = atMs;
+    this.#restraint.notBefore(atMs);
   }
 
   /**
@@ -270,10 +294,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Who leads on each seat, from seat 0, as {@link LeaderElector.leader} tells it of one. */
   leaders(): Promise<(Candidate | undefined)[]> {
-    const { seats } = this.#options;
-    const leaderOf = (seat: number) =>
-      new Roll(this.#session, this.path, seats === 1 ? undefined : seat).leader();
-    return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOf(seat)));
+    return leadersOf(this.#session, this.path, this.#options.seats);
   }
 
   /** @internal What it takes to give the term back that is led or being ended, for who survives this process. */
@@ -289,7 +310,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     try {
       const outlook = this.#outlook(contender);
       const listener = { ...this.#campaigning, onClaimSent: () => outlook?.list() };
-      const campaign = new Campaign(contender, this.#claims, this.#admission, listener, seen);
+      // Everybody ahead must be gone, or all but those for whom there are other seats.
+      const admission = { ...ALONE, spare: this.#options.seats - 1 };
+      const campaign = new Campaign(contender, this.#claims, admission, listener, seen);
       this.#petitions.heed(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop);
       const claim = await campaign.untilElected(this.#stop);
@@ -352,6 +375,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
     if (this.#stop.aborted || !contender.own.isCurrent()) return (await outlook?.next()) ?? {};
     const { clock } = this.#session;
+    const { lead, logger } = this.#options;
     const beganAt = earlyBy(clock);
     const ended = deferred();
     const term: ElectedTerm = new ElectedTerm(
@@ -364,10 +388,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     term.whenEnded(ended.resolve);
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(contender.own, term.signal);
-    this.#options.logger.info(describeTerm(term), 'elected');
+    logger.info(describeTerm(term), 'elected');
     term.run(() => {
       this.emit('elected', term);
-      this.#startWork(term);
+      if (lead !== undefined)
+        term.lead(
+          () => callLead(lead, term, logger),
+          () => this.#endTerm(term, 'finished'),
+        );
     });
     this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
     await ended.promise;
@@ -377,7 +405,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await term.settled(() => this.#onOverrun(term));
     await this.#beforeRelease?.();
     if (takesTime && this.#stop.aborted) this.#waitingSince = earlyBy(clock);
-    this.#noteTerm(term, beganAt);
+    this.#restraint.note(term.endedFor === 'finished' && clock.now() - beganAt < this.#session.leaseMs);
     return (await next) ?? {};
   }
 
@@ -385,24 +413,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #outlook(contender: Contender): Outlook | undefined {
     if (this.#options.seats > 1) return undefined;
     return new Outlook(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
-  }
-
-  /** Everybody ahead must be gone, or all but those for whom there are other seats. */
-  get #admission(): Admission {
-    return { ...ALONE, spare: this.#options.seats - 1 };
-  }
-
-  #startWork(term: ElectedTerm): void {
-    const { lead, logger } = this.#options;
-    if (lead === undefined) return;
-    term.waitUntil(async () => {
-      try {
-        // A listener of `elected` may have resigned, or taken longer than the lease lasts.
-        if (term.isHeld()) await callLead(lead, term, logger);
-      } finally {
-        this.#endTerm(term, 'finished');
-      }
-    });
   }
 
   /** The only way in which a term ends: state, signal, event, in this order. The first reason counts. */
@@ -442,23 +452,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name === 'starting') this.#placed.reject(error);
     // In another election than this one is, standing again would only be in the way of the others.
     if (this.#state.name === 'starting' || error instanceof SeatsMismatchError) return false;
-    this.#setbacks++;
+    this.#restraint.note(true);
     await this.#coolDown();
     return true;
   }
 
-  /** Work that fails, or ends as soon as it has begun, must not make the election spin. */
-  #noteTerm(term: ElectedTerm, beganAt: number): void {
-    const { clock, leaseMs } = this.#session;
-    const fruitless = term.endedFor === 'finished' && clock.now() - beganAt < leaseMs;
-    this.#setbacks = fruitless ? this.#setbacks + 1 : 0;
-  }
-
   async #coolDown(): Promise<void> {
-    if (this.#setbacks === 0 && this.#standsAgainAt === 0) return;
     const { clock, environment, over } = this.#session;
-    const fruitlessMs = this.#setbacks > 0 ? cooldownMs(this.#setbacks, environment.random()) : 0;
-    const ms = Math.max(fruitlessMs, this.#standsAgainAt - clock.now());
+    const ms = this.#restraint.pauseMs(environment);
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
     const { ending, forget } = endingWith(this.#stop, over);
@@ -469,6 +470,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** The last word, whatever led to it. */
   #finish(): void {
     this.#watchdog?.stop();
+    this.#stopping.end();
     const over: unknown = this.#session.over.reason;
     if (over !== undefined) this.#placed.reject(over);
     else if (this.#state.name === 'starting')

@@ -6,6 +6,12 @@ import { type Candidate, parseCandidate } from './candidate.js';
 import { recordPath } from './record.js';
 import { holderOf, leaderOf, type Sighting, sight } from './sighting.js';
 
+/** Who leads on each of an election's seats, from seat 0. */
+export function leadersOf(session: Session, path: string, seats: number): Promise<(Candidate | undefined)[]> {
+  const leaderOn = (seat: number) => new Roll(session, path, seats === 1 ? undefined : seat).leader();
+  return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
+}
+
 /** Who stands in an election and who leads it, as far as the servers know. Reads only. */
 export class Roll {
   readonly #session: Session;

@@ -9,6 +9,17 @@ import type { Session } from '../session/session.js';
 import { type Behind, type Claim, Claimant, type Claims, type Pending } from './claimant.js';
 import { parseRecord, recordPath } from './record.js';
 
+/** The claims of one candidate, whatever the number of seats. */
+export function claimsOf(
+  session: Session,
+  path: string,
+  id: string,
+  { seats, takeoverDelayMs }: { readonly seats: number; readonly takeoverDelayMs: number | undefined },
+): Claims {
+  if (seats === 1) return new Claimant(session, path, id, takeoverDelayMs);
+  return new SeatsClaimant(session, path, id, takeoverDelayMs, seats);
+}
+
 /** Not a record, so it is waited out as after an unclean end, by whoever finds it. */
 const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
 

@@ -69,7 +69,8 @@ export class ElectedTerm extends Tenure implements Term {
   readonly deed: Deed;
   readonly #own: OwnNode;
   readonly #clock: Clock;
-  readonly #work = new Set<Promise<void>>();
+  /** What has still to settle: `lead`, and what was given to `waitUntil`. */
+  readonly #work = new Map<Promise<void>, 'lead' | 'waitUntil'>();
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
   #ending: TermEnding = {};
@@ -100,6 +101,23 @@ export class ElectedTerm extends Tenure implements Term {
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
+    this.#count(work, 'waitUntil');
+  }
+
+  /** Has it led by `lead`, unless it is over by then, and calls `onEnd` when that has come to its end. */
+  lead(lead: (term: Term) => unknown, onEnd: () => void): void {
+    const work = async () => {
+      try {
+        // A listener of `elected` may have resigned, or taken longer than the lease lasts.
+        if (this.isHeld()) await lead(this);
+      } finally {
+        onEnd();
+      }
+    };
+    this.#count(work, 'lead');
+  }
+
+  #count(work: Promise<unknown> | (() => unknown), kind: 'lead' | 'waitUntil'): void {
     if (this.#undertaking.isOver) throw this.signal.reason;
     const promise = typeof work === 'function' ? this.#begin(work) : Promise.resolve(work);
     const settled: Promise<void> = promise
@@ -107,7 +125,7 @@ export class ElectedTerm extends Tenure implements Term {
         if (!this.#isOwnEnd(cause)) this.#onWorkFailed(cause);
       })
       .finally(() => this.#work.delete(settled));
-    this.#work.add(settled);
+    this.#work.set(settled, kind);
   }
 
   /** Begun when it is counted: it may ask for its own end before it has returned a promise. */
@@ -133,6 +151,17 @@ export class ElectedTerm extends Tenure implements Term {
   /** How much there is of it. */
   get workCount(): number {
     return this.#work.size;
+  }
+
+  /** In words: which work has still to settle. */
+  get unsettled(): string {
+    const kinds = [...this.#work.values()];
+    const others = kinds.filter((kind) => kind === 'waitUntil').length;
+    const given = `${others} piece${others === 1 ? '' : 's'} of work given to \`waitUntil\``;
+    if (!kinds.includes('lead')) return `${given} in term ${this.number} still run${others === 1 ? 's' : ''}`;
+    return others === 0
+      ? `\`lead\` of term ${this.number} still runs`
+      : `\`lead\` of term ${this.number} and ${given} still run`;
   }
 
   /** Whether there is such work though the lease is over. */
@@ -170,7 +199,7 @@ export class ElectedTerm extends Tenure implements Term {
   async settled(onOverrun: () => void): Promise<void> {
     if (this.#work.size > 0) {
       const watch = this.#watchOverrun(onOverrun, this.#ending.settleBy ?? Number.POSITIVE_INFINITY);
-      while (this.#work.size > 0) await Promise.all(this.#work);
+      while (this.#work.size > 0) await Promise.all(this.#work.keys());
       watch.clear();
     }
     this.#undertaking.finish(); // Given away.

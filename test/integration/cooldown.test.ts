@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor, type Restart } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import type { Restart } from '../../src/cluster/supervisor-events.js';
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
 import type { Term } from '../../src/election/term.js';
 import { deferred } from '../../src/promises.js';

@@ -218,8 +218,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'cluster/cleanup.ts',
-        from: 'const decision = await Promise.race([callHook(hook, { ...loss, attempt, signal: tooLate.signal }), late]);',
-        to: `callHook(hook, { ...loss, attempt, signal: tooLate.signal }).catch(() => undefined);
+        from: 'const decision = await Promise.race([callHook(hook, known), late]);',
+        to: `callHook(hook, known).catch(() => undefined);
     const decision = (await Promise.race([undefined, late])) as unknown;`,
       },
     ],

@@ -11,10 +11,15 @@ const held = { isHeld: () => true } as Term;
 const connected: SessionState = { name: 'connected' };
 const suspended: SessionState = { name: 'suspended', sinceMs: NOW - 700 };
 
-function standing(state: ElectorState, session: SessionState = connected, isWedged = false): SupervisorState {
+function standing(
+  state: ElectorState,
+  session: SessionState = connected,
+  isWedged = false,
+  isOverdue = false,
+): SupervisorState {
   return {
     name: 'standing',
-    elector: { state, isWedged } as LeaderElector,
+    elector: { state, isWedged, isOverdue } as LeaderElector,
     session: { state: session } as Session,
   };
 }
@@ -24,7 +29,11 @@ const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState
 
 /** One whose lease is over, which nobody has noticed yet: being asked ends the term, and the work goes on or has none. */
 function pastItsLease(isWedged: boolean): SupervisorState {
-  const elector = { isWedged: false } as { state: ElectorState; isWedged: boolean };
+  const elector = { isWedged: false, isOverdue: false } as {
+    state: ElectorState;
+    isWedged: boolean;
+    isOverdue: boolean;
+  };
   const isHeld = () => {
     elector.state = { name: 'ending', term: held, reason: 'lease-expired' };
     elector.isWedged = isWedged;
@@ -101,6 +110,12 @@ describe('health', () => {
       ending('session-expired', true, { name: 'expired' }),
       { ...GONE, wedged: true },
       ['the term has ended (session-expired), its work still runs, though the lease is over'],
+    ],
+    [
+      'was told to stop a lease ago, and works on',
+      standing({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
+      { ...GONE, wedged: true },
+      ['the term has ended (stopped), its work still runs, a lease after it was told to stop'],
     ],
     ['takes another place', standing({ name: 'joining' }), OUT, ['the elector is joining']],
     ['has an elector that has stopped', standing({ name: 'stopped' }), OUT, ['the elector is stopped']],

@@ -75,7 +75,7 @@ describe('the layers', () => {
         'cluster/worker-slot.ts',
       ],
     ],
-    ['p-retry', ['cluster/cleanup.ts', 'cluster/supervisor.ts']],
+    ['p-retry', ['cluster/tries.ts']],
     [
       'node:net',
       [

@@ -33,7 +33,7 @@ describe('a shutdown that hangs says that', () => {
 });
 
 describe('a second signal during a shutdown', () => {
-  const never = new Promise<void>(() => undefined);
+  const never = new Promise<undefined>(() => undefined);
 
   /** A shutdown on two signals that hangs; what would end the process throws instead. */
   function hanging() {

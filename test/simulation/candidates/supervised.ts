@@ -56,7 +56,7 @@ export class SupervisedCandidate extends Candidate {
       .on('restarting', ({ attempt }) => {
         if (this.#cleaning) wrong('restarted while the hook was running');
         if (attempt === 1 && this.#cleanings !== 1) wrong(`cleaned up ${this.#cleanings} times after a loss`);
-        if (attempt === 1) this.#cleanings = 0;
+        this.#cleanings = 0;
         ledger.count('restarts');
       })
       .on('error', (error) => {
@@ -64,8 +64,9 @@ export class SupervisedCandidate extends Candidate {
         if (error instanceof CleanupFailedError) this.#failed = true;
       })
       .on('stopped', () => {
+        if (this.#stopping) return;
         if (this.#failed) this.#gaveUp = true;
-        else if (!this.#stopping) wrong('stopped by itself');
+        else wrong('stopped by itself');
       });
   }
 
