@@ -253,10 +253,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     return () => shutdown.disarm();
   }
 
-  async #leaveAfter(beforeRelease: () => Promise<void>): Promise<Error | undefined> {
+  #leaveAfter(beforeRelease: () => Promise<void>): Promise<Error | undefined> {
     this.#beforeRelease = beforeRelease;
-    await this.stop();
-    return await this.#running;
+    void this.stop(); // Without a time it doesn't reject.
+    return this.#running; // Itself: the process is to end before a `start()` that rejects does.
   }
 
   // ---- the supervisor's life, one paragraph ----

@@ -13,7 +13,7 @@ const FIXTURE = join(import.meta.dirname, '../fixtures/shutting-down.mjs');
 const SLACK_MS = 1500;
 
 interface Situation {
-  readonly work?: 'hangs';
+  readonly work?: 'hangs' | 'stays';
   readonly hook?: 'none' | 'hangs' | 'fails' | 'calls';
   readonly network?: 'fails' | 'is cut';
   readonly cleanup?: 'hangs';
@@ -103,6 +103,19 @@ describe('a process that shuts down on a signal', () => {
     expect(stdout.slice(2)).toEqual(['cleans up SIGTERM term none with time left', 'cleaned up']);
     expect(exitCode).toBe(0);
     expect(await leader.candidates()).toHaveLength(1);
+  });
+
+  it('cleans up first after the session that it has lost, when the work of that has still to settle', async () => {
+    const situation = { work: 'stays', network: 'is cut', session: { sessionTimeoutMs: 700 } } as const;
+    const { told } = await begin(situation, 'expired');
+    const { exitCode, stdout, stderr } = await told('SIGTERM');
+    expect(stdout.slice(stdout.indexOf('expired') + 1)).toEqual([
+      'work settled',
+      'supervisor cleans up',
+      'cleans up SIGTERM term 1 with time left',
+      'cleaned up',
+    ]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });
 
   it('does so while it still looks for a server, and start() that rejects then does no harm', async () => {
