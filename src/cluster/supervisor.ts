@@ -335,7 +335,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
     this.#become({ name: 'standing', elector, session });
     try {
-      const reset = await this.#history.follow(session);
+      const reset = await abortable(this.#history.follow(session), this.#stop.signal);
       if (reset !== undefined) this.#report(reset);
       this.#stop.signal.throwIfAborted();
       await elector.start();
