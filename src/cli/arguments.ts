@@ -13,12 +13,18 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const LONGEST_MS = 2 ** 31 - 1;
+/** A lower number without a unit is hardly meant to be milliseconds. */
+const LEAST_BARE_MS = 100;
 
 /** Reads an option's value as a duration, and gives it in milliseconds. */
 export function duration({ least = 0 } = {}): (text: string) => number {
   return (text) => {
-    const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
-    const value = Math.round(Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS]);
+    const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+    const value = Math.round(Number(number) * UNITS_MS[(unit ?? 'ms') as keyof typeof UNITS_MS]);
+    if (unit === undefined && value > 0 && value < LEAST_BARE_MS)
+      throw new InvalidArgumentError(
+        `${text} would be ${text} milliseconds: write ${text}s for seconds, or ${text}ms.`,
+      );
     if (value >= least && value <= LONGEST_MS) return value;
     const bound = least === 0 ? '' : `, ${least} ms at least`;
     throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);

@@ -6,6 +6,9 @@ import { duration, wholeNumber } from './arguments.js';
 /** What the options say that all commands have in common which stand in an election. */
 export interface CandidacyOptions {
   readonly id?: string;
+  readonly data?: string;
+  /** How many lead at once, each on a seat of its own. */
+  readonly seats?: number;
   readonly priority: number;
   readonly takeoverDelay?: number;
   readonly waitTimeout?: number;
@@ -22,6 +25,13 @@ export function withCandidacy(command: Command): Command {
         '--id <name>',
         'what it calls itself (default: host name, process id, a random part)',
       ).argParser(id),
+    )
+    .option('--data <text>', 'what the others see of it')
+    .addOption(
+      new Option(
+        '--seats <number>',
+        'how many lead at once, each on a seat of its own; the same for all candidates of an election (default: 1)',
+      ).argParser(wholeNumber(1, 10_000)),
     )
     .addOption(
       new Option('--priority <number>', 'the highest leads next, at each change of the leader')

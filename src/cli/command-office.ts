@@ -8,7 +8,7 @@ import { describe } from '../errors.js';
 import { parseConnectString } from '../session/connect-string.js';
 import { systemEnvironment } from '../session/environment.js';
 import type { Session } from '../session/session.js';
-import type { Target } from './connection.js';
+import { publicEnvironment, type Target } from './connection.js';
 import { codeOfSignal, EXIT } from './exit-codes.js';
 import { complain, type Leadership, type Office } from './stand.js';
 
@@ -63,12 +63,17 @@ export function verdict(
   }
 }
 
+/** What it has to tell the servers it is told over its channel. */
+function newKeeper(): KeeperProcess {
+  return new KeeperProcess(systemEnvironment, publicEnvironment());
+}
+
 /** Runs a command while it leads. */
 export class CommandOffice implements Office {
   readonly signals = [...ENDING, ...PASSED_ON];
   readonly #what: LeaderCommand;
   /** Waits for the next command, so that a new leader needn't start it first. */
-  #keeper = new KeeperProcess(systemEnvironment);
+  #keeper = newKeeper();
   #course: Course | undefined;
 
   constructor(what: LeaderCommand) {
@@ -81,7 +86,7 @@ export class CommandOffice implements Office {
 
   async lead({ term, session, leaseMs, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#what;
-    if (this.#keeper.isOver) this.#keeper = new KeeperProcess(systemEnvironment); // Somebody has killed it while it waited.
+    if (this.#keeper.isOver) this.#keeper = newKeeper(); // Somebody has killed it while it waited.
     this.#bequeath(session, term);
     const keeper = this.#keeper;
     this.#course = { forwarded: new Set() };
@@ -92,7 +97,7 @@ export class CommandOffice implements Office {
     const code = verdict(outcome, this.#course, restart);
     if (outcome.kind === 'refused') complain(`the command was not started: ${outcome.why}`);
     this.#course = undefined;
-    if (code === undefined) this.#keeper = new KeeperProcess(systemEnvironment);
+    if (code === undefined) this.#keeper = newKeeper();
     return code;
   }
 
@@ -139,9 +144,10 @@ export class CommandOffice implements Office {
   #line(term: Term, id: string) {
     const { command, args, election } = this.#what;
     const env = {
-      ...process.env,
+      ...publicEnvironment(),
       CONCLAVE_ELECTION: election,
       CONCLAVE_ID: id,
+      CONCLAVE_SEAT: String(term.seat),
       CONCLAVE_TERM: String(term.number),
       CONCLAVE_TOKEN: String(term.token),
     };

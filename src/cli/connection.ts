@@ -53,7 +53,7 @@ export function withConnection(command: Command): Command {
         '--auth <scheme:credentials>',
         'who this is to ZooKeeper, as digest:user:password; what it creates is for it only. May be given several times. The environment is the safer place: a command line is for all to see',
       )
-        .env('CONCLAVE_AUTH')
+        .env(CREDENTIALS)
         .argParser((value, before: readonly string[] = []) => [...before, value]),
     )
     .option('--tls', "speak TLS, with servers whose certificates the system's authorities have signed")
@@ -62,8 +62,17 @@ export function withConnection(command: Command): Command {
     .option('--key <file>', "the certificate's key (PEM)");
 }
 
+/** What shows the servers who this is, where no option does. */
+const CREDENTIALS = 'CONCLAVE_AUTH';
+
+/** This process's environment, for others: without the credentials, which are nobody else's. */
+export function publicEnvironment(): NodeJS.ProcessEnv {
+  const { [CREDENTIALS]: _, ...others } = process.env;
+  return others;
+}
+
 /** For the help of each command that has them. */
-export const DURATIONS = 'Durations: 500ms, 30s, 2m, 1h; a bare number is milliseconds.';
+export const DURATIONS = 'Durations: 500ms, 30s, 2m, 1h; a bare number is milliseconds, from 100 on.';
 
 /** @throws Problem if something is missing or can't be read */
 export function targetOf(options: ConnectionOptions): Target {

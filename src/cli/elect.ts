@@ -5,6 +5,7 @@ import { withElection } from './arguments.js';
 import { type CandidacyOptions, withCandidacy } from './candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
+import { Problem } from './problem.js';
 import { printable } from './show.js';
 import { complain, type Leadership, type Office, stand } from './stand.js';
 
@@ -15,7 +16,8 @@ interface ElectOptions extends ConnectionOptions, CandidacyOptions {
 const DESCRIPTION = `Stands in an election, and leads until it is told to stop: by SIGINT (Ctrl+C), SIGTERM, SIGQUIT or SIGHUP. \
 Then it gives leadership back.
 
-Prints one line on standard output when it is elected: what it calls itself, the term's number and its fencing token. \
+Prints one line on standard output when it is elected: what it calls itself, with several seats which one is its own, \
+the term's number and its fencing token. \
 Whatever reads the line must not take it for a proof: leadership may be lost at any time after it. To have a command \
 run only while it leads, there is conclave run.`;
 
@@ -37,34 +39,35 @@ export function addElect(program: Command, conclude: (code: number) => void): vo
     .command('elect')
     .summary('stand in an election, and lead until told to stop')
     .description(DESCRIPTION);
-  withElection(command).argument('[data]', 'what the others see of it');
+  withElection(command).argument('[data]', 'what the others see of it, as with --data');
   withConnection(command);
   withCandidacy(command)
-    .option('--json', 'print the line as JSON: id, term, token')
+    .option('--json', 'print the line as JSON: id, seat if there are several, term, token')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, data: string | undefined, options: ElectOptions) => {
+      if (data !== undefined && options.data !== undefined)
+        throw new Problem(EXIT.usage, 'the data are given twice: as an argument and with --data.');
       const candidacy = { ...options, ...(data !== undefined && { data }) };
-      conclude(await stand(election, targetOf(options), candidacy, new Seat(options.json ?? false)));
+      conclude(await stand(election, targetOf(options), candidacy, new Seat(options)));
     });
 }
 
 /** Leads, and does nothing else. */
 class Seat implements Office {
   readonly signals = [];
-  readonly #json: boolean;
+  readonly #options: ElectOptions;
   readonly #told = deferred<number>();
 
-  constructor(json: boolean) {
-    this.#json = json;
+  constructor(options: ElectOptions) {
+    this.#options = options;
   }
 
   async lead({ term, id }: Leadership): Promise<number> {
-    const [number, token] = [term.number, String(term.token)];
-    console.log(
-      this.#json
-        ? JSON.stringify({ id, term: number, token })
-        : `${printable(id)} term ${number} token ${token}`,
-    );
+    const { json = false, seats = 1 } = this.#options;
+    const seat = seats > 1 ? { seat: term.seat } : {};
+    const facts = { ...seat, term: term.number, token: String(term.token) };
+    const words = Object.entries(facts).flat();
+    console.log(json ? JSON.stringify({ id, ...facts }) : [printable(id), ...words].join(' '));
     const forget = onAbort(term.signal, () => {
       complain('leadership lost');
       this.#told.resolve(EXIT.lost);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Timer } from '../clock.js';
 import type { Candidate } from '../election/candidate.js';
 import { ElectionObserver } from '../election/observer.js';
+import { Ending } from '../ending.js';
 import { describe } from '../errors.js';
 import { systemEnvironment } from '../session/environment.js';
 import { withElection } from './arguments.js';
@@ -15,6 +16,7 @@ import {
 } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { Problem } from './problem.js';
+import { whenUnread } from './reader.js';
 import { type SeatOptions, seatOf, withSeat } from './seat.js';
 import { line, shown } from './show.js';
 import { complain } from './stand.js';
@@ -60,12 +62,19 @@ async function observe(election: string, options: ObserveOptions): Promise<void>
   const target = targetOf(options);
   const observer = makeObserver(election, target, options);
   observer.on('error', (error) => complain(describe(error)));
+  const over = new Ending();
   const stop = () => void observer.stop();
   void untilTold().then(stop);
-  process.stdout.once('error', stop); // Whoever read it has gone.
-  await start(observer, target);
-  for await (const leader of observer) console.log(format(leader, options.json ?? false));
-  await observer.stop(); // Until it has closed its session.
+  process.stdout.once('error', stop); // EPIPE: its reader has gone.
+  // Which would be seen at the next change of the leader, so perhaps in a week.
+  const looked = whenUnread(process.stdout.fd, systemEnvironment.clock, over, stop);
+  try {
+    await Promise.all([start(observer, target), looked]);
+    for await (const leader of observer) console.log(format(leader, options.json ?? false));
+    await observer.stop(); // Until it has closed its session.
+  } finally {
+    over.abort(undefined);
+  }
 }
 
 function makeObserver(

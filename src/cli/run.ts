@@ -9,13 +9,12 @@ import { Problem } from './problem.js';
 import { stand } from './stand.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
-  readonly data?: string;
   readonly grace: number;
   readonly restart?: boolean;
 }
 
 const DESCRIPTION = `Runs a command only while this process leads an election: of all that stand in it, one runs its command \
-at a time.
+at a time, or as many as there are seats.
 
 Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
 standard input, output and error. When leadership is lost the command and all that comes from it are sent SIGTERM and, \
@@ -31,9 +30,11 @@ ${DURATIONS}
 The command finds in its environment:
   CONCLAVE_ELECTION  the election's path
   CONCLAVE_ID        what this candidate calls itself
+  CONCLAVE_SEAT      its seat, from 0; always 0 unless there are several
   CONCLAVE_TERM      the number of its term, which counts up
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
   CONCLAVE_KEEPER    by what it is recognized; not to be changed
+It doesn't find CONCLAVE_AUTH there: these credentials are not the command's.
 
 Exits with the command's exit code, or 128 + n if signal n ended it, or this
 process while it waited in the queue; else with
@@ -61,7 +62,6 @@ export function addRun(program: Command, conclude: (code: number) => void): void
   withElection(command).argument('<command...>', 'what to run, and its arguments');
   withConnection(command);
   withCandidacy(command)
-    .option('--data <text>', 'what the others see of it')
     .addOption(
       new Option(
         '--grace <duration>',

@@ -53,7 +53,7 @@ const { clock } = systemEnvironment;
 export async function stand(
   election: string,
   target: Target,
-  options: StandOptions,
+  options: CandidacyOptions,
   office: Office,
 ): Promise<number> {
   let candidate: Candidate;
@@ -63,11 +63,6 @@ export async function stand(
     throw asProblem(error);
   }
   return await candidate.run();
-}
-
-/** How it stands, and what the others see of it. */
-export interface StandOptions extends CandidacyOptions {
-  readonly data?: string;
 }
 
 class Candidate {
@@ -80,7 +75,7 @@ class Candidate {
   #waitTimer: Timer | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
-  constructor(path: string, target: Target, options: StandOptions, office: Office) {
+  constructor(path: string, target: Target, options: CandidacyOptions, office: Office) {
     this.#office = office;
     this.#options = options;
     this.#target = target;
@@ -92,6 +87,7 @@ class Candidate {
       guardian: office.waits === undefined,
       ...(options.id !== undefined && { id: options.id }),
       ...(options.data !== undefined && { data: options.data }),
+      ...(options.seats !== undefined && { seats: options.seats }),
       ...(options.takeoverDelay !== undefined && { takeoverDelayMs: options.takeoverDelay }),
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead, stand } from '../helpers/electors.js';
-import { Runner } from '../helpers/runner.js';
+import { PROGRAM, Runner } from '../helpers/runner.js';
 
 /** Does what a command line says in this process, and gives what it printed. */
 async function conclave(...words: string[]) {
@@ -61,6 +63,15 @@ describe('a command about an election', () => {
       'Expected a duration, as 500ms, 30s, 2m or 1h, 1 ms at least.',
     ],
     [['status', '/a', '--session-timeout', '5 s'], 'Expected a duration'],
+    [['status', '/a', '--session-timeout', '6'], '6 would be 6 milliseconds: write 6s for seconds, or 6ms.'],
+    [['status', '/a', '--connect-timeout', '99'], '99 would be 99 milliseconds: write 99s'],
+    [['elect', '/a', '--wait-timeout', '30'], '30 would be 30 milliseconds: write 30s'],
+    [['elect', '/a', '--takeover-delay', '5'], '5 would be 5 milliseconds: write 5s'],
+    [['run', '/a', '--grace', '10', '--', 'ls'], '10 would be 10 milliseconds: write 10s'],
+    [['resign', '/a', '--grace', '10'], '10 would be 10 milliseconds: write 10s'],
+    [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
+    [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
+    [['elect', '/a', 'one', '--data', 'two'], 'the data are given twice: as an argument and with --data'],
     [['status', '/a', '--connect', ''], 'which servers? Give --connect host:port, or set ZOOKEEPER.'],
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],
@@ -213,6 +224,29 @@ describe('conclave elect', () => {
     expect(runner.stderr).toBe('');
   });
 
+  it('takes a seat of several, and shows data that are given as an option, as run does', async () => {
+    const path = uniquePath('cli');
+    const seats = ['--seats', '2', '--data', 'here'];
+    const text = new Runner(['elect', path, '--id', 'a', ...seats]);
+    await until(() => text.stdout.includes('\n'), 'the first election');
+    expect(text.stdout).toMatch(/^a seat 0 term 1 token \d+\n$/);
+    const json = new Runner(['elect', path, '--id', 'b', '--json', ...seats]);
+    await until(() => json.stdout.includes('\n'), 'the second election');
+    expect(json.stdout).toMatch(/^\{"id":"b","seat":1,"term":1,"token":"\d+"\}\n$/);
+    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
+      'term 1  b  here\nwaits  a  here',
+    ]);
+    text.signal('SIGTERM');
+    expect(await text.exit()).toBe(0);
+    const show = ['--', 'sh', '-c', 'echo seat $CONCLAVE_SEAT'];
+    const command = new Runner(['run', path, ...seats, ...show]);
+    expect(await command.exit()).toBe(0);
+    expect(command.stdout).toBe('seat 0\n');
+    const wrong = new Runner(['run', path, '--seats', '3', ...show]);
+    expect(await wrong.exit()).toBe(64);
+    expect(wrong.stderr).toContain('was given 3 seats, and has 2');
+  });
+
   it('says by exit code 76 that it was made to step down', async () => {
     const path = uniquePath('cli');
     const runner = new Runner(['elect', path]);
@@ -267,6 +301,23 @@ describe('conclave observe', () => {
     observer.signal('SIGTERM');
     expect(await observer.exit()).toBe(0);
     expect(observer.stdout.trimEnd().split('\n')).toEqual(lines);
+  });
+
+  it('ends at once when the pipe that it prints to has no reader any more, as behind head -1', async () => {
+    const line = '"$0" "$1" observe "$2" | head -1';
+    const words = ['-c', line, process.execPath, PROGRAM, uniquePath('cli')];
+    const shell = spawn('sh', words, {
+      env: { ...process.env, ZOOKEEPER: connectString() },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true, // So that all of the pipeline can be ended.
+    });
+    onTestFinished(() => {
+      if (shell.exitCode === null) process.kill(-(shell.pid as number), 'SIGKILL');
+    });
+    const printed = shell.stdout.setEncoding('utf8').toArray();
+    const [code] = await once(shell, 'exit'); // Which waits for both ends of the pipe.
+    expect(code).toBe(0);
+    expect(await printed).toEqual(['nobody leads\n']);
   });
 
   it('ends when nobody reads on', async () => {

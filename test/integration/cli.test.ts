@@ -66,6 +66,12 @@ describe('the command line', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('says the same by its exit code when nobody reads its standard error', async () => {
+    const program = execaNode(PROGRAM, [], { reject: false, ipc: false, timeout: 20_000 });
+    program.stderr.destroy();
+    expect((await program).exitCode).toBe(64);
+  });
+
   it.each<[words: string[], said: string]>([
     [[], 'Usage: conclave'],
     [['lead'], "unknown command 'lead'"],

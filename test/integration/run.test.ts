@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -65,6 +65,15 @@ describe('conclave run', () => {
     runner.process.stdin?.end('from outside');
     expect(await runner.exit()).toBe(0);
     expect(runner).toMatchObject({ stdout: 'from outside', stderr: 'oops\n' });
+  });
+
+  it('goes on when nobody reads what it says on standard error', async () => {
+    const path = uniquePath('run');
+    const runner = run(script('read line; exit 3'), { path, options: ['-v'], stdin: 'pipe' });
+    runner.process.stderr?.destroy();
+    await until(async () => (await queue(path)).length === 1, 'its place');
+    runner.process.stdin?.end('go on\n');
+    expect(await runner.exit()).toBe(3);
   });
 
   it('tells it by its environment what it is elected for', async () => {
@@ -490,6 +499,18 @@ describe('conclave run', () => {
     expect(await malformed.exit()).toBe(64);
     expect(malformed.stderr).toContain('--auth: expected scheme:credentials');
     expect(malformed.stderr).not.toContain('secret');
+  });
+
+  it('keeps its own credentials to itself: neither the command nor the keeper finds them in its environment', async () => {
+    const env = { CONCLAVE_AUTH: 'digest:ada:secret', OWN: 'mine' };
+    const runner = run(script('echo "$OWN, auth=$CONCLAVE_AUTH"; read line'), { env, stdin: 'pipe' });
+    await printed(runner, '\n');
+    expect(runner.stdout).toBe('mine, auth=\n');
+    const ofKeeper = readFileSync(`/proc/${runner.keeperPid}/environ`, 'utf8').split('\0');
+    expect(ofKeeper).toContain('OWN=mine');
+    expect(ofKeeper.filter((variable) => variable.startsWith('CONCLAVE_AUTH'))).toEqual([]);
+    runner.process.stdin?.end();
+    await runner.exit();
   });
 
   it('is told from where its servers are in the environment unless an option says', async () => {

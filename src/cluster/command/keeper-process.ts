@@ -54,12 +54,13 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   #ended: Extract<News, { is: 'exited' }> | undefined;
   #isOver = false;
 
-  constructor({ clock, uuid }: Environment) {
+  /** @param variables - the keeper's own environment; that of the command comes with it */
+  constructor({ clock, uuid }: Environment, variables: NodeJS.ProcessEnv) {
     super();
     this.#clock = clock;
     this.#mark = uuid();
     // What Node is told to do in the command is not for the keeper.
-    const { NODE_OPTIONS: _, ...env } = process.env;
+    const { NODE_OPTIONS: _, ...env } = variables;
     this.#child = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url))], {
       env: { ...env, [MARK]: this.#mark },
       detached: true, // In a session of its own: what a terminal sends to its foreground isn't for the keeper.
