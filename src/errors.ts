@@ -169,7 +169,7 @@ export class NodeExistsError extends ZooKeeperError {}
 /** The node's version isn't the expected one: somebody else wrote in between. */
 export class BadVersionError extends ZooKeeperError {}
 
-/** The contender's own node was deleted by somebody else: its place in the queue is lost. */
+/** The contender's own node was deleted, by another client or with its session: its place in the queue is lost. */
 export class NodeLostError extends ConclaveError {
   readonly code = 'NODE_LOST';
   override readonly retryable = true;
@@ -221,7 +221,10 @@ export class SeatsMismatchError extends ConclaveError {
   }
 }
 
-/** Why a hold on a lock ended. */
+/**
+ * Why a hold on a lock ended. `node-deleted`: the server told that the hold's node is gone; it doesn't tell whether an
+ * operator deleted it or the session has just expired. The session's own `expired` event does, a moment later.
+ */
 export type HoldEndReason =
   | 'released'
   | 'lease-expired'
@@ -244,6 +247,10 @@ export class LockLostError extends ConclaveError {
 /**
  * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
  * `finished` because `lead` returned or threw, and the rest because leadership was lost.
+ *
+ * A server that ends a session may tell of its node's end first. A term ends at once then, and its signal's reason says
+ * `node-deleted`; the event `demoted` waits until it is known whether the session lives, a round trip and at most a lease,
+ * and says `session-expired` if it doesn't.
  */
 export type DemotionReason =
   | 'resigned'

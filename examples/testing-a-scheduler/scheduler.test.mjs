@@ -30,7 +30,7 @@ test('a job ends when leadership is lost in the middle of it, and is begun again
   const { clock, server, log } = await startScheduler(t, anHour);
   server.expireSession(() => true);
   await clock.advanceUntil(() => log.includes('begun in term 2')); // Some seconds, in some milliseconds.
-  assert.deepEqual(log, ['begun in term 1', 'given up: node-deleted', 'cleaned up', 'begun in term 2']);
+  assert.deepEqual(log, ['begun in term 1', 'given up: session-expired', 'cleaned up', 'begun in term 2']);
 });
 
 test('what happens after a loss comes in the order that the scheduler relies on', async (t) => {

@@ -40,7 +40,7 @@ export interface LeaderElectorEvents {
   waiting(place: Place): void;
   /** A term begins. */
   elected(term: Term): void;
-  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
+  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. See {@link DemotionReason}. */
   demoted(term: Term, reason: DemotionReason): void;
   /** The session has expired: this elector is finished. */
   expired(): void;

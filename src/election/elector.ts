@@ -32,6 +32,7 @@ import type { Foresight } from './claim.js';
 import type { Claim, Claims } from './claimant.js';
 import { Restraint } from './cooldown.js';
 import type { Deed } from './deed.js';
+import { Demotion } from './demotion.js';
 import {
   type LeaderElectorOptions,
   type ResolvedElectorOptions,
@@ -94,6 +95,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   };
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
+  /** Of the last term whose node was seen to be gone. */
+  #demotion: Demotion | undefined;
   #watchdog: Watchdog | undefined;
   /** Settles when it has a place in the queue again, or never will. */
   #placed: Deferred<void> = deferred();
@@ -403,6 +406,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
+    await this.#demotion?.told;
     await this.#beforeRelease?.();
     if (takesTime && this.#stop.aborted) this.#waitingSince = earlyBy(clock);
     this.#restraint.note(term.endedFor === 'finished' && clock.now() - beganAt < this.#session.leaseMs);
@@ -415,13 +419,22 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return new Outlook(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
   }
 
-  /** The only way in which a term ends: state, signal, event, in this order. The first reason counts. */
+  /**
+   * The only way in which a term ends: state, signal, event, in this order. The first reason counts; but for a node that is
+   * gone the event waits until it is known why.
+   */
   #endTerm(term: ElectedTerm, reason: DemotionReason, how: TermEnding = {}): void {
     if (this.#state.name !== 'leading' || this.#state.term !== term) return;
     this.#placed = deferred();
     this.#placed.promise.catch(ignore); // Whoever calls `resign` sees it.
     this.#become({ name: 'ending', term, reason });
     term.end(reason, how);
+    if (reason !== 'node-deleted') return this.#tellOfEnd(term, reason);
+    this.#demotion = new Demotion(this.#session, term.deed.node, (why) => this.#tellOfEnd(term, why));
+  }
+
+  #tellOfEnd(term: ElectedTerm, reason: DemotionReason): void {
+    this.#become({ name: 'ending', term, reason });
     this.#options.logger.info(describeTerm(term, reason), 'demoted');
     this.emit('demoted', term, reason);
   }
@@ -431,6 +444,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause: reason });
+    this.#demotion?.conclude(); // Before the others hear of the session's end.
     if (!expired) return;
     if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
     this.emit('expired');

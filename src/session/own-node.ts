@@ -113,7 +113,10 @@ export class OwnNode implements HeartbeatNode, Follower {
 
   /** It was seen to be gone. */
   gone(): void {
-    this.#loseFor(() => new NodeLostError(`${this.path} was deleted by somebody else`));
+    this.#loseFor(
+      () =>
+        new NodeLostError(`${this.path} was deleted, by another client or because its session has expired`),
+    );
   }
 
   /**

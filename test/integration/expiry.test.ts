@@ -1,0 +1,118 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import type { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { Session } from '../../src/session/session.js';
+import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
+import { TestClock } from '../../src/testing/test-clock.js';
+import {
+  aborted,
+  connectString,
+  nextEvent,
+  openSession,
+  recordEvents,
+  uniquePath,
+  until,
+} from '../helpers/cluster.js';
+import { lead } from '../helpers/electors.js';
+
+async function startServer(): Promise<EmbeddedZooKeeper> {
+  const server = await EmbeddedZooKeeper.start();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** How a term ends: its reason as its signal has it, then the events in their order. */
+function recordEnd(elector: LeaderElector, { signal }: Term): unknown[] {
+  const seen: unknown[] = [];
+  signal.addEventListener('abort', () => seen.push('signal'));
+  elector.on('demoted', (_, reason) => seen.push(`demoted: ${reason}`));
+  elector.on('expired', () => seen.push('expired'));
+  return seen;
+}
+
+describe('a session that expires while it is connected', () => {
+  // A server that ends a session tells the watches on its nodes before it closes the session's own connection: whether the
+  // session hears of its own node before that is a race that goes either way.
+  it('is told as such, also if its own watch on its node is told first', async () => {
+    const observer = await openSession();
+    // By two names, so that the second try needs no pause, which would need a clock.
+    const twice = `${connectString()},${connectString().replaceAll('127.0.0.1', 'localhost')}`;
+    const ends = Array.from({ length: 8 }, async () => {
+      const path = uniquePath('expiry');
+      // While this clock stands still the session sends nothing, and the servers' clocks go on.
+      const { environment } = new TestClock();
+      const session = await openSession({ sessionTimeoutMs: 1000, environment }, twice);
+      const [elector, term] = await lead(session, path);
+      const seen = recordEnd(elector, term);
+      await until(() => seen.includes('expired'));
+      expect(await observer.getChildren(path)).toEqual([]);
+      return seen;
+    });
+    for (const end of ends) expect(await end).toEqual(['signal', 'demoted: session-expired', 'expired']);
+  });
+
+  it('ends a term at once when its node is gone, and says why when that is known', async () => {
+    const server = await startServer();
+    const session = await openSession({}, server.connectString);
+    const [elector, term] = await lead(session, '/election');
+    const seen = recordEnd(elector, term);
+    const [node] = await session.getChildren('/election');
+    const path = `/election/${node}`;
+    // What shows whether the session lives is not answered; then it is over. A real server does both at once.
+    server.swallowReply('exists', { path });
+    session.once('suspended', () => {
+      expect(seen).toEqual(['signal']);
+      server.expireSession(() => true);
+    });
+    const observer = await openSession({}, server.connectString);
+    await observer.remove(path);
+    expect(await aborted(term.signal)).toMatchObject({ code: 'TERM_ENDED' });
+    expect(term.isHeld()).toBe(false);
+    await until(() => seen.includes('expired'));
+    expect(seen).toEqual(['signal', 'demoted: session-expired', 'expired']);
+    expect(elector.state.name).toBe('expired');
+  });
+
+  it('does not keep who was demoted waiting for servers that say nothing more: after a lease it is told what is known', async () => {
+    const server = await startServer();
+    const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 300 }, server.connectString);
+    const [elector, term] = await lead(session, '/election');
+    const seen = recordEnd(elector, term);
+    const [node] = await session.getChildren('/election');
+    server.delay(1000, { only: 'exists' });
+    const observer = await openSession({}, server.connectString);
+    await observer.remove(`/election/${node}`);
+    await until(() => seen.length === 2, 'both');
+    expect(seen).toEqual(['signal', 'demoted: node-deleted']);
+    await elector.stop();
+  });
+});
+
+describe('an expiry that a test orders', () => {
+  it('is told as such by the term, the events, the hook and a hold', async () => {
+    const server = await startServer();
+    const { connectString: connect } = server;
+    const losses: unknown[] = [];
+    const supervisor = new ElectionSupervisor({
+      connect,
+      path: '/election',
+      cleanup: ({ reason, term }) => void losses.push({ reason, signal: term?.signal.reason }),
+    });
+    onTestFinished(() => supervisor.stop());
+    const events = recordEvents(supervisor, 'demoted', 'expired', 'cleaned');
+    const demoted = nextEvent<[Term, string]>(supervisor, 'demoted');
+    const elected = nextEvent(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+    const hold = await new DistributedLock(await Session.connect(connect), '/lock').acquire();
+    const cleaned = nextEvent(supervisor, 'cleaned');
+    server.expireSession(() => true);
+    expect((await demoted)[1]).toBe('session-expired');
+    await cleaned;
+    expect(events).toEqual(['demoted', 'expired', 'cleaned']);
+    expect(losses).toMatchObject([{ reason: 'session-expired', signal: { reason: 'session-expired' } }]);
+    expect(await aborted(hold.signal)).toMatchObject({ reason: 'session-expired' });
+  });
+});
