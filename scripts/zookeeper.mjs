@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { installDebianPackages } from './debian.mjs';
 import { EmbeddedServer, prefersEmbedded } from './embedded-zookeeper.mjs';
 
@@ -53,6 +53,17 @@ async function classPathOfDistribution(home) {
     );
   }
   return usable.map((name) => join(home, 'lib', name)).join(':');
+}
+
+/** The version of that distribution, `3.8.0` say, by the name of its jar. */
+export async function installedVersion() {
+  const [jar = ''] = (await findClassPath())
+    .split(':')
+    .filter((path) => /\/zookeeper(-\d[^/]*)?\.jar$/.test(path));
+  const names = await readdir(dirname(jar)); // Debian's has no version in its name, and a link beside it that has.
+  const version = names.map((name) => /^zookeeper-(\d+\.\d+\.\d+)[^/]*\.jar$/.exec(name)?.[1]).find(Boolean);
+  if (version === undefined) throw new Error(`${jar}: no jar beside it tells the version of this ZooKeeper`);
+  return version;
 }
 
 function hasJava() {

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { DIALECTS } from '../testing/dialect.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../testing/index.js';
 import { wholeNumber } from './arguments.js';
 import { EXIT } from './exit-codes.js';
 import { Problem } from './problem.js';
 import { untilTold } from './until-told.js';
 
-type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs'>>;
+type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;
 
 const LAST_PORT = 65_535;
 const LONGEST_TICK_MS = 60_000;
@@ -50,6 +51,11 @@ export function addDevServer(program: Command): void {
       )
         .default(500)
         .argParser(wholeNumber(1, LONGEST_TICK_MS)),
+    )
+    .addOption(
+      new Option('--dialect <release>', 'as which release of ZooKeeper it answers')
+        .choices(DIALECTS)
+        .default('3.8'),
     )
     .addHelpText('after', MORE_HELP)
     .action(serve);

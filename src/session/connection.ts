@@ -3,7 +3,7 @@ import { Chain, type Link } from '../chain.js';
 import { type Clock, earlyBy } from '../clock.js';
 import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
-import { type Deferred, deferred, soon } from '../promises.js';
+import { type Deferred, deferred, ignore, soon } from '../promises.js';
 import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {
@@ -20,6 +20,7 @@ import {
   PING_XID,
   type ReplyHeader,
   type Request,
+  setWatchesRequest,
   TransactionError,
   type WatchEvent,
 } from './protocol.js';
@@ -105,7 +106,10 @@ export class Connection {
   #authentications: Deferred<void>[] = [];
   #end: Error | undefined;
   #xid = 0;
-  #lastZxid = 0n;
+  #seenZxid = 0n;
+  #repliedZxid = 0n;
+  /** How many requests that set watches again haven't been answered. */
+  #restoring = 0;
 
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
@@ -156,9 +160,37 @@ export class Connection {
     return this.#end;
   }
 
-  /** The newest transaction that a reply told of: no later server may be behind it. */
-  get lastZxid(): bigint {
-    return this.#lastZxid;
+  /**
+   * The newest transaction that a reply or an event told of: no later server may be behind it. An event counts as a reply
+   * does: its transaction is committed, and what was done because of it must not be followed by a read from before it.
+   */
+  get seenZxid(): bigint {
+    return this.#seenZxid;
+  }
+
+  /**
+   * The newest transaction whose events have all come. That is what a reply shows: a server sends the events of a
+   * transaction before any reply that knows of it. An event doesn't show it, since others of the same transaction may be
+   * behind it; nor does a reply that comes before all watches of the connection before this one are set again.
+   */
+  get repliedZxid(): bigint {
+    return this.#repliedZxid;
+  }
+
+  /**
+   * Has the server watch the data of paths that were watched over another connection, and tell at once of what has happened
+   * to them since. If this connection is lost before the answer, the next one has to.
+   *
+   * @param portions - the paths, as many to a request
+   * @param sinceZxid - the `repliedZxid` of that connection
+   */
+  restoreWatches(portions: readonly string[][], sinceZxid: bigint): void {
+    this.#repliedZxid = sinceZxid;
+    this.#restoring = portions.length;
+    const answered = () => {
+      this.#restoring--;
+    };
+    for (const paths of portions) this.send(setWatchesRequest(sinceZxid, paths)).then(answered, ignore);
   }
 
   /**
@@ -302,7 +334,9 @@ export class Connection {
       return;
     }
     const reply = decodeReply(frame);
-    if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
+    if (reply.zxid > this.#seenZxid) this.#seenZxid = reply.zxid;
+    if (reply.xid !== EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
+      this.#repliedZxid = reply.zxid;
     switch (reply.xid) {
       case EVENT_XID:
         return this.#owner.notified(decodeEvent(reply.body));

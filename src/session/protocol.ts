@@ -151,8 +151,8 @@ export function closeSessionRequest(): Request<void> {
 }
 
 /** Asks a server that the session moved to to watch what the one before it watched. */
-export function setWatchesRequest(lastZxid: bigint, dataPaths: string[]): Request<void> {
-  const payload = new protocol.SetWatches(toBuffer(lastZxid), dataPaths, [], []);
+export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Request<void> {
+  const payload = new protocol.SetWatches(toBuffer(sinceZxid), dataPaths, [], []);
   const encode = (xid: number) =>
     new jute.Request(new protocol.RequestHeader(xid, OP.setWatches), payload).toBuffer();
   return { name: 'setWatches', encode, decode: decodeNothing };

@@ -85,13 +85,17 @@ export type SessionCredentials = Pick<requests.Handshake, 'id' | 'password'>;
 interface Identity {
   readonly id: bigint;
   readonly password: string;
+  /** As {@link Connection.seenZxid} has it, over all connections. */
   readonly lastZxid: bigint;
+  /** As {@link Connection.repliedZxid} has it, of the last one. */
+  readonly repliedZxid: bigint;
 }
 
 const PASSWORD_ENCODING = 'latin1';
 const LOST_DATA =
   'no server has what the session has seen: the data of the ensemble was lost, or restored from a backup';
-const NO_IDENTITY: Identity = { ...identityOf(requests.NEW_SESSION), lastZxid: 0n };
+const NOTHING_SEEN = { lastZxid: 0n, repliedZxid: 0n };
+const NO_IDENTITY: Identity = { ...identityOf(requests.NEW_SESSION), ...NOTHING_SEEN };
 
 /** How a session is closed. */
 export interface CloseOptions {
@@ -159,7 +163,7 @@ export class Session extends Operations<SessionEvents> {
     this.#logger = options.logger;
     this.#sessionTimeoutMs = options.sessionTimeoutMs;
     this.#leaseMs = options.leaseMs ?? options.sessionTimeoutMs / 3;
-    if (credentials !== undefined) this.#identity = { ...identityOf(credentials), lastZxid: 0n };
+    if (credentials !== undefined) this.#identity = { ...identityOf(credentials), ...NOTHING_SEEN };
     this.#outage = outage;
     if (onError !== undefined) this.on('error', onError);
     const onNoServer = (error: NoServerError) => this.#reportNoServer(error);
@@ -425,10 +429,7 @@ export class Session extends Operations<SessionEvents> {
       await this.#sayGoodbye(connection);
       return false;
     }
-    for (const paths of this.watches.portions(WATCHES_PORTION_BYTES)) {
-      // Lost with its connection, and sent again with the next one.
-      connection.send(requests.setWatchesRequest(this.#identity.lastZxid, paths)).catch(ignore);
-    }
+    connection.restoreWatches(this.watches.portions(WATCHES_PORTION_BYTES), this.#identity.repliedZxid);
     this.#become({ name: 'connected' }, connection);
     // That may have been told before it served anybody.
     if (connection.end !== undefined) this.ended(connection, connection.end);
@@ -449,7 +450,8 @@ export class Session extends Operations<SessionEvents> {
 
   #goOnAfter(connection: Connection, reason: Error): void {
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
-    this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, connection.lastZxid) };
+    const { seenZxid, repliedZxid } = connection;
+    this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, seenZxid), repliedZxid };
     this.#outage.begin(this.clock.now(), this.#leaseMs);
     // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
     this.#searching = this.#findServer();

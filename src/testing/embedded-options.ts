@@ -1,7 +1,8 @@
 import { type Clock, SystemClock } from '../clock.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkOptions, checkPositiveMs } from '../options.js';
+import { checkOneOf, checkOptions, checkPositiveMs } from '../options.js';
+import { DIALECTS, type Dialect } from './dialect.js';
 
 /** How an {@link EmbeddedZooKeeper} is started. All times are in milliseconds. */
 export interface EmbeddedZooKeeperOptions {
@@ -15,6 +16,12 @@ export interface EmbeddedZooKeeperOptions {
   readonly minSessionTimeoutMs?: number;
   /** The longest session timeout that is agreed to. @default 20 ticks */
   readonly maxSessionTimeoutMs?: number;
+  /**
+   * As which release of ZooKeeper it answers. They differ in what a client is told and allowed: see `docs/testing.md`.
+   *
+   * @default '3.8'
+   */
+  readonly dialect?: Dialect;
   /** What sessions expire by, and stats are dated with; a {@link TestClock}, to step time. @default the machine's */
   readonly clock?: Clock;
   /** Is told once, as a warning, that this server is for tests. @default the console */
@@ -30,6 +37,7 @@ const OPTIONS = [
   'tickMs',
   'minSessionTimeoutMs',
   'maxSessionTimeoutMs',
+  'dialect',
   'clock',
   'logger',
 ] as const;
@@ -66,6 +74,7 @@ export function resolveEmbeddedOptions(given: unknown): ResolvedEmbeddedOptions 
     tickMs,
     minSessionTimeoutMs,
     maxSessionTimeoutMs,
+    dialect: checkOneOf('dialect', options.dialect, DIALECTS, '3.8'),
     clock: checkClock(options.clock),
     logger: options.logger === undefined ? consoleLogger : resolveLogger(options.logger),
   };

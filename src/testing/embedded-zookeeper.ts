@@ -15,7 +15,7 @@ import { TestClock } from './test-clock.js';
  * wire protocol, so that whatever speaks to a real one speaks to it. It starts in milliseconds, and can be told to fail
  * in ways that a real server can't.
  *
- * Guaranteed: the semantics of ZooKeeper 3.8 as a client sees them: nodes, stats, access lists, sessions, watches,
+ * Guaranteed: the semantics of ZooKeeper 3.8, or by the option `dialect` of 3.9, as a client sees them: nodes, stats, access lists, sessions, watches,
  * transactions, error codes. Not guaranteed: anything about durability or performance; there is no ensemble, no TLS, no
  * SASL, no quota, no dynamic configuration. **Never for production**: what it knows ends with the process.
  *

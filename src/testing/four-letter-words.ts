@@ -15,16 +15,14 @@ export interface Subject {
   readonly uptimeMs: number;
 }
 
-const VERSION = '3.8.0-conclave-embedded, in memory, for tests';
-
 type Answer = (subject: Subject) => string;
 
 /** ZooKeeper's administrative questions, each of four letters, with the answers in its formats. */
 const WORDS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['ruok', () => 'imok'],
   ['isro', () => 'rw'],
-  ['srvr', (subject) => `${version()}${statistics(subject)}`],
-  ['stat', (subject) => `${version()}Clients:\n${clients(subject)}\n${statistics(subject)}`],
+  ['srvr', (subject) => `${version(subject)}${statistics(subject)}`],
+  ['stat', (subject) => `${version(subject)}Clients:\n${clients(subject)}\n${statistics(subject)}`],
   ['cons', (subject) => `${clients(subject)}\n`],
   ['mntr', monitor],
   ['wchs', watchSummary],
@@ -32,7 +30,7 @@ const WORDS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['wchc', watchesBySession],
   ['dump', dump],
   ['conf', configuration],
-  ['envi', () => `Environment:\nzookeeper.version=${VERSION}\n`],
+  ['envi', ({ keeper }) => `Environment:\nzookeeper.version=${keeper.traits.version}\n`],
   ['srst', resetStatistics],
   ['crst', () => 'Connection stats reset.\n'],
 ]);
@@ -42,8 +40,8 @@ export function answerWord(word: string, subject: () => Subject): string | undef
   return WORDS.get(word)?.(subject());
 }
 
-function version(): string {
-  return `Zookeeper version: ${VERSION}\n`;
+function version({ keeper }: Subject): string {
+  return `Zookeeper version: ${keeper.traits.version}\n`;
 }
 
 function clients({ connections }: Subject): string {
@@ -65,7 +63,7 @@ function statistics({ keeper, traffic, connections }: Subject): string {
 
 function monitor({ keeper, traffic, connections, uptimeMs }: Subject): string {
   const lines: [string, string | number][] = [
-    ['version', VERSION],
+    ['version', keeper.traits.version],
     ['server_state', 'standalone'],
     ['ephemerals_count', keeper.tree.ephemeralCount],
     ['num_alive_connections', connections.length],

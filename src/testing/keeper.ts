@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { authenticate, type Identity, OPEN_ACL } from './access.js';
+import type { Traits } from './dialect.js';
 import { ERROR_CODES, XID } from './op-codes.js';
 import { parentOf } from './paths.js';
 import { read } from './reads.js';
@@ -51,6 +52,7 @@ export interface KeeperOptions {
   /** The id of the first session; each later one's is one more. */
   readonly firstSessionId: bigint;
   readonly newPassword: () => Buffer;
+  readonly traits: Traits;
 }
 
 const NEW_SESSION = 0n;
@@ -64,7 +66,9 @@ const NEW_SESSION = 0n;
  */
 export class Keeper {
   readonly tree = new ZnodeTree();
-  readonly watches = new Watches();
+  readonly watches: Watches;
+  /** Where releases differ, as this server answers. */
+  readonly traits: Traits;
   readonly sessions: SessionTable;
   readonly #options: KeeperOptions;
   readonly #clients = new Map<SessionRecord, Client>();
@@ -73,6 +77,8 @@ export class Keeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options;
+    this.traits = options.traits;
+    this.watches = new Watches(options.traits);
     this.#nextSessionId = options.firstSessionId;
     this.sessions = new SessionTable(options.tickMs);
   }
@@ -154,7 +160,9 @@ export class Keeper {
 
   /** Carries out a request. `undefined`: ZooKeeper doesn't answer it. */
   execute(client: Client, { xid, type, operation }: Request, moment: Moment): Reply | undefined {
-    if (type === undefined) return { xid, zxid: NO_ZXID, code: ERROR_CODES.UNIMPLEMENTED, isLast: true };
+    const isUnknown = type?.name === 'check' && this.traits.checkOnlyInMulti;
+    if (type === undefined || isUnknown)
+      return { xid, zxid: NO_ZXID, code: ERROR_CODES.UNIMPLEMENTED, isLast: true };
     if (type.name === 'auth' || type.name === 'sasl' || type.name === 'closeSession')
       return this.#serveSession(client, xid, operation as SessionOperation | undefined, moment);
     const { session } = client;
@@ -169,6 +177,7 @@ export class Keeper {
         sessionId: session.id,
         identities: client.identities,
         stamp,
+        traits: this.traits,
       });
     });
     if (answer.code === ERROR_CODES.OK && type.name === 'check') return undefined;
@@ -192,7 +201,8 @@ export class Keeper {
         return refuse('BAD_ARGUMENTS'); // For the server's own use.
       case 'multi': {
         const outcome = applyMulti(this.tree, operation.parts, author);
-        if (outcome.kind === 'committed') for (const { change } of outcome.parts) this.#announce(change);
+        if (outcome.kind === 'committed')
+          for (const { change } of outcome.parts) this.#announce(change, author.stamp);
         return multiBody(outcome);
       }
       case 'create':
@@ -201,14 +211,14 @@ export class Keeper {
       case 'setACL':
       case 'check': {
         const { result, change } = applyWrite(this.tree, operation, author);
-        this.#announce(change);
+        this.#announce(change, author.stamp);
         return writeBody(result);
       }
     }
   }
 
-  #announce(change: Change | undefined): void {
-    if (change !== undefined) this.watches.announce(change);
+  #announce(change: Change | undefined, { zxid }: Stamp): void {
+    if (change !== undefined) this.watches.announce(change, zxid);
   }
 
   #serveSession(
@@ -244,7 +254,7 @@ export class Keeper {
     const acl = this.tree.get(path)?.acl ?? OPEN_ACL;
     const parentAcl = this.tree.get(parentOf(path))?.acl ?? OPEN_ACL;
     this.tree.delete(path, stamp);
-    this.#announce({ kind: 'deleted', path, acl, parentAcl });
+    this.#announce({ kind: 'deleted', path, acl, parentAcl }, stamp);
   }
 
   #nextStamp(timeMs: number): Stamp {

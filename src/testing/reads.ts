@@ -1,4 +1,5 @@
-import { isAllowed, masked, requireAccess } from './access.js';
+import { isAllowed, masked, OPEN_ACL, requireAccess } from './access.js';
+import type { Traits } from './dialect.js';
 import type { Client } from './keeper.js';
 import { ERROR_CODES, OP } from './op-codes.js';
 import { Refusal, refuse } from './refusal.js';
@@ -15,13 +16,14 @@ import {
   stringsBody,
 } from './replies.js';
 import type { NodeRead, ReadOperation, SetWatches } from './requests.js';
-import type { Watches } from './watch-table.js';
+import type { Watches, WatchMode } from './watch-table.js';
 import type { Znode, ZnodeTree } from './znode-tree.js';
 
 /** What is read from. */
 export interface Readable {
   readonly tree: ZnodeTree;
   readonly watches: Watches;
+  readonly traits: Traits;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface Readable {
  * @throws Refusal
  */
 export function read(from: Readable, operation: ReadOperation, client: Client): Body | undefined {
-  const { tree, watches } = from;
+  const { tree, watches, traits } = from;
   switch (operation.kind) {
     case 'getData':
     case 'getChildren':
@@ -39,6 +41,8 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
       return partsBody(operation.parts.map((part) => readPart(from, part, client)));
     case 'exists':
       if (operation.path.includes('\0')) refuse('BAD_ARGUMENTS');
+      if (traits.existsNeedsRead)
+        requireAccess(tree.get(operation.path)?.acl ?? OPEN_ACL, 'read', client.identities);
       // Also where there is no node: then it waits for one.
       if (operation.watch) watches.data.add(operation.path, client, 'once');
       return statBody(existing(tree, operation.path).stat());
@@ -58,11 +62,9 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
     case 'addWatch':
       return addWatch(watches, operation.path, operation.mode, client);
     case 'checkWatches':
-      // Whoever watches: ZooKeeper 3.8 looks at the path alone.
-      if (!tablesOf(watches, operation.type).some((table) => table.has(operation.path))) refuse('NO_WATCHER');
-      return undefined;
+      return checkWatches(from, operation.path, operation.type, client);
     case 'removeWatches':
-      return removeWatches(watches, operation.path, operation.type, client);
+      return removeWatches(from, operation.path, operation.type, client);
     case 'setWatches':
       return setWatches(from, operation, client);
   }
@@ -117,23 +119,40 @@ function addWatch(watches: Watches, path: string, mode: number, client: Client):
   return numberBody(ERROR_CODES.OK);
 }
 
-const WATCH_TYPES = { children: 1, data: 2, any: 3 } as const;
+const WATCH_TYPES = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
 
-function tablesOf(watches: Watches, type: number) {
+/** Where the watches of a type are, and of which mode they are; of any without one. */
+function watchesOf({ watches, traits }: Readable, type: number) {
+  const separate = traits.separateWatchModes;
+  const both = [watches.children, watches.data];
+  const once: { mode?: WatchMode } = separate ? { mode: 'once' } : {};
   switch (type) {
     case WATCH_TYPES.children:
-      return [watches.children];
+      return { tables: [watches.children], ...once };
     case WATCH_TYPES.data:
-      return [watches.data];
+      return { tables: [watches.data], ...once };
     case WATCH_TYPES.any:
-      return [watches.children, watches.data];
+      return { tables: both };
+    case WATCH_TYPES.persistent:
+    case WATCH_TYPES.recursive:
+      if (!separate) return refuse('MARSHALLING_ERROR');
+      return { tables: both, mode: type === WATCH_TYPES.persistent ? 'persistent' : 'recursive' } as const;
     default:
       return refuse('MARSHALLING_ERROR');
   }
 }
 
-function removeWatches(watches: Watches, path: string, type: number, client: Client): undefined {
-  const removed = tablesOf(watches, type).map((table) => table.remove(path, client));
+function checkWatches(from: Readable, path: string, type: number, client: Client): undefined {
+  const { tables, mode } = watchesOf(from, type);
+  // Whoever watches: ZooKeeper 3.8 looks at the path alone.
+  const { separateWatchModes } = from.traits;
+  if (!tables.some((table) => (separateWatchModes ? table.hasOf(path, client, mode) : table.has(path))))
+    refuse('NO_WATCHER');
+}
+
+function removeWatches(from: Readable, path: string, type: number, client: Client): undefined {
+  const { tables, mode } = watchesOf(from, type);
+  const removed = tables.map((table) => table.remove(path, client, mode));
   if (!removed.includes(true)) refuse('NO_WATCHER');
 }
 

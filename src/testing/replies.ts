@@ -29,8 +29,8 @@ export function writeReply(out: WireWriter, { xid, zxid, code, body }: Reply): B
 
 const SYNC_CONNECTED = 3;
 
-export function writeEvent(out: WireWriter, { type, path }: WatchEvent): Buffer {
-  out.int32(XID.event).int64(NO_ZXID).int32(ERROR_CODES.OK);
+export function writeEvent(out: WireWriter, { type, path, zxid = NO_ZXID }: WatchEvent): Buffer {
+  out.int32(XID.event).int64(zxid).int32(ERROR_CODES.OK);
   return out.int32(EVENT[type]).int32(SYNC_CONNECTED).string(path).frame();
 }
 

@@ -1,6 +1,6 @@
 import { WireError, type WireReader } from '../wire.js';
 import type { Acl } from './access.js';
-import { CREATE_FLAGS, OP, PASSWORD_BYTES } from './op-codes.js';
+import { OP, PASSWORD_BYTES } from './op-codes.js';
 
 /** What a new connection says first. */
 export interface ConnectRequest {
@@ -286,7 +286,7 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
     case OP.create:
     case OP.create2:
     case OP.createContainer:
-      return asPart(readCreate(reader, opCode));
+      return readCreate(reader, opCode);
     case OP.createTTL:
       return readCreateTtl(reader, opCode);
     case OP.delete:
@@ -298,11 +298,6 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
     default:
       throw new WireError(`no such part of a transaction: ${opCode}`);
   }
-}
-
-/** Within a transaction the flags alone say what is created, and only for a container is the stat told. */
-function asPart(create: Create): Create {
-  return { ...create, opCode: create.flags === CREATE_FLAGS.container ? OP.createContainer : OP.create };
 }
 
 function readReadPart(opCode: number, reader: WireReader): NodeRead {

@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../clock.js';
 import { WireWriter } from '../wire.js';
 import { Connection, type ConnectionHost, type Traffic } from './connection.js';
 import { Faults } from './controls/faults.js';
+import { TRAITS } from './dialect.js';
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';
 import { answerWord, type Subject } from './four-letter-words.js';
 import { Keeper, type Moment } from './keeper.js';
@@ -55,6 +56,7 @@ export class Server implements ConnectionHost {
       maxSessionTimeoutMs: options.maxSessionTimeoutMs,
       firstSessionId: firstSessionId(this.clock.date()),
       newPassword: () => randomBytes(PASSWORD_BYTES),
+      traits: TRAITS[options.dialect],
     });
     this.#net = createServer((socket) => this.#accept(socket));
   }

@@ -1,4 +1,5 @@
 import { type Acl, type Identity, requireAccess, resolveAcl } from './access.js';
+import { TRAITS, type Traits } from './dialect.js';
 import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from './op-codes.js';
 import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import { Refusal, refuse } from './refusal.js';
@@ -13,6 +14,8 @@ export interface Author {
   readonly stamp: Stamp;
   /** Of a transaction of several parts: the counts of children as its parts have left them, which do wrap round. */
   readonly counts?: Map<Znode, number>;
+  /** @default those of 3.8 */
+  readonly traits?: Traits;
 }
 
 /** What was done by one write, told from the moment after it. */
@@ -60,13 +63,14 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
  * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: the server stumbles over it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
-  const { sessionId, identities, stamp } = by;
+  const { sessionId, identities, stamp, traits = TRAITS['3.8'] } = by;
+  if (traits.typedCreatesInMulti && parts.some(isUnreadable)) refuse('MARSHALLING_ERROR');
   const author: Author = { sessionId, identities, stamp, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {
       if (part.kind === 'create' && isMislabelled(part)) refuse('MARSHALLING_ERROR');
-      applied.push(applyWrite(tree, part, author));
+      applied.push(applyWrite(tree, part.kind === 'create' ? asPart(part, traits) : part, author));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const failed = applied.length;
@@ -78,6 +82,16 @@ export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Aut
   return { kind: 'committed', parts: applied };
 }
 
+/**
+ * Within a transaction the flags say what is created. For a container the stat is told; in 3.9 also where the operation is
+ * one that tells it.
+ */
+function asPart(create: Create, { typedCreatesInMulti }: Traits): Create {
+  if (create.opCode === OP.createTTL) return create;
+  if (create.flags === CREATE_FLAGS.container) return { ...create, opCode: OP.createContainer };
+  return typedCreatesInMulti ? create : { ...create, opCode: OP.create };
+}
+
 /** Those before the part at fault are told that they were right, those after it that they don't matter. */
 function codeOf(index: number, failed: number, code: number): number {
   if (index === failed) return code;
@@ -87,7 +101,7 @@ function codeOf(index: number, failed: number, code: number): number {
 function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   const { sessionId, identities, stamp, counts } = author;
   const { flags, opCode, data } = write;
-  if (flags < 0 || flags > CREATE_FLAGS.sequentialTimeToLive) refuse('BAD_ARGUMENTS');
+  if (!isMode(flags)) refuse('BAD_ARGUMENTS');
   // Servers don't offer it unless they are configured to.
   if (asksForTimeToLive(flags)) refuse('UNIMPLEMENTED');
   if (opCode === OP.createTTL) refuse('BAD_ARGUMENTS');
@@ -110,6 +124,16 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
     change: { kind: 'created', path, acl, parentAcl: parent.acl },
     undo,
   };
+}
+
+function isMode(flags: number): boolean {
+  return flags >= 0 && flags <= CREATE_FLAGS.sequentialTimeToLive;
+}
+
+function isUnreadable(part: NodeWrite): boolean {
+  return (
+    part.kind === 'create' && part.opCode !== OP.createTTL && (!isMode(part.flags) || isMislabelled(part))
+  );
 }
 
 /** It asks for a time to live by its flags, as an operation that has no place for it. */

@@ -1,4 +1,5 @@
 import { type Acl, type Identity, isAllowed } from './access.js';
+import { TRAITS, type Traits } from './dialect.js';
 import type { EventType } from './op-codes.js';
 import { parentOf, visible } from './paths.js';
 
@@ -6,6 +7,8 @@ import { parentOf, visible } from './paths.js';
 export interface WatchEvent {
   readonly type: EventType;
   readonly path: string;
+  /** Of the transaction that caused it, if that is told. */
+  readonly zxid?: bigint | undefined;
 }
 
 /** What was done to a node, and who may know. */
@@ -29,22 +32,26 @@ export interface Watcher {
 /** `once` is gone with its first event; `persistent` stays; `recursive` stays, and covers all that lies below. */
 export type WatchMode = 'once' | 'persistent' | 'recursive';
 
+type Modes = readonly WatchMode[];
+const NONE: Modes = [];
+
 /**
- * Who watches which path, one watch for each pair of the two. A later watch takes the place of an earlier one, also a
- * one-shot watch that of a persistent one (ZooKeeper 3.8 does that: ZOOKEEPER-4466).
+ * Who watches which path. Of one watcher and one path a later watch takes the place of an earlier one, also a one-shot
+ * watch that of a persistent one; or, by its dialect, watches of different modes stand beside each other.
  */
 class WatchTable {
-  readonly #byPath = new Map<string, Map<Watcher, WatchMode>>();
+  readonly #byPath = new Map<string, Map<Watcher, Modes>>();
   readonly #byWatcher = new Map<Watcher, Set<string>>();
+  readonly #separateModes: boolean;
   #recursive = 0;
 
+  constructor({ separateWatchModes }: Traits) {
+    this.#separateModes = separateWatchModes;
+  }
+
   add(path: string, watcher: Watcher, mode: WatchMode): void {
-    this.remove(path, watcher);
-    const here = this.#byPath.get(path) ?? new Map<Watcher, WatchMode>();
-    this.#byPath.set(path, here.set(watcher, mode));
-    const watched = this.#byWatcher.get(watcher) ?? new Set<string>();
-    this.#byWatcher.set(watcher, watched.add(path));
-    if (mode === 'recursive') this.#recursive++;
+    const others = this.#separateModes ? this.#modesOf(path, watcher).filter((each) => each !== mode) : [];
+    this.#set(path, watcher, [...others, mode]);
   }
 
   /** Whether anybody watches it. */
@@ -52,17 +59,38 @@ class WatchTable {
     return this.#byPath.has(path);
   }
 
-  remove(path: string, watcher: Watcher): boolean {
-    const here = this.#byPath.get(path);
-    const mode = here?.get(watcher);
-    if (here === undefined || mode === undefined) return false;
+  /** Whether this one watches it, in this mode if one is given. */
+  hasOf(path: string, watcher: Watcher, mode?: WatchMode): boolean {
+    const modes = this.#modesOf(path, watcher);
+    return mode === undefined ? modes.length > 0 : modes.includes(mode);
+  }
+
+  /** @param mode - the only one to be removed; by default all are */
+  remove(path: string, watcher: Watcher, mode?: WatchMode): boolean {
+    if (!this.hasOf(path, watcher, mode)) return false;
+    const kept = this.#modesOf(path, watcher).filter((each) => mode !== undefined && each !== mode);
+    this.#set(path, watcher, kept);
+    return true;
+  }
+
+  #modesOf(path: string, watcher: Watcher): Modes {
+    return this.#byPath.get(path)?.get(watcher) ?? NONE;
+  }
+
+  #set(path: string, watcher: Watcher, modes: Modes): void {
+    const recursive = (these: Modes) => Number(these.includes('recursive'));
+    this.#recursive += recursive(modes) - recursive(this.#modesOf(path, watcher));
+    const here = this.#byPath.get(path) ?? new Map<Watcher, Modes>();
+    const watched = this.#byWatcher.get(watcher) ?? new Set<string>();
+    if (modes.length > 0) {
+      this.#byPath.set(path, here.set(watcher, modes));
+      this.#byWatcher.set(watcher, watched.add(path));
+      return;
+    }
     here.delete(watcher);
     if (here.size === 0) this.#byPath.delete(path);
-    const watched = this.#byWatcher.get(watcher) as Set<string>;
     watched.delete(path);
     if (watched.size === 0) this.#byWatcher.delete(watcher);
-    if (mode === 'recursive') this.#recursive--;
-    return true;
   }
 
   removeAll(watcher: Watcher): void {
@@ -72,11 +100,11 @@ class WatchTable {
   /** Who is to be told of an event, with the one-shot watches taken off. */
   take({ path, type }: WatchEvent): Set<Watcher> {
     const told = new Set<Watcher>();
-    for (const [watcher, mode] of [...(this.#byPath.get(path) ?? [])]) {
+    for (const [watcher, modes] of [...(this.#byPath.get(path) ?? [])]) {
       // Whoever watches everything below hears of the child itself: the parent's list would be the same news twice.
-      if (mode === 'recursive' && type === 'children') continue;
+      if (type === 'children' && modes.every((mode) => mode === 'recursive')) continue;
       told.add(watcher);
-      if (mode === 'once') this.remove(path, watcher);
+      this.remove(path, watcher, 'once');
     }
     if (this.#recursive > 0 && type !== 'children') this.#addRecursive(path, told);
     return told;
@@ -85,8 +113,8 @@ class WatchTable {
   #addRecursive(path: string, told: Set<Watcher>): void {
     for (let above = path; above !== '' && above !== '/'; ) {
       above = visible(parentOf(above));
-      for (const [watcher, mode] of this.#byPath.get(above) ?? [])
-        if (mode === 'recursive') told.add(watcher);
+      for (const [watcher, modes] of this.#byPath.get(above) ?? [])
+        if (modes.includes('recursive')) told.add(watcher);
     }
   }
 
@@ -98,7 +126,7 @@ class WatchTable {
   }
 
   /** The watchers of every path that is watched. */
-  entries(): Iterable<[string, ReadonlyMap<Watcher, WatchMode>]> {
+  entries(): Iterable<[string, ReadonlyMap<Watcher, Modes>]> {
     return this.#byPath;
   }
 }
@@ -106,25 +134,34 @@ class WatchTable {
 /** The two kinds of watches, and which of them each change sets off, in ZooKeeper's order. */
 export class Watches {
   /** Of nodes: their creation, deletion and data. */
-  readonly data = new WatchTable();
+  readonly data: WatchTable;
   /** Of lists of children. */
-  readonly children = new WatchTable();
+  readonly children: WatchTable;
+  readonly #traits: Traits;
 
-  announce(change: Change): void {
+  constructor(traits: Traits = TRAITS['3.8']) {
+    this.#traits = traits;
+    this.data = new WatchTable(traits);
+    this.children = new WatchTable(traits);
+  }
+
+  /** @param zxid - of the transaction that made the change */
+  announce(change: Change, zxid?: bigint): void {
+    const { kind: type, path } = change;
+    const event: WatchEvent = { type, path, zxid: this.#traits.zxidInEvents ? zxid : undefined };
     switch (change.kind) {
       case 'created':
-        this.#tellOfNode({ type: 'created', path: change.path }, change.acl);
-        return this.#tellOfChildren(change.path, change.parentAcl);
+        this.#tellOfNode(event, change.acl);
+        return this.#tellOfChildren(event, change.parentAcl);
       case 'changed':
-        this.#tellOfNode({ type: 'changed', path: change.path }, change.acl);
+        this.#tellOfNode(event, change.acl);
         return;
       case 'deleted': {
-        const event: WatchEvent = { type: 'deleted', path: change.path };
-        const told = this.#tellOfNode(event, change.acl);
+        const watchers = this.#tellOfNode(event, change.acl);
         // Whoever watches both the node and its children is told of its end once.
-        const others = [...this.children.take(event)].filter((watcher) => !told.has(watcher));
+        const others = [...this.children.take(event)].filter((watcher) => !watchers.has(watcher));
         tell(others, event, change.acl);
-        return this.#tellOfChildren(change.path, change.parentAcl);
+        return this.#tellOfChildren(event, change.parentAcl);
       }
     }
   }
@@ -135,14 +172,15 @@ export class Watches {
     return watchers;
   }
 
-  #tellOfChildren(path: string, parentAcl: Acls): void {
-    const event: WatchEvent = { type: 'children', path: visible(parentOf(path)) };
+  #tellOfChildren({ path, zxid }: WatchEvent, parentAcl: Acls): void {
+    const event: WatchEvent = { type: 'children', path: visible(parentOf(path)), zxid };
     tell(this.children.take(event), event, parentAcl);
   }
 
   addPersistent(path: string, watcher: Watcher, mode: 'persistent' | 'recursive'): void {
     this.data.add(path, watcher, mode);
-    this.children.add(path, watcher, mode);
+    // A recursive one is told of no list of children: only 3.8 keeps it in both tables.
+    if (mode === 'persistent' || !this.#traits.separateWatchModes) this.children.add(path, watcher, mode);
   }
 
   removeAll(watcher: Watcher): void {

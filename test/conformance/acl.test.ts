@@ -286,9 +286,17 @@ forEachServer((server) => {
       expect(await client.do(multiRead(getData(path)))).toMatchObject([{ error: ERROR.noAuth }]);
     });
 
-    it('are not asked for by exists', async () => {
-      const { client, path } = await nodeWith(PERMISSION.admin);
-      expect(await client.errorOf(exists(path))).toBe(ERROR.none);
+    // ZOOKEEPER-2590.
+    const existsNeedsRead = server.isSince('3.8.4', '3.9.2');
+    it(`to read are ${existsNeedsRead ? '' : 'not '}asked for by exists`, async () => {
+      const { client, path } = await nodeWith(without(PERMISSION.read));
+      expect(await client.errorOf(exists(path))).toBe(existsNeedsRead ? ERROR.noAuth : ERROR.none);
+    });
+
+    it('are not asked for by exists once the node is gone', async () => {
+      const { client, path } = await nodeWith(without(PERMISSION.read));
+      await client.do(remove(path));
+      expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);
     });
 
     it('to read are enough for all reads, and for nothing else', async () => {

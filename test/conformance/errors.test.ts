@@ -172,11 +172,19 @@ forEachServer((server) => {
       expect(await client.errorOf(raw(TYPE.reconfig, body))).toBe(ERROR.reconfigDisabled);
     });
 
-    it('a check outside a transaction at a wrong version is BAD_VERSION', async () => {
-      const client = await server.connect();
-      expect(await client.errorOf(check('/', 1000))).toBe(ERROR.badVersion);
-      expect(await client.errorOf(check(freshPath(), -1))).toBe(ERROR.noNode);
-    });
+    if (server.isSince('3.9.0')) {
+      it('a check outside a transaction is UNIMPLEMENTED, and ends the connection', async () => {
+        const client = await server.connect();
+        expect(await client.errorOf(check('/', -1))).toBe(ERROR.unimplemented);
+        await client.closed;
+      });
+    } else {
+      it('a check outside a transaction at a wrong version is BAD_VERSION', async () => {
+        const client = await server.connect();
+        expect(await client.errorOf(check('/', 1000))).toBe(ERROR.badVersion);
+        expect(await client.errorOf(check(freshPath(), -1))).toBe(ERROR.noNode);
+      });
+    }
 
     it('a time to live for a node of another mode is BAD_ARGUMENTS', async () => {
       const client = await server.connect();

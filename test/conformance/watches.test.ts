@@ -47,12 +47,30 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`created ${path}`]);
     });
 
-    it('are told as an event of xid -1, with no zxid and no error, of a connected session', async () => {
+    // ZOOKEEPER-4655.
+    const tellsZxid = server.isSince('3.9.0');
+    it(`are told as an event of xid -1, with ${tellsZxid ? "the change's" : 'no'} zxid and no error, of a connected session`, async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(exists(path, true));
-      await writer.do(setData(path, 'x'));
+      const { zxid } = await writer.ask(setData(path, 'x'));
       await watcher.do(ping());
-      expect(watcher.fullEvents).toEqual([{ kind: 'event', zxid: -1n, error: 0, type: 3, state: 3, path }]);
+      expect(watcher.fullEvents).toEqual([
+        { kind: 'event', zxid: tellsZxid ? zxid : -1n, error: 0, type: 3, state: 3, path },
+      ]);
+    });
+
+    it('of one transaction are told in the order of its parts, before any reply that knows of it', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/a`));
+      for (const watched of [path, `${path}/a`]) await watcher.do(getData(watched, true));
+      const start = watcher.received.length;
+      const { zxid } = await writer.ask(multi(remove(`${path}/a`), setData(path, 'x')));
+      await watcher.do(ping());
+      expect(watcher.received.slice(start)).toMatchObject([
+        { kind: 'event', path: `${path}/a`, ...(tellsZxid && { zxid }) },
+        { kind: 'event', path, ...(tellsZxid && { zxid }) },
+        { kind: 'reply', zxid },
+      ]);
     });
 
     it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
@@ -375,6 +393,14 @@ forEachServer((server) => {
       expect(watcher.order.slice(start)).toEqual([`changed ${path}`, -8]);
     });
 
+    it('tells no zxid of what it tells at once', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      const { zxid } = await watcher.ask(exists(path));
+      await writer.do(setData(path, 'x'));
+      await watcher.do(setWatches({ seenZxid: zxid, data: [path] }));
+      expect(watcher.fullEvents).toMatchObject([{ zxid: -1n, path }]);
+    });
+
     it('tells at once of nodes that are gone', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await watcher.ask(exists(path));
@@ -493,15 +519,17 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`created ${path}`]);
     });
 
-    // As long as a path and a watcher have one mode: ZOOKEEPER-4466, since 3.9.
-    it('that are persistent give way to one that a read sets, for data and for children apart', async () => {
+    // ZOOKEEPER-4466.
+    const modesAreSeparate = server.isSince('3.9.0');
+    it(`that are persistent ${modesAreSeparate ? 'stay beside' : 'give way to'} one that a read sets, for data and for children apart`, async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(addWatch(path, ADD_WATCH.persistent));
       await watcher.do(getChildren(path, true));
       for (const name of ['a', 'b']) await writer.do(create(`${path}/${name}`));
       for (const data of ['a', 'b']) await writer.do(setData(path, data));
       await watcher.do(ping());
-      expect(watcher.events).toEqual([`children ${path}`, `changed ${path}`, `changed ${path}`]);
+      const children = modesAreSeparate ? [`children ${path}`, `children ${path}`] : [`children ${path}`];
+      expect(watcher.events).toEqual([...children, `changed ${path}`, `changed ${path}`]);
     });
 
     it('come back with setWatches2 after a reconnect', async () => {
@@ -563,9 +591,22 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`changed ${path}`]);
     });
 
+    // ZOOKEEPER-4471.
+    it(`that are persistent are ${server.isSince('3.9.0') ? '' : 'not '}told from those of a read`, async () => {
+      const { watcher, path } = await watcherAndWriter(server);
+      await watcher.do(addWatch(path, ADD_WATCH.persistent));
+      const separate = server.isSince('3.9.0');
+      expect(await watcher.errorOf(removeWatches(path, WATCH.persistent))).toBe(
+        separate ? ERROR.none : ERROR.marshalling,
+      );
+      expect(await watcher.errorOf(removeWatches(path, WATCH.data))).toBe(
+        separate ? ERROR.noWatcher : ERROR.none,
+      );
+    });
+
     it('that nobody set are NO_WATCHER', async () => {
       const { watcher, path } = await watcherAndWriter(server);
-      for (const kind of Object.values(WATCH))
+      for (const kind of [WATCH.children, WATCH.data, WATCH.any])
         expect(await watcher.errorOf(removeWatches(path, kind))).toBe(ERROR.noWatcher);
     });
 
@@ -585,11 +626,14 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`changed ${path}`]);
     });
 
-    it('are found by checkWatches if anybody watches the path, whoever asks', async () => {
+    const findsOthers = !server.isSince('3.9.0');
+    it(`are found by checkWatches if ${findsOthers ? 'anybody' : 'the one who asks'} watches the path`, async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
       await watcher.do(getData(path, true));
-      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.none);
+      expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(
+        findsOthers ? ERROR.none : ERROR.noWatcher,
+      );
       expect(await writer.errorOf(checkWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
     });
 

@@ -15,6 +15,14 @@ export const OPERATION = {
 } as const;
 export type OperationName = keyof typeof OPERATION;
 
+const EVENT_XID = -1;
+
+function lengthOf(frame: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(frame.length);
+  return length;
+}
+
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
@@ -31,6 +39,7 @@ export class FaultProxy {
   #mode: 'open' | 'refusing' | 'silent' | 'one-way' = 'open';
   #requests = 0;
   #counted: { at: number; reached: () => void } | undefined;
+  #lastEvent: { path: string; sent: () => void } | undefined;
   #trap: { operation: number; text: string; swallow: boolean; sprung: () => void } | undefined;
 
   private constructor(target: number, readable: boolean) {
@@ -121,6 +130,13 @@ export class FaultProxy {
     });
   }
 
+  /** Ends the connection right behind the next event of this path: what the server says after it is lost. */
+  endBehindEvent(path: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#lastEvent = { path, sent: resolve };
+    });
+  }
+
   async stop(): Promise<void> {
     this.#endAll();
     await new Promise<void>((resolve) => this.#listener.close(() => resolve()));
@@ -134,6 +150,7 @@ export class FaultProxy {
     const end = () => this.#end(link);
     for (const socket of [client, server]) socket.setNoDelay(true).on('error', end).on('close', end);
     const requests = new FrameReader(2 ** 24);
+    const replies = new FrameReader(2 ** 24);
     let losing = false;
     client.on('data', (chunk: Buffer) => {
       if (this.#mode === 'silent' || this.#mode === 'one-way') return;
@@ -153,11 +170,24 @@ export class FaultProxy {
     });
     server.on('data', (chunk: Buffer) => {
       if (this.#mode === 'silent') return;
+      const kept = this.#readable ? this.#upToLastEvent(replies.push(chunk)) : undefined;
+      if (kept !== undefined) return void client.end(kept, end);
       if (!losing) return void client.write(chunk);
       this.#trap?.sprung();
       this.#trap = undefined;
       end();
     });
+  }
+
+  /** The frames up to the event behind which the connection is to end, if it is among them. */
+  #upToLastEvent(frames: Iterable<Buffer>): Buffer | undefined {
+    const all = [...frames];
+    const { path, sent } = this.#lastEvent ?? {};
+    const last = all.findIndex((frame) => frame.readInt32BE(0) === EVENT_XID && frame.includes(path ?? ''));
+    if (path === undefined || last < 0) return undefined;
+    this.#lastEvent = undefined;
+    sent?.();
+    return Buffer.concat(all.slice(0, last + 1).flatMap((frame) => [lengthOf(frame), frame]));
   }
 
   #count(frame: Buffer): void {

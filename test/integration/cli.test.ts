@@ -50,6 +50,8 @@ describe('the command line', () => {
       '(choices: "127.0.0.1", "::1", "localhost", default: "127.0.0.1")',
       '--tick-ms <milliseconds>',
       '(default: 500)',
+      '--dialect <release>',
+      '(choices: "3.8", "3.9", default: "3.8")',
       'Never for production',
       'Exits with 0',
       'conclave dev-server --port 2181 &',

@@ -3,9 +3,18 @@ import { ConnectionLossError } from '../../src/errors.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../src/session/protocol.js';
 import { settle } from '../helpers/fake-clock.js';
 import { openConnection } from '../helpers/fake-socket.js';
-import { GREETING, reply } from '../helpers/hostile-frames.js';
+import { GOOD_BODIES, GREETING, reply } from '../helpers/hostile-frames.js';
 
 const [EXISTS, DELETE, MULTI] = [3, 2, 14];
+
+const EVENT = reply(-1, 0, GOOD_BODIES[-1] as Buffer);
+
+/** The same packet with that zxid. */
+function at(zxid: bigint, packet: Buffer): Buffer {
+  const copy = Buffer.from(packet);
+  copy.writeBigInt64BE(zxid, 8);
+  return copy;
+}
 
 /** A connection that nothing was asked of yet, and what is written from now on. */
 async function setUp() {
@@ -106,5 +115,39 @@ describe('a connection', () => {
     for (const outcome of await Promise.allSettled(asked))
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(ConnectionLossError) });
     expect(socket.destroyed).toBe(true);
+  });
+
+  describe('over a server that tells the zxid of an event', () => {
+    it('has seen what a reply or an event tells, and has been told all of what a reply tells', async () => {
+      const { socket, connection } = await setUp();
+      const asked = connection.send(deleteRequest('/a'));
+      socket.emit('data', at(5n, reply(1, 0, Buffer.alloc(0))));
+      await asked;
+      expect([connection.seenZxid, connection.repliedZxid]).toEqual([5n, 5n]);
+      socket.emit('data', at(7n, EVENT));
+      expect([connection.seenZxid, connection.repliedZxid]).toEqual([7n, 5n]);
+      connection.destroy(new Error('over'));
+    });
+
+    it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
+      const { socket, connection } = await setUp();
+      connection.restoreWatches([['/a'], ['/b']], 3n);
+      socket.emit('data', at(9n, reply(1, 0, Buffer.alloc(0))));
+      await settle();
+      expect([connection.seenZxid, connection.repliedZxid]).toEqual([9n, 3n]);
+      socket.emit('data', at(9n, reply(2, 0, Buffer.alloc(0))));
+      await settle();
+      connection.ping().catch(() => undefined);
+      socket.emit('data', at(9n, reply(-2, 0, Buffer.alloc(0))));
+      expect([connection.seenZxid, connection.repliedZxid]).toEqual([9n, 9n]);
+      connection.destroy(new Error('over'));
+    });
+
+    it('counts for nothing what has no zxid', async () => {
+      const { socket, connection } = await setUp();
+      socket.emit('data', at(-1n, EVENT));
+      expect([connection.seenZxid, connection.repliedZxid]).toEqual([0n, 0n]);
+      connection.destroy(new Error('over'));
+    });
   });
 });

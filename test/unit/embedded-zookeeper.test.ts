@@ -53,6 +53,7 @@ describe('the embedded server', () => {
     [{ port: '2181' }, 'port'],
     [{ tickMs: 0 }, 'tickMs'],
     [{ minSessionTimeoutMs: 500, maxSessionTimeoutMs: 100 }, 'maxSessionTimeoutMs'],
+    [{ dialect: '3.7' }, 'dialect'],
     [{ clock: {} }, 'clock'],
     [{ logger: {} }, 'logger'],
     [{ ports: 1 }, 'ports'],

@@ -74,7 +74,7 @@ export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16, 
 
 export const XID = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const;
 
-export const WATCH = { children: 1, data: 2, any: 3 } as const;
+export const WATCH = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
 export const ADD_WATCH = { persistent: 0, recursive: 1 } as const;
 
 export const ANY_VERSION = -1;

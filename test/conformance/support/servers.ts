@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { prefersEmbedded } from '../../../scripts/embedded-zookeeper.mjs';
-import { startZooKeeper } from '../../../scripts/zookeeper.mjs';
-import { EmbeddedZooKeeper } from '../../../src/testing/index.js';
+import { installedVersion, startZooKeeper } from '../../../scripts/zookeeper.mjs';
+import { type Dialect, EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { type HandshakeOptions, RawClient } from './raw-client.js';
+import { hasWhatCameWith, parseRelease, type Release } from './release.js';
 import { Wire } from './wire.js';
 
 /** Long enough for the slowest expiry on a busy machine, and short enough to hear of an event that never comes. */
@@ -25,21 +26,37 @@ type Start = (tickMs: number) => Promise<RunningServer>;
 
 export const startReal: Start = (tickMs) =>
   startZooKeeper({ tickMs, settings: { maxSessionTimeout: MAX_TICKS * tickMs } });
-export const startEmbedded: Start = (tickMs) => EmbeddedZooKeeper.start({ tickMs, logger: SILENT });
+export const startEmbeddedAs =
+  (dialect: Dialect): Start =>
+  (tickMs) =>
+    EmbeddedZooKeeper.start({ tickMs, dialect, logger: SILENT });
 
 // `npm run test:fast` does without a JVM.
-const KINDS: Record<string, Start> = {
-  ...(!prefersEmbedded() && { 'ZooKeeper 3.8': startReal }),
-  'the embedded server': startEmbedded,
+const installed = prefersEmbedded() ? undefined : await installedVersion();
+/** As which the embedded server is compared with the real one. */
+export const INSTALLED_DIALECT: Dialect =
+  installed !== undefined && hasWhatCameWith(parseRelease(installed), '3.9.0') ? '3.9' : '3.8';
+
+interface Kind {
+  readonly release: string;
+  readonly start: Start;
+}
+
+const KINDS: Record<string, Kind> = {
+  ...(installed !== undefined && { [`ZooKeeper ${installed}`]: { release: installed, start: startReal } }),
+  'the embedded server as 3.8': { release: '3.8.0', start: startEmbeddedAs('3.8') },
+  'the embedded server as 3.9': { release: '3.9.5', start: startEmbeddedAs('3.9') },
 };
 
 /** A server for the tests of one file: what they do with it ends with each of them. */
 export class TestServer {
   #server: RunningServer | undefined;
   readonly tickMs: number;
+  readonly #release: Release;
   readonly #start: Start;
 
-  constructor(start: Start, tickMs: number) {
+  constructor({ release, start }: Kind, tickMs: number) {
+    this.#release = parseRelease(release);
     this.#start = start;
     this.tickMs = tickMs;
   }
@@ -50,6 +67,14 @@ export class TestServer {
 
   async stop(): Promise<void> {
     await this.#server?.stop();
+  }
+
+  /**
+   * Whether it is a ZooKeeper of these releases or a later one: for sentences that hold for some. Of a fix that came to
+   * several lines the first release of each is named.
+   */
+  isSince(...releases: readonly string[]): boolean {
+    return hasWhatCameWith(this.#release, ...releases);
   }
 
   get port(): number {
@@ -84,14 +109,15 @@ export interface ServerOptions {
 /**
  * Runs the same tests against each kind of server, one of each for a whole file.
  *
- * What they expect was first seen in real ZooKeeper. A difference is a fault of the other server.
+ * What they expect was first seen in real ZooKeeper. A difference is a fault of the other server; where releases of
+ * ZooKeeper differ, the sentence says for which it holds.
  */
 export function forEachServer(
   tests: (server: TestServer) => void,
   { tickMs = 2000 }: ServerOptions = {},
 ): void {
-  describe.each(Object.entries(KINDS))('on %s', { timeout: TEST_TIMEOUT_MS }, (_name, start) => {
-    const server = new TestServer(start, tickMs);
+  describe.each(Object.entries(KINDS))('on %s', { timeout: TEST_TIMEOUT_MS }, (_name, kind) => {
+    const server = new TestServer(kind, tickMs);
     beforeAll(() => server.start());
     afterAll(() => server.stop());
     tests(server);

@@ -1,4 +1,5 @@
 import { OPEN_ACL } from '../../../src/testing/access.js';
+import { TRAITS } from '../../../src/testing/dialect.js';
 import { ERROR_CODES } from '../../../src/testing/op-codes.js';
 import { parentOf } from '../../../src/testing/paths.js';
 import { Refusal } from '../../../src/testing/refusal.js';
@@ -24,7 +25,8 @@ const DONE: Outcome = { code: ERROR_CODES.OK };
  */
 export class Replica {
   readonly tree = new ZnodeTree();
-  readonly watches = new Watches();
+  readonly traits = TRAITS['3.8'];
+  readonly watches = new Watches(this.traits);
   /** The timeouts of the sessions that live. */
   readonly sessions = new Map<bigint, number>();
   #zxid = 0n;
