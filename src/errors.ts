@@ -141,6 +141,26 @@ export class UnprotectedPathError extends ConclaveError {
   }
 }
 
+/**
+ * This session has to be told of the end of a node that it may not read: of the one ahead of it in the queue of a lock or an
+ * election, say. ZooKeeper tells nobody of a node that he may not read, so the wait would never end. Have all contenders
+ * give each other the right to read: with the same `auth`, or by `access`.
+ */
+export class UnreadableNodeError extends ConclaveError {
+  readonly code = 'UNREADABLE_NODE';
+
+  /** @param path - the node, as the servers know it */
+  constructor(
+    readonly path: string,
+    options?: ErrorOptions,
+  ) {
+    super(
+      `${path} can't be read by this session, so it would never be told of the end of that node: have all contenders authenticate alike, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
+      options,
+    );
+  }
+}
+
 /** A server answered with an error code. The ones with a class of their own are subclasses. */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;

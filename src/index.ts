@@ -65,6 +65,7 @@ export {
   type StopWait,
   TermEndedError,
   UnprotectedPathError,
+  UnreadableNodeError,
   WorkerFailedError,
   WorkOverrunError,
   ZooKeeperError,

@@ -4,6 +4,7 @@ import {
   InvalidOptionError,
   SeatsMismatchError,
   UnprotectedPathError,
+  UnreadableNodeError,
 } from '../errors.js';
 
 /** What the `conclave` command itself exits with, in the numbers of BSD's sysexits.h where they have one. */
@@ -37,6 +38,7 @@ export function codeOfSignal(signal: NodeJS.Signals): number {
 /** What to exit with if it is an error after which nothing can be done but to change something. */
 export function codeOfError(error: unknown): number | undefined {
   if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError) return EXIT.usage;
-  if (error instanceof AuthenticationError || error instanceof UnprotectedPathError) return EXIT.refused;
+  const refusals = [AuthenticationError, UnprotectedPathError, UnreadableNodeError];
+  if (refusals.some((type) => error instanceof type)) return EXIT.refused;
   return (error as { code?: unknown } | undefined)?.code === 'NO_AUTH' ? EXIT.refused : undefined;
 }

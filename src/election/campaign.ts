@@ -7,6 +7,7 @@ import type { Behind, Claim, Claims, Turn } from './claimant.js';
 
 /** What a campaign tells while it goes on. */
 export interface CampaignListener {
+  /** It has its place, and will be told when it comes nearer. */
   onWaiting(place: Place): void;
   onClaiming(): void;
   /** A claim has just been sent: what is asked now is answered right after it. */
@@ -79,13 +80,13 @@ export class Campaign {
     const onWaiting = (place: Place) => {
       // What was seen before says nothing of what the one ahead leaves behind.
       seen = place.position === 1 ? this.#foresee(place.ahead, signal) : NOTHING_SEEN;
-      this.#listener.onWaiting(place);
     };
+    const onWatching = (place: Place) => this.#listener.onWaiting(place);
     const onListing = () => {
       seen = this.#claims.glance(signal);
     };
     try {
-      await this.#contender.untilTurn({ signal: ending, onWaiting, onListing }, this.#admission);
+      await this.#contender.untilTurn({ signal: ending, onWaiting, onWatching, onListing }, this.#admission);
       return { outOfTurn: false, foresight: await seen };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
@@ -101,7 +102,8 @@ export class Campaign {
   async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
     const { ending: over, forget } = endingWith(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
-    const first = this.#contender.untilTurn({ signal: over }, this.#admission).then(() => false);
+    const onWatching = (place: Place) => this.#listener.onWaiting(place);
+    const first = this.#contender.untilTurn({ signal: over, onWatching }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {

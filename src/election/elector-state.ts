@@ -6,7 +6,7 @@ import type { ElectedTerm, Term } from './term.js';
  * Where an elector stands.
  *
  * - `idle`: not started.
- * - `starting`: taking its first place in the queue; `start()` hasn't resolved yet.
+ * - `starting`: taking its first place in the queue and finding out which it is; `start()` hasn't resolved yet.
  * - `joining`: taking another place, or finding out which place it has.
  * - `waiting`: behind `position` others, the nearest being `ahead`.
  * - `claiming`: it is its turn; claiming the next term, perhaps after the takeover delay.

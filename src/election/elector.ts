@@ -89,9 +89,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #campaigning: Omit<CampaignListener, 'onClaimSent'> = {
     onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
+      this.#placed.resolve();
       this.emit('waiting', place);
     },
-    onClaiming: () => this.#become({ name: 'claiming' }),
+    onClaiming: () => {
+      this.#become({ name: 'claiming' });
+      this.#placed.resolve();
+    },
   };
   #state: ElectorState<ElectedTerm> = { name: 'idle' };
   #contender: Contender | undefined;
@@ -140,13 +144,15 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Stands for election. Resolves once it has a place in the queue; a second call gives the first one's promise. That it
-   * rejects has to be handled, as of any promise; not if the elector was stopped.
+   * Stands for election. Resolves once it has a place in the queue, and watches the one ahead of it; a second call gives the
+   * first one's promise. That it rejects has to be handled, as of any promise; not if the elector was stopped.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws InvalidStateError if it was stopped, before or meanwhile
    * @throws SeatsMismatchError if the election has another number of seats: the elector is stopped then
+   * @throws UnreadableNodeError if it may not read the node ahead of it, of whose end it would never be told: the elector is
+   *   stopped then. If such a node comes ahead of it later, that is an `error`; it leaves, and stands again after a while
    * @throws ZooKeeperError if a server refuses, for lack of permission say: the elector is stopped then
    */
   start(options?: StartOptions): Promise<void> {
@@ -358,8 +364,6 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       throw error;
     }
     this.#advertisement.created(revision);
-    this.#become({ name: 'joining' });
-    this.#placed.resolve();
     return { contender: this.#contender, seen };
   }
 

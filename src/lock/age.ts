@@ -1,12 +1,13 @@
 import type { Session } from '../session/session.js';
 import { type EntryParser, isWorn, type QueueEntry, queueOf } from './order.js';
+import { orUnreadable } from './unreadable.js';
 
 /**
  * The contenders among `children`, first come first, also where the numbers don't tell: then by the transactions that
  * created them, which costs a read for each.
  *
  * @param queue - the path that these are the children of
- * @throws what ended the session, or a `ZooKeeperError` if a server refuses
+ * @throws UnreadableNodeError if one of those can't be read, what ended the session, or a `ZooKeeperError` if a server refuses
  */
 export function inOrderOfAge(
   session: Session,
@@ -25,7 +26,12 @@ async function byBirth(
 ): Promise<QueueEntry[]> {
   const born = await Promise.all(
     entries.map(async (entry) => {
-      const stat = await session.untilAnswered(() => session.exists(`${queue}/${entry.node}`));
+      const path = `${queue}/${entry.node}`;
+      const stat = await session
+        .untilAnswered(() => session.exists(path))
+        .catch((error: unknown) => {
+          throw orUnreadable(error, session.absolute(path));
+        });
       return stat === undefined ? [] : [{ entry, czxid: stat.czxid }];
     }),
   );

@@ -229,9 +229,9 @@ export class Contender {
   /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilTurn} does */
   async sees(node: string, signal?: Abortable): Promise<boolean> {
     const { ending: over, forget } = endingWith(this.own.lost, signal);
-    const exists = () => this.#session.exists(`${this.queue}/${node}`);
+    const isThere = () => this.#session.isThere(`${this.queue}/${node}`);
     try {
-      return (await this.#session.untilAnswered(exists, over)) !== undefined;
+      return await this.#session.untilAnswered(isThere, over);
     } finally {
       forget();
     }

@@ -10,6 +10,8 @@ export interface WaitOptions {
   readonly signal?: Abortable | undefined;
   /** Called each time there turns out to be somebody ahead. */
   onWaiting?(place: Place): void;
+  /** Called after that, once the nearest of those ahead was read and is watched: from then on its end will be told. */
+  onWatching?(place: Place): void;
   /** Called whenever somebody ahead has gone and the queue is listed again: what is asked now is answered right after. */
   onListing?(): void;
 }
@@ -34,6 +36,8 @@ export class TurnWait implements VigilKeeper {
   readonly #waiter: TurnWaiter;
   #state: WaitState = 'looking';
   #vigil: Vigil | undefined;
+  /** Where it stands, until that is watched. */
+  #unwatched: Place | undefined;
 
   /** Begins with a look at the queue. */
   constructor(session: Session, contender: Contender, admission: Admission, waiter: TurnWaiter) {
@@ -57,6 +61,13 @@ export class TurnWait implements VigilKeeper {
   oneLess(): void {
     if (this.#state === 'next') this.#end(() => this.#waiter.turnCame());
     else if (this.#state === 'behind') void this.#look(); // Never rejects.
+  }
+
+  /** @internal Those ahead are watched. */
+  watching(): void {
+    const place = this.#unwatched;
+    this.#unwatched = undefined;
+    if (place !== undefined && !this.#isOver()) this.#waiter.onWatching?.(place);
   }
 
   /** @internal */
@@ -94,10 +105,12 @@ export class TurnWait implements VigilKeeper {
     // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
     own.watch();
     if (missing === 1) own.keepAlive();
-    this.#waiter.onWaiting?.({ position: missing, ahead: nearest.at(-1) as string });
+    const place = { position: missing, ahead: nearest.at(-1) as string };
+    this.#waiter.onWaiting?.(place);
+    if (this.#waiter.onWatching !== undefined) this.#unwatched = place;
     if (this.#isOver()) return; // Whoever was told has given up.
     this.#state = missing === 1 ? 'next' : 'behind';
-    this.#vigil.watch(nearest, missing === 1 ? undefined : beyond);
+    if (this.#vigil.watch(nearest, missing === 1 ? undefined : beyond)) this.watching();
   }
 
   #isOver(): boolean {

@@ -5,17 +5,20 @@ import type { Glance } from '../session/heartbeat.js';
 import { type Follower, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/records.js';
 import type { Session } from '../session/session.js';
+import { orUnreadable } from './unreadable.js';
 
 /**
  * Resolves when there is no such node.
  *
- * @throws the signal's reason, what ended the session, or a `ZooKeeperError` if a server refuses
+ * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a `ZooKeeperError` if a
+ *   server refuses
  */
 export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
   // Nobody tells of a change any more when the session is over.
   const { ending: over, forget } = endingWith(signal, session.over);
   const gone = deferred();
-  const watch = new NodeWatch(session, path, { read: ignore, gone: gone.resolve, failed: gone.reject });
+  const failed = (error: unknown) => gone.reject(orUnreadable(error, session.absolute(path)));
+  const watch = new NodeWatch(session, path, { read: ignore, gone: gone.resolve, failed });
   try {
     await abortable(gone.promise, over);
   } finally {
@@ -26,6 +29,8 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
 
 /** Who keeps a vigil. Told nothing on the connection's stack. */
 export interface VigilKeeper {
+  /** One of the nodes was read, and is watched. Told again when it says something else. */
+  watching(): void;
   /** One of the nodes is gone, or doesn't stand in the way any more. */
   oneLess(): void;
   /** They can't be watched: a server refuses, or the session is over. */
@@ -60,8 +65,12 @@ export class Vigil implements Glance {
     return this.#yielded?.has(node) === true;
   }
 
-  /** From now on it is about these nodes, and `beyond`, if there is one. */
-  watch(nodes: readonly string[], beyond: string | undefined): void {
+  /**
+   * From now on it is about these nodes, and `beyond`, if there is one.
+   *
+   * @returns whether all of these nodes were watched before: then nobody is told that they are
+   */
+  watch(nodes: readonly string[], beyond: string | undefined): boolean {
     const paths = nodes.map((node) => this.#path(node));
     // One that isn't among them has gone, and its post may not have heard of it yet: that would be told as the end of another.
     for (const post of membersOf(this.#posts)) if (!paths.includes(post.path)) this.#leave(post);
@@ -71,6 +80,7 @@ export class Vigil implements Glance {
     this.#lookAway();
     this.#beyond = beyond;
     if (beyond !== undefined) this.#session.addGlance(this);
+    return kept.length === paths.length;
   }
 
   /** Takes all watches back. */
@@ -96,7 +106,7 @@ export class Vigil implements Glance {
 
   /** What one of the posts has to tell: its node says something. */
   heard(post: Post, data: Buffer): void {
-    if (this.#yields?.(data) !== true) return;
+    if (this.#yields?.(data) !== true) return this.#keeper.watching();
     this.#yielded = (this.#yielded ?? new Set()).add(post.path.slice(this.#queue.length + 1));
     this.left(post);
   }
@@ -109,8 +119,8 @@ export class Vigil implements Glance {
   }
 
   /** What one of the posts has to tell: its node can't be watched. */
-  failed(reason: unknown): void {
-    this.#keeper.failed(reason);
+  failed(post: Post, reason: unknown): void {
+    this.#keeper.failed(orUnreadable(reason, this.#session.absolute(post.path)));
   }
 
   #leave(post: Post): void {
@@ -149,6 +159,6 @@ class Post implements Follower {
   }
 
   failed(error: unknown): void {
-    this.#vigil.failed(error);
+    this.#vigil.failed(this, error);
   }
 }

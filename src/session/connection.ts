@@ -106,7 +106,7 @@ export class Connection {
   #authentications: Deferred<void>[] = [];
   #end: Error | undefined;
   #xid = 0;
-  #seenZxid = 0n;
+  #lastZxid = 0n;
   #repliedZxid = 0n;
   /** How many requests that set watches again haven't been answered. */
   #restoring = 0;
@@ -164,8 +164,8 @@ export class Connection {
    * The newest transaction that a reply or an event told of: no later server may be behind it. An event counts as a reply
    * does: its transaction is committed, and what was done because of it must not be followed by a read from before it.
    */
-  get seenZxid(): bigint {
-    return this.#seenZxid;
+  get lastZxid(): bigint {
+    return this.#lastZxid;
   }
 
   /**
@@ -334,7 +334,7 @@ export class Connection {
       return;
     }
     const reply = decodeReply(frame);
-    if (reply.zxid > this.#seenZxid) this.#seenZxid = reply.zxid;
+    if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
     if (reply.xid !== EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
       this.#repliedZxid = reply.zxid;
     switch (reply.xid) {

@@ -22,6 +22,7 @@ import {
   type Stat,
   type TransactionPart,
 } from './records.js';
+import { isNoAuth } from './refusals.js';
 import { type Watcher, WatchRegistry } from './watches.js';
 
 /** How a node is created. */
@@ -181,17 +182,27 @@ export abstract class Operations<
     if (!this.watches.has(target)) this.unwatch(target);
   }
 
-  async #existsAt(target: string): Promise<boolean> {
+  /** @internal Whether there is such a node, also if it can't be read: from 3.8.4 and 3.9.2 on its stat is refused then. */
+  isThere(path: string): Promise<boolean> {
+    return this.#isThereAt(this.absolute(path));
+  }
+
+  async #isThereAt(target: string): Promise<boolean> {
     try {
       await this.perform(requests.existsRequest(target));
       return true;
     } catch (error) {
       if (error instanceof NoNodeError) return false;
+      if (isNoAuth(error)) return true;
       throw error;
     }
   }
 
-  /** A node's stat, or `undefined` if there is no such node. */
+  /**
+   * A node's stat, or `undefined` if there is no such node.
+   *
+   * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if there is one that this session may not read
+   */
   async exists(path: string): Promise<Stat | undefined> {
     try {
       return (await this.perform(requests.existsRequest(this.absolute(path)))).value;
@@ -257,6 +268,8 @@ export abstract class Operations<
       await this.untilAnswered(() => this.create(path, access === undefined ? {} : { access }));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
+      // Who may not create it is refused before the servers look whether it is there: somebody else may have made it.
+      if (isNoAuth(error) && (await this.untilAnswered(() => this.isThere(path)))) return;
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
       await (parent === '' ? this.ensureChroot() : this.ensurePath(parent));
@@ -296,16 +309,18 @@ export abstract class Operations<
   /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
   protected async ensureChroot(): Promise<void> {
     // Asked first: whoever may use it needn't be allowed to create it.
-    if (this.#chroot === '' || (await this.untilAnswered(() => this.exists('/'))) !== undefined) return;
+    if (this.#chroot === '' || (await this.untilAnswered(() => this.isThere('/')))) return;
     const parts = this.#chroot.split('/').slice(1);
     for (const index of parts.keys()) {
       const path = `/${parts.slice(0, index + 1).join('/')}`;
-      if (await this.untilAnswered(() => this.#existsAt(path))) continue;
+      if (await this.untilAnswered(() => this.#isThereAt(path))) continue;
       const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
         await this.untilAnswered(() => this.perform(request));
       } catch (error) {
-        if (!(error instanceof NodeExistsError)) throw error;
+        if (error instanceof NodeExistsError) continue;
+        // Who may not create it is refused before the servers look whether it is there: by now it may be.
+        if (!isNoAuth(error) || !(await this.untilAnswered(() => this.#isThereAt(path)))) throw error;
       }
     }
   }

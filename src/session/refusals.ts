@@ -40,8 +40,14 @@ const ERROR_NAMES: Readonly<Record<number, string>> = {
   [-127]: 'THROTTLED_OP',
 };
 
+const NO_AUTH_CODE = -102;
 export const SESSION_EXPIRED_CODE = -112;
 export const SESSION_MOVED_CODE = -118;
+
+/** Whether a server refused for lack of a permission, which it only does of a node that is there, or of its parent. */
+export function isNoAuth(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
+}
 
 export function serverError(code: number, operation: string, path?: string): ServerError {
   const name = ERROR_NAMES[code] ?? 'UNKNOWN';

@@ -85,7 +85,7 @@ export type SessionCredentials = Pick<requests.Handshake, 'id' | 'password'>;
 interface Identity {
   readonly id: bigint;
   readonly password: string;
-  /** As {@link Connection.seenZxid} has it, over all connections. */
+  /** As {@link Connection.lastZxid} has it, over all connections. */
   readonly lastZxid: bigint;
   /** As {@link Connection.repliedZxid} has it, of the last one. */
   readonly repliedZxid: bigint;
@@ -450,8 +450,8 @@ export class Session extends Operations<SessionEvents> {
 
   #goOnAfter(connection: Connection, reason: Error): void {
     if (this.#wasTaken(reason)) return this.#expire('another connection has taken the session');
-    const { seenZxid, repliedZxid } = connection;
-    this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, seenZxid), repliedZxid };
+    const { lastZxid, repliedZxid } = connection;
+    this.#identity = { ...this.#identity, lastZxid: max(this.#identity.lastZxid, lastZxid), repliedZxid };
     this.#outage.begin(this.clock.now(), this.#leaseMs);
     // Before anybody is told: who closes the session when hearing of it waits for the end of the search.
     this.#searching = this.#findServer();

@@ -123,9 +123,9 @@ describe('a connection', () => {
       const asked = connection.send(deleteRequest('/a'));
       socket.emit('data', at(5n, reply(1, 0, Buffer.alloc(0))));
       await asked;
-      expect([connection.seenZxid, connection.repliedZxid]).toEqual([5n, 5n]);
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([5n, 5n]);
       socket.emit('data', at(7n, EVENT));
-      expect([connection.seenZxid, connection.repliedZxid]).toEqual([7n, 5n]);
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([7n, 5n]);
       connection.destroy(new Error('over'));
     });
 
@@ -134,19 +134,19 @@ describe('a connection', () => {
       connection.restoreWatches([['/a'], ['/b']], 3n);
       socket.emit('data', at(9n, reply(1, 0, Buffer.alloc(0))));
       await settle();
-      expect([connection.seenZxid, connection.repliedZxid]).toEqual([9n, 3n]);
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 3n]);
       socket.emit('data', at(9n, reply(2, 0, Buffer.alloc(0))));
       await settle();
       connection.ping().catch(() => undefined);
       socket.emit('data', at(9n, reply(-2, 0, Buffer.alloc(0))));
-      expect([connection.seenZxid, connection.repliedZxid]).toEqual([9n, 9n]);
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 9n]);
       connection.destroy(new Error('over'));
     });
 
     it('counts for nothing what has no zxid', async () => {
       const { socket, connection } = await setUp();
       socket.emit('data', at(-1n, EVENT));
-      expect([connection.seenZxid, connection.repliedZxid]).toEqual([0n, 0n]);
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([0n, 0n]);
       connection.destroy(new Error('over'));
     });
   });
