@@ -63,11 +63,13 @@ describe('an elector', () => {
       await elector.advertise('later');
       return await create(...args);
     });
-    await Promise.all([elector.start(), lost]);
+    const started = expect(elector.start()).rejects.toBeInstanceOf(InvalidStateError); // It never saw its place.
+    await lost;
     await until(() => session.state.name === 'suspended');
     const began = performance.now();
     await elector.stop();
     expect(performance.now() - began).toBeLessThan(session.leaseMs + 500);
+    await started;
   });
 
   it('published an older advertisement over a newer one when the reply to the older was lost', async () => {
