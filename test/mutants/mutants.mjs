@@ -227,6 +227,20 @@ export const MUTANTS = [
     test: 'the clean-up hook > has come to its end before its process stands for election again',
   },
   {
+    name: 'no-hook-at-stop',
+    what: 'a stop after the loss of a session leaves out the clean-up hook',
+    danger: 'what the lost session has left behind stays, and nobody learns of it',
+    edits: [
+      {
+        file: 'cluster/supervisor.ts',
+        from: 'if (loss === undefined || (await',
+        to: 'if (loss === undefined || this.#stop.signal.aborted || (await',
+      },
+    ],
+    file: 'unit/outstanding-cleanup.test.ts',
+    test: 'a supervisor that is stopped after the loss of a session > cleans up all the same when the work of the lost term has still to settle',
+  },
+  {
     name: 'flag-for-lease',
     what: 'whether something is held is what was last told, not what the clock says',
     danger:
