@@ -70,7 +70,8 @@ export function decodeChildWord(message: unknown): ChildWord | undefined {
     }
     case 'opened': {
       const { password, timeoutMs } = content;
-      if (typeof password !== 'string' || !isWhole(timeoutMs) || timeoutMs === 0) return undefined;
+      if (typeof password !== 'string' || password.length > LONGEST_PASSWORD) return undefined;
+      if (!isWhole(timeoutMs) || timeoutMs === 0) return undefined;
       const id = BigInt.asIntN(64, BigInt(session));
       return { kind, session, credentials: { id, password: Buffer.from(password, 'base64') }, timeoutMs };
     }
@@ -80,6 +81,9 @@ export function decodeChildWord(message: unknown): ChildWord | undefined {
 }
 
 const SESSION_NAME = /^0x[0-9a-f]{1,16}$/;
+// What is kept of a word is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
+const LONGEST_PASSWORD = 128;
+const LONGEST_PATH = 4096;
 
 function contentOf(message: unknown): Record<string, unknown> | undefined {
   const content = recordOf(recordOf(message)?.[PROPERTY]);
@@ -97,7 +101,7 @@ function recordOf(value: unknown): Record<string, unknown> | undefined {
 }
 
 function isPath(value: unknown): value is string {
-  return typeof value === 'string' && /^(\/[^/]+)+$/s.test(value);
+  return typeof value === 'string' && value.length <= LONGEST_PATH && /^(\/[^/]+)+$/s.test(value);
 }
 
 function isWhole(value: unknown): value is number {

@@ -10,8 +10,13 @@ import { type ConnectTarget, parseConnectString } from '../session/connect-strin
 import type { Environment } from '../session/environment.js';
 import { resolveSessionOptions, type SessionOptions } from '../session/session-options.js';
 import { isChildProcess } from './child-process.js';
-import { decodeChildWord, encodeGuardianWord, type GuardianWord } from './guardian-messages.js';
-import { type Standing, Ward } from './ward.js';
+import {
+  type ChildWord,
+  decodeChildWord,
+  encodeGuardianWord,
+  type GuardianWord,
+} from './guardian-messages.js';
+import { MOST_ELECTIONS, MOST_SESSIONS, type Standing, Ward } from './ward.js';
 import { type WindingUp, windUp } from './winding-up.js';
 
 /** How a {@link SessionGuardian} reaches the servers. */
@@ -40,7 +45,10 @@ export interface Burial {
 export interface SessionGuardianEvents {
   /** A process that it guards has ended, and what it had open has been wound up. Not if it had nothing open. */
   buried(burial: Burial): void;
-  /** What a process had open couldn't be wound up: it ends by its session timeout. Or a listener failed. */
+  /**
+   * What a process had open couldn't be wound up: it ends by its session timeout. Or a process said what isn't so, or too
+   * much; or a listener failed.
+   */
   error(error: Error): void;
   /** @internal A process stands elsewhere now. */
   standing(child: ChildProcess, standing: Standing): void;
@@ -60,7 +68,8 @@ const LAST_WORDS_MS = 100;
  *
  * Guaranteed: nothing is done to a process that lives, also when it stands still or has closed its channel; a guardian
  * that dies or can't reach the servers changes nothing. What a dead process led is given back cleanly, so that the successor
- * doesn't wait out its lease: it can't act any more.
+ * doesn't wait out its lease: it can't act any more. What a process says isn't believed: nothing is written unless
+ * ZooKeeper says that the session to be closed leads; what doesn't fit is dropped with `error`.
  *
  * Not guaranteed: anything about what the dead process has left behind. What it had sent may still arrive, and processes
  * that it had started may live on; fence with `term.token`. See `conclave run` for commands with children of their own.
@@ -144,6 +153,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     const ward = new Ward();
     const { clock } = this.#environment;
     let greeting: Timer | undefined;
+    let complained = false;
     const greet = (pauseMs: number) => {
       say(child, 'greeting');
       const next = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -154,7 +164,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
       if (word === undefined) return;
       greeting?.clear();
       const before = ward.standing;
-      ward.hear(word);
+      const refusal = this.#hear(child, ward, word);
+      if (refusal !== undefined && !complained) {
+        complained = true; // Once: it may go on saying so.
+        this.#report(new Error(`the process ${child.pid} ${refusal}`));
+      }
       if (ward.standing !== before) this.emit('standing', child, ward.standing);
     };
     const onExit = () => {
@@ -171,6 +185,18 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
         say(child, word);
       },
     };
+  }
+
+  /** Why a word isn't kept, if it isn't. */
+  #hear(child: ChildProcess, ward: Ward, word: ChildWord): string | undefined {
+    const isTaken = [...this.#watches].some(
+      ([other, watch]) => other !== child && watch.ward.has(word.session),
+    );
+    // Its process lives: to close its session would take the term from a leader that may act.
+    if (isTaken)
+      return 'says that it has the session of another process that is guarded: that is not believed';
+    if (ward.hear(word)) return undefined;
+    return `has told of more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end by their session timeouts. Use fewer in one process`;
   }
 
   #burying(burial: Promise<void>): void {

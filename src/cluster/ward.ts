@@ -8,7 +8,7 @@ export interface Estate {
   readonly session: string;
   readonly credentials: SessionCredentials;
   readonly timeoutMs: number;
-  /** What was led with it, as far as its process told. */
+  /** What was led with it, as far as its process told: nothing that can be relied on. */
   readonly deeds: readonly Deed[];
 }
 
@@ -43,22 +43,41 @@ interface Known {
   readonly deeds: Map<string, Deed | undefined>;
 }
 
+// A process may say what it likes: that must not fill its parent's memory, nor let it open connections without end.
+export const MOST_SESSIONS = 256;
+export const MOST_ELECTIONS = 4096;
+
 /** What a guardian knows of one process. */
 export class Ward {
   readonly #sessions = new Map<string, Known>();
 
-  hear(word: ChildWord): void {
+  /** Whether the process has said that this session is its own. */
+  has(session: string): boolean {
+    return this.#sessions.has(session);
+  }
+
+  /** `false`: there is too much that the process has told already, and this isn't kept. */
+  hear(word: ChildWord): boolean {
     if (word.kind === 'opened') {
+      if (!this.has(word.session) && this.#sessions.size >= MOST_SESSIONS) return false;
       this.#sessions.set(word.session, { opened: word, deeds: new Map() });
-      return;
+      return true;
     }
     if (word.kind === 'over') {
       this.#sessions.delete(word.session);
-      return;
+      return true;
     }
     const deeds = this.#sessions.get(word.session)?.deeds;
     if (word.kind === 'left') deeds?.delete(word.election);
-    else deeds?.set(word.election, word.kind === 'leads' ? word.deed : undefined);
+    else if (deeds !== undefined) {
+      if (!deeds.has(word.election) && this.#elections >= MOST_ELECTIONS) return false;
+      deeds.set(word.election, word.kind === 'leads' ? word.deed : undefined);
+    }
+    return true;
+  }
+
+  get #elections(): number {
+    return [...this.#sessions.values()].reduce((sum, { deeds }) => sum + deeds.size, 0);
   }
 
   get standing(): Standing {

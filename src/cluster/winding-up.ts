@@ -2,8 +2,10 @@ import { type Deed, releaseParts } from '../election/deed.js';
 import { BadVersionError, NoNodeError, SessionExpiredError } from '../errors.js';
 import { ignore } from '../promises.js';
 import type { ConnectTarget } from '../session/connect-string.js';
+import type { NodeData } from '../session/records.js';
 import { Session } from '../session/session.js';
 import type { SessionOptions } from '../session/session-options.js';
+import { checkDeed, type DeedCheck, isOfOneElection } from './deed-check.js';
 import type { Estate } from './ward.js';
 
 /** What became of one session whose process has ended. */
@@ -19,10 +21,17 @@ export interface WindingUp {
   readonly cause?: unknown;
 }
 
+// Longer than servers let a session live by default (40 s): a process that tells of a longer one isn't waited for longer.
+const LONGEST_WAIT_MS = 600_000;
+
 /**
  * Gives back what a dead process led, and closes its session. Only for a process that has surely ended: it takes the
- * session from whoever has it. Never rejects; ends within twice the session's own timeout, after which there is nothing
- * left to do.
+ * session from whoever has it. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which
+ * there is nothing left to do.
+ *
+ * What the process led is only what it has said. So nothing is written before ZooKeeper has said the same: the node is
+ * the session's own and stands in the election, and the record says that it leads. The writes are refused if either changes
+ * after that. Otherwise one process could have anything overwritten that `options.auth` may write.
  *
  * @param servers - without a chroot: paths are absolute
  * @param options - who the session was to the servers, and how to speak to them
@@ -33,12 +42,13 @@ export async function windUp(
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<WindingUp> {
   const outcome = { terms: deeds.length };
+  const waitMs = Math.min(timeoutMs, LONGEST_WAIT_MS);
   try {
-    const resolved = { ...options, sessionTimeoutMs: timeoutMs, connectTimeoutMs: timeoutMs };
+    const resolved = { ...options, sessionTimeoutMs: waitMs, connectTimeoutMs: waitMs };
     // What goes wrong is the outcome, and told with it.
     const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
-      const failures = await Promise.all(deeds.map((deed) => giveBack(session, deed, timeoutMs)));
+      const failures = await Promise.all(deeds.map((deed) => giveBack(session, deed, waitMs)));
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));
       return { ...outcome, clean: failures.every((each) => each === undefined), cause };
     } finally {
@@ -51,13 +61,20 @@ export async function windUp(
   }
 }
 
-/** Gives what went wrong, if anything did. Then whoever comes next waits as after any unclean end. */
+/** The term had ended before: its process didn't come to tell, or the reply to the first of two tries was lost. */
+class OutdatedDeed extends Error {}
+
+function isOutdated(error: unknown): boolean {
+  return error instanceof OutdatedDeed || error instanceof NoNodeError || error instanceof BadVersionError;
+}
+
+/** Gives what went wrong, if anything did. Then the next candidate waits as after any unclean end. */
 async function giveBack(session: Session, deed: Deed, atMostMs: number): Promise<unknown> {
   const enough = new AbortController();
   const timer = session.clock.after(atMostMs, () => enough.abort());
   try {
-    const parts = [{ kind: 'check', path: deed.node } as const, ...releaseParts(deed)];
-    await session.untilAnswered(() => session.commit(parts), enough.signal);
+    let released = false;
+    while (!released) released = await release(session, deed, enough.signal);
     return undefined;
   } catch (error) {
     return error;
@@ -66,7 +83,47 @@ async function giveBack(session: Session, deed: Deed, atMostMs: number): Promise
   }
 }
 
-/** The term had ended before: its process didn't come to tell, or the reply to the first of two tries was lost. */
-function isOutdated(error: unknown): boolean {
-  return error instanceof NoNodeError || error instanceof BadVersionError;
+/** `false`: another session has written the leader's node since it was read, a request say; look again. */
+async function release(session: Session, deed: Deed, signal: AbortSignal): Promise<boolean> {
+  const check = await verify(session, deed, signal);
+  if (check.kind === 'outdated') throw new OutdatedDeed();
+  if (check.kind === 'wrong')
+    throw new Error(
+      `nothing was written for its term ${deed.term} of ${deed.record}: ${check.why}. A process that says so is broken, or does what it may not`,
+    );
+  const parts = releaseParts(deed, undefined, check.nodeVersion);
+  try {
+    await session.untilAnswered(() => session.commit(parts), signal);
+    return true;
+  } catch (error) {
+    if (error instanceof BadVersionError && error.path === deed.node) return false;
+    throw error;
+  }
+}
+
+async function verify(session: Session, deed: Deed, signal: AbortSignal): Promise<DeedCheck> {
+  if (!isOfOneElection(deed)) return { kind: 'wrong', why: `${deed.node} is no candidate of that election` };
+  const check = await look(session, deed, signal);
+  if (check.kind === 'valid') return check;
+  // A server that is behind says less than is true. After a committed write it says all.
+  await session.untilAnswered(() => session.commit([{ kind: 'check', path: deed.node }]), signal);
+  return await look(session, deed, signal);
+}
+
+/** Both reads go out together: they cost one round trip. */
+async function look(session: Session, deed: Deed, signal: AbortSignal): Promise<DeedCheck> {
+  const [record, node] = await Promise.all([
+    session.untilAnswered(() => readIfThere(session, deed.record), signal),
+    session.untilAnswered(() => session.exists(deed.node), signal),
+  ]);
+  return checkDeed(deed, { record, node }, (stat) => session.owns(stat));
+}
+
+async function readIfThere(session: Session, path: string): Promise<NodeData | undefined> {
+  try {
+    return await session.getData(path);
+  } catch (error) {
+    if (error instanceof NoNodeError) return undefined;
+    throw error;
+  }
 }

@@ -80,7 +80,9 @@ describe('what a process tells its guardian', () => {
     { kind: 'opened', session: '0x7', password: 'AAAA', timeoutMs: 0 },
     { kind: 'opened', session: '0x7', timeoutMs: 5000 },
     { kind: 'closed', session: '0x7' },
-  ])('is not taken for a word when it is incomplete: %j', (content) => {
+    { kind: 'opened', session: '0x7', password: 'A'.repeat(129), timeoutMs: 5000 },
+    { kind: 'waits', session: '0x7', election: `/${'e'.repeat(4096)}` },
+  ])('is not taken for a word when it is incomplete, or too long: %j', (content) => {
     expect(decodeChildWord({ conclave: { format: 1, ...content } })).toBeUndefined();
   });
 

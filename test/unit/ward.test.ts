@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChildWord } from '../../src/cluster/guardian-messages.js';
-import { Ward } from '../../src/cluster/ward.js';
+import { MOST_ELECTIONS, MOST_SESSIONS, Ward } from '../../src/cluster/ward.js';
 
 const credentials = { id: 7n, password: Buffer.alloc(16, 1) };
 const opened: ChildWord = { kind: 'opened', session: '0x7', credentials, timeoutMs: 6000 };
@@ -59,5 +59,30 @@ describe('what a guardian knows of a process', () => {
   it('begins anew when it is all told again', () => {
     const ward = wardThatHeard(opened, leads, opened);
     expect(ward.estates()[0]?.deeds).toEqual([]);
+  });
+
+  it('is no more sessions than so many, until one is over', () => {
+    const ward = new Ward();
+    const nth = (index: number): ChildWord => ({ ...opened, session: `0x${index.toString(16)}` });
+    for (let index = 0; index < MOST_SESSIONS; index++) expect(ward.hear(nth(index))).toBe(true);
+    expect(ward.hear(nth(MOST_SESSIONS))).toBe(false);
+    expect(ward.has('0x100')).toBe(false);
+    expect(ward.hear(nth(0))).toBe(true); // Told again.
+    ward.hear({ kind: 'over', session: '0x1' });
+    expect(ward.hear(nth(MOST_SESSIONS))).toBe(true);
+    expect(ward.estates()).toHaveLength(MOST_SESSIONS);
+  });
+
+  it('is no more elections than so many, whichever their sessions', () => {
+    const other = { ...opened, session: '0x8' };
+    const ward = wardThatHeard(opened, other);
+    const nth = (index: number): ChildWord => {
+      return { kind: 'waits', session: index % 2 === 0 ? '0x7' : '0x8', election: `/e${index}` };
+    };
+    for (let index = 0; index < MOST_ELECTIONS; index++) expect(ward.hear(nth(index))).toBe(true);
+    expect(ward.hear(nth(MOST_ELECTIONS))).toBe(false);
+    expect(ward.hear(nth(0))).toBe(true);
+    ward.hear({ kind: 'left', session: '0x8', election: '/e1' });
+    expect(ward.hear(nth(MOST_ELECTIONS))).toBe(true);
   });
 });
