@@ -12,6 +12,8 @@ export interface HeartbeatNode {
   proved(sentAt: number): void;
   /** A heartbeat found the node gone. */
   gone(): void;
+  /** Its access list doesn't let the session read it any more: nothing can prove that it is there. */
+  unreadable(error: Error): void;
 }
 
 /** A node of somebody else's that is looked at now and then. */
@@ -32,6 +34,17 @@ export interface HeartbeatTimes {
 interface Part {
   readonly nodes: readonly HeartbeatNode[];
   readonly request: Request<unknown>;
+}
+
+/** A node that wasn't proved, and why. */
+interface Failed {
+  readonly node: HeartbeatNode;
+  readonly error: ZooKeeperError;
+}
+
+/** Whether it says something about a node. Any other refusal leaves the connection of unknown use. */
+function isAboutNode(error: ZooKeeperError): boolean {
+  return error instanceof NoNodeError || error.code === 'NO_AUTH';
 }
 
 function partOf(nodes: readonly HeartbeatNode[]): Part {
@@ -198,27 +211,31 @@ export class Heartbeat {
     }
   }
 
-  /** Proves all nodes of `part` in one committed write, less the ones that turn out to be gone. */
+  /**
+   * Proves all nodes of `part` in one committed write, less the ones that turn out to be gone, or that the session may not
+   * read: these mustn't keep the others from being proved.
+   */
   async #prove(part: Part, connection: Connection): Promise<void> {
     for (let proving = part; proving.nodes.length > 0; ) {
-      const gone = await this.#check(proving, connection);
-      if (gone === undefined) return;
-      this.remove(gone);
-      gone.gone();
+      const failed = await this.#check(proving, connection);
+      if (failed === undefined) return;
+      const { node, error } = failed;
+      this.remove(node);
+      if (error instanceof NoNodeError) node.gone();
+      else node.unreadable(error);
       // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
       proving = partOf(proving.nodes.filter((node) => hasMember(this.#nodes, node)));
     }
   }
 
-  async #check({ nodes, request }: Part, connection: Connection): Promise<HeartbeatNode | undefined> {
+  async #check({ nodes, request }: Part, connection: Connection): Promise<Failed | undefined> {
     try {
       const { sentAt } = await connection.send(request);
       for (const node of nodes) if (hasMember(this.#nodes, node)) node.proved(sentAt);
       return undefined;
     } catch (error) {
-      if (error instanceof TransactionError && error.error instanceof NoNodeError)
-        return nodes[error.failedPart];
-      throw error;
+      if (!(error instanceof TransactionError && isAboutNode(error.error))) throw error;
+      return { node: nodes[error.failedPart] as HeartbeatNode, error: error.error };
     }
   }
 }

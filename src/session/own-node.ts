@@ -1,6 +1,6 @@
 import { sleep } from '../clock.js';
 import { type Abortable, Ending } from '../ending.js';
-import { NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
+import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { ignore, soon } from '../promises.js';
 import type { Reply } from './connection.js';
 import type { Heartbeat, HeartbeatNode } from './heartbeat.js';
@@ -120,6 +120,18 @@ export class OwnNode implements HeartbeatNode, Follower {
   }
 
   /**
+   * @internal A server says that this session may not read it. It is there, as far as is known; but no heartbeat can prove it, so
+   * it is given up before its lease is over.
+   */
+  unreadable(cause: Error): void {
+    if (this.#isOver) return;
+    const why = `the session can't prove any more that ${this.absolutePath} is there (${describe(cause)}): it is given up. Its access list has to let the session read it; see who has changed that`;
+    const error = new NodeLostError(why, { cause });
+    this.#session.report(error, 'a node of this session can not be read');
+    this.lose(error);
+  }
+
+  /**
    * Proves at once that the node is there, and begins a lease. After a lost reply it is also the barrier after which
    * reads tell the truth: whatever was sent before it, on any connection of this session, has happened or never will.
    *
@@ -207,8 +219,7 @@ export class OwnNode implements HeartbeatNode, Follower {
 
   /** @internal It can't be read any more. */
   failed(error: unknown): void {
-    if (error instanceof ZooKeeperError)
-      this.lose(new NodeLostError(`${this.path} can't be read`, { cause: error }));
+    if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
   }
 

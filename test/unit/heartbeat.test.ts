@@ -67,6 +67,10 @@ class FakeNode implements HeartbeatNode {
   gone(): void {
     this.lost++;
   }
+  readonly refusals: Error[] = [];
+  unreadable(error: Error): void {
+    this.refusals.push(error);
+  }
 }
 
 describe('the heartbeat', () => {
@@ -317,6 +321,36 @@ describe('the heartbeat', () => {
     expect(connection.destroyed).toBeUndefined();
   });
 
+  it('proves the others when one may not be read any more, and keeps the connection', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = ['/a', '/b', '/c'].map((path) => new FakeNode(path));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-102, 'NO_AUTH', 'multi[check]', '/b');
+    connection.sent[0]?.fail(new TransactionError(1, refusal));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ refusals }) => refusals)).toEqual([[], [refusal], []]);
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 0, 0]);
+    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('gives up a connection over which a proof is refused for any other reason', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-1, 'SYSTEM_ERROR', 'multi[check]', '/a');
+    connection.sent[0]?.fail(new TransactionError(0, refusal));
+    await settle();
+    expect(node.refusals).toEqual([]);
+    expect(connection.ends).toBe(1);
+  });
+
   it('asks no more when the only node is gone, or the others were taken off meanwhile', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     const nodes = [new FakeNode('/a'), new FakeNode('/b')] as const;
@@ -331,19 +365,6 @@ describe('the heartbeat', () => {
     await clock.advance(1);
     expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'ping']);
     expect(connection.ends).toBe(0);
-  });
-
-  it('takes no node for gone because it may not be asked about it', async () => {
-    const { clock, connection, heartbeat, start } = setUp();
-    const node = new FakeNode('/a');
-    heartbeat.add(node);
-    start();
-    await clock.advance(0);
-    connection.sent[0]?.fail(
-      new TransactionError(0, new ZooKeeperError(-102, 'NO_AUTH', 'multi[check]', '/a')),
-    );
-    await settle();
-    expect([node.lost, connection.ends]).toEqual([0, 1]);
   });
 
   it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {

@@ -1,0 +1,73 @@
+/** An operator takes from a session the right to read its own node: nothing can prove any more that the node is there. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { Term } from '../../src/election/term.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import type { AccessEntry } from '../../src/session/access.js';
+import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
+import { ask } from '../helpers/locks.js';
+import { openOperator } from '../helpers/operator.js';
+
+const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
+
+/** A session, the errors that it tells of, and whether it ever lost its connection. */
+async function openWatched() {
+  const session = await openSession({ sessionTimeoutMs: 4000 });
+  const errors: Error[] = [];
+  session.on('error', (error) => void errors.push(error));
+  return { session, errors, events: recordEvents(session, 'suspended', 'resumed', 'expired') };
+}
+
+describe('a session that may not read its own node any more', () => {
+  it('gives up that node alone, says so once, and keeps its connection and what else it holds', async () => {
+    const { session, errors, events } = await openWatched();
+    const [taken, other] = [uniquePath('taken'), uniquePath('other')];
+    const [hold, kept] = [
+      await new DistributedLock(session, taken).acquire(),
+      await new DistributedLock(session, other).acquire(),
+    ];
+    await (await openOperator()).setAcl(hold.path, [ALL_BUT_READ]);
+    await aborted(hold.signal);
+    const next = await openSession();
+    await until(async () => (await next.getChildren(taken)).length === 0, 'the deletion of the node');
+    await (await new DistributedLock(next, taken).acquire({ timeoutMs: 3000 })).release();
+    const seenAt = kept.remainingMs();
+    await until(() => kept.remainingMs() > seenAt, 'another heartbeat');
+    expect(kept.isHeld()).toBe(true);
+    expect(events).toEqual([]);
+    expect(errors).toHaveLength(1);
+    for (const part of [hold.path, 'NO_AUTH', 'access list']) expect(errors[0]?.message).toContain(part);
+    await kept.release();
+  });
+
+  it('leads again on a new node, with another term', async () => {
+    const { session, errors, events } = await openWatched();
+    const path = uniquePath('election');
+    const elector = new LeaderElector(session, path);
+    onTestFinished(() => elector.stop());
+    const first = nextEvent<[Term]>(elector, 'elected');
+    await elector.start();
+    const [term] = await first;
+    const demoted = nextEvent<[Term, string]>(elector, 'demoted');
+    const next = nextEvent<[Term]>(elector, 'elected');
+    await (await openOperator()).setAcl(elector.deed?.node as string, [ALL_BUT_READ]);
+    expect((await demoted)[1]).toBe('node-deleted');
+    expect((await next)[0].number).toBe(term.number + 1);
+    expect(events).toEqual([]);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('waits for a lock no longer, if it is next in line, and says why', async () => {
+    const { session, errors, events } = await openWatched();
+    const path = uniquePath('lock');
+    const held = await new DistributedLock(await openSession(), path).acquire();
+    const { hold } = await ask(new DistributedLock(session, path));
+    const [, own] = await new DistributedLock(session, path).contenders();
+    await (await openOperator()).setAcl(`${path}/${own?.node}`, [ALL_BUT_READ]);
+    await expect(hold).rejects.toMatchObject({ code: 'NODE_LOST' });
+    expect(events).toEqual([]);
+    expect(errors).toHaveLength(1);
+    expect(await new DistributedLock(session, path).contenders()).toHaveLength(1);
+    await held.release();
+  });
+});
