@@ -129,15 +129,23 @@ export class AuthenticationError extends ConclaveError {
 }
 
 /**
- * Everybody may write the node of a lock or an election, or delete its children, though the session's own nodes are
- * for their creator only: anybody could end a leader's term. Change the node's access list, or say
- * `allowUnprotectedPaths` if that is meant to be so.
+ * Everybody may write the node of a lock or an election, delete its children, or delete the node itself while nobody stands
+ * there, though the session's own nodes are for their creator only: a stranger could end a leader's term, or have terms begin
+ * anew. The message says which entry of which node's access list it is. Change that list, or say `allowUnprotectedPaths` if
+ * it is meant to be so.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
 
-  constructor(readonly path: string) {
-    super(`${path} can be written, or its children deleted, by everybody`);
+  /**
+   * @param path - the node whose access list is too open, below the session's chroot
+   * @param why - what everybody may do, by which entry, and what to do about it
+   */
+  constructor(
+    readonly path: string,
+    why: string,
+  ) {
+    super(why);
   }
 }
 

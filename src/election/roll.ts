@@ -1,6 +1,7 @@
 import { NoNodeError } from '../errors.js';
 import { queueOf } from '../lock/order.js';
 import type { ReadOptions } from '../session/operations.js';
+import { hasSession } from '../session/records.js';
 import type { Session } from '../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
 import { recordPath } from './record.js';
@@ -28,11 +29,12 @@ export class Roll {
   /** The candidates, in the order in which they will lead; none if there is no such election. */
   async candidates(): Promise<Candidate[]> {
     const children = await this.#read(() => this.#session.getChildren(this.#path));
-    const candidates = queueOf(children ?? []).map(async (entry, position) => {
+    const read = queueOf(children ?? []).map(async (entry) => {
       const node = await this.#read(() => this.#session.getData(`${this.#path}/${entry.node}`));
-      return node === undefined ? undefined : parseCandidate(entry, position, node.data);
+      return node !== undefined && hasSession(node.stat) ? [{ entry, data: node.data }] : [];
     });
-    return (await Promise.all(candidates)).filter((candidate) => candidate !== undefined);
+    const nodes = (await Promise.all(read)).flat();
+    return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
   }
 
   /** Who holds the current term by the record and is still there; `undefined` if nobody is. */

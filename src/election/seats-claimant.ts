@@ -58,6 +58,8 @@ export class SeatsClaimant implements Claims {
     const agreed = await this.#seats.agree();
     // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
     if (agreed !== seats) throw new SeatsMismatchError(this.#path, seats, agreed);
+    // Whoever may create children may have made them first.
+    await Promise.all(this.#records.map((record) => this.#session.guard.checkRecord(record)));
   }
 
   notePlaceLost(): void {
@@ -105,8 +107,11 @@ export class SeatsClaimant implements Claims {
 
   /** Before the number of seats is told to anybody: so a record that is missing later was there, and was deleted. */
   async #makeSeats(): Promise<void> {
-    const paths = [...this.#claimants.keys()].map((seat) => recordPath(this.#path, seat));
-    await Promise.all(paths.map((path) => this.#session.ensurePath(path)));
+    await Promise.all(this.#records.map((path) => this.#session.ensurePath(path)));
+  }
+
+  get #records(): string[] {
+    return this.#claimants.map((_, seat) => recordPath(this.#path, seat));
   }
 
   /** Its leader may still act: so the record isn't made as that of a seat that nobody has led yet. */
@@ -116,6 +121,7 @@ export class SeatsClaimant implements Claims {
       await this.#session.untilAnswered(() => this.#session.create(path, { data: DELETED_RECORD }));
     } catch (error) {
       if (!(error instanceof NodeExistsError)) throw error;
+      await this.#session.guard.checkRecord(path);
     }
   }
 

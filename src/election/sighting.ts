@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseEntry, type QueueEntry } from '../lock/order.js';
-import type { NodeData } from '../session/records.js';
+import { hasSession, type NodeData } from '../session/records.js';
 import { type Candidate, parseCandidate } from './candidate.js';
 import { parseRecord } from './record.js';
 
@@ -46,7 +46,7 @@ export function sight(election: NodeData | undefined, holder: NodeData | undefin
   const recordZxid = election.stat.mzxid;
   const held = holderOf(election);
   if (held === undefined) return { kind: 'vacant', recordZxid };
-  if (holder === undefined) return { kind: 'gone', recordZxid };
+  if (holder === undefined || !hasSession(holder.stat)) return { kind: 'gone', recordZxid };
   // Nobody leads before it, wherever it stands in the queue: it may have been called out of turn.
   const leader = parseCandidate(held.entry, 0, holder.data);
   return { kind: 'led', recordZxid, nodeZxid: holder.stat.mzxid, term: held.term, leader };

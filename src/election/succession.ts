@@ -146,6 +146,7 @@ async function writeBeside(
   for (;;) {
     try {
       const { data, stat } = await session.untilAnswered(() => session.getData(path));
+      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // Nobody heeds what it says.
       if (isThere(data)) return 'written'; // By a try that was lost, say.
       const bytes = withIt(data);
       if (bytes === undefined) return 'gone';

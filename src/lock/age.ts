@@ -6,7 +6,12 @@ import { orUnreadable } from './unreadable.js';
  * The contenders among `children`, first come first, also where the numbers don't tell: then by the transactions that
  * created them, which costs a read for each.
  *
+ * For a contender whose own number isn't worn they do tell who is ahead: when its node was created the parent's counter hadn't
+ * come to its end, so a worn number was given later, or made up. So nobody can make others read the whole queue by creating a
+ * node with such a name.
+ *
  * @param queue - the path that these are the children of
+ * @param own - who wants to know who is ahead; without it the whole order counts
  * @throws UnreadableNodeError if one of those can't be read, what ended the session, or a `ZooKeeperError` if a server refuses
  */
 export function inOrderOfAge(
@@ -14,9 +19,11 @@ export function inOrderOfAge(
   queue: string,
   children: readonly string[],
   parse: EntryParser,
+  own?: QueueEntry,
 ): QueueEntry[] | Promise<QueueEntry[]> {
   const entries = queueOf(children, parse);
-  return entries.some(isWorn) ? byBirth(session, queue, entries) : entries;
+  const isInDoubt = own === undefined || isWorn(own);
+  return isInDoubt && entries.some(isWorn) ? byBirth(session, queue, entries) : entries;
 }
 
 async function byBirth(

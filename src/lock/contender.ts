@@ -5,9 +5,11 @@ import type { Access } from '../session/access.js';
 import type { Names } from '../session/names.js';
 import { isUnanswered } from '../session/operations.js';
 import { deleteForSure, type OwnNode } from '../session/own-node.js';
+import { isNoAuth } from '../session/refusals.js';
 import type { Session } from '../session/session.js';
-import { type Admission, ALONE } from './admission.js';
+import { type Admission, ALONE, toWatch } from './admission.js';
 import { inOrderOfAge } from './age.js';
+import { countFirm } from './firm.js';
 import {
   type EntryParser,
   entryPrefix,
@@ -124,15 +126,20 @@ export class Contender {
     for (;;) {
       // Mostly there is nothing to wait for: then the request is written before anything else is done.
       if (session.state.name !== 'connected') await session.whenConnected(signal);
-      const checking = session.guard.check(queue);
+      const checking = session.guard.check(queue, access);
       if (checking !== undefined) await checking;
       signal?.throwIfAborted();
       try {
         const creating = session.createSequential(prefix, data, access);
         // Asked for together: a session's requests are carried out in their order, so it shows the new node too.
         const listing = new FirstListing(session.listChildren(queue, true));
+        const confirming = session.guard.confirm(queue);
+        confirming?.catch(ignore); // Seen below, unless there is no node.
         const { value: path, zxid: token, sentAt } = await creating;
-        return new Contender(session, queue, parse, { path, entry: entryOf(path), token, sentAt, listing });
+        const place = { path, entry: entryOf(path), token, sentAt, listing };
+        const contender = new Contender(session, queue, parse, place);
+        if (confirming !== undefined) await contender.#stayIf(confirming);
+        return contender;
       } catch (error) {
         if (error instanceof NoNodeError) {
           session.guard.forget(queue);
@@ -140,9 +147,21 @@ export class Contender {
         } else if (!isUnanswered(error)) throw error;
         else {
           const found = await Contender.#find(session, queue, uuid, parse);
-          if (found !== undefined) return found;
+          if (found === undefined) continue;
+          await found.#stayIf(session.guard.confirm(queue));
+          return found;
         }
       }
+    }
+  }
+
+  /** Leaves if the queue's path isn't safe to stand on. @throws as {@link Contender.join} does */
+  async #stayIf(confirmed: Promise<void> | undefined): Promise<void> {
+    try {
+      await confirmed;
+    } catch (error) {
+      await this.leave();
+      throw error;
     }
   }
 
@@ -207,33 +226,39 @@ export class Contender {
 
   /** Whether it is its turn right now. @throws as {@link Contender.untilTurn} does */
   async hasTurn(admission: Admission = ALONE): Promise<boolean> {
-    const { spare, yields } = admission;
+    const { spare } = admission;
     const inTheWay = await this.inTheWay(admission, this.own.lost);
-    if (inTheWay.length <= spare || yields === undefined) return inTheWay.length <= spare;
-    const firm = await Promise.all(inTheWay.map((entry) => this.#says(entry, (data) => !yields(data))));
-    return firm.filter(Boolean).length <= spare;
+    if (inTheWay.length <= spare) return true;
+    // Mostly these are enough to say no; the others may be very many.
+    const nearest = await this.#countFirm(toWatch(inTheWay, admission), admission);
+    if (nearest > spare) return false;
+    return nearest + (await this.#countFirm(inTheWay.slice(0, -spare - 1), admission)) <= spare;
   }
 
-  /** Whether that node is there, and says what is asked for. */
-  async #says({ node }: QueueEntry, what: (data: Buffer) => boolean): Promise<boolean> {
+  #countFirm(entries: readonly QueueEntry[], { yields }: Admission): Promise<number> {
+    const paths = entries.map(({ node }) => `${this.queue}/${node}`);
+    return countFirm(this.#session, paths, this.own.lost, yields);
+  }
+
+  /** Whether there is a node of that name in the queue, of some session. @throws as {@link Contender.untilTurn} does */
+  async sees(node: string, signal?: Abortable): Promise<boolean> {
+    const { ending: over, forget } = endingWith(this.own.lost, signal);
+    const path = `${this.queue}/${node}`;
     try {
-      const read = () => this.#session.getData(`${this.queue}/${node}`);
-      const { data } = await this.#session.untilAnswered(read, this.own.lost);
-      return what(data);
-    } catch (error) {
-      if (error instanceof NoNodeError) return false;
-      throw error;
+      return await this.#session.untilAnswered(() => this.#isFirm(path), over);
+    } finally {
+      forget();
     }
   }
 
-  /** Whether there is a node of that name in the queue. @throws as {@link Contender.untilTurn} does */
-  async sees(node: string, signal?: Abortable): Promise<boolean> {
-    const { ending: over, forget } = endingWith(this.own.lost, signal);
-    const isThere = () => this.#session.isThere(`${this.queue}/${node}`);
+  /** Whether there is a node at `path` that goes with a session. One that may not be read is taken for one that does. */
+  async #isFirm(path: string): Promise<boolean> {
     try {
-      return await this.#session.untilAnswered(isThere, over);
-    } finally {
-      forget();
+      const stat = await this.#session.exists(path);
+      return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
+    } catch (error) {
+      if (isNoAuth(error)) return true;
+      throw error;
     }
   }
 
@@ -290,15 +315,18 @@ export class Contender {
     return names?.length === 1 && names[0] === this.entry.node;
   }
 
-  /** @internal Those ahead that stand in the way, the nearest last. @throws as {@link Contender.untilTurn} does */
+  /** @internal Those ahead that stand in the way, as far as is known, the nearest last. @throws as {@link Contender.untilTurn} does */
   async inTheWay(admission: Admission, over?: Abortable): Promise<QueueEntry[]> {
     const children = await this.#session.untilAnswered(() => this.#listChildren(), over);
-    const ages = inOrderOfAge(this.#session, this.queue, children, this.#parse);
+    const ages = inOrderOfAge(this.#session, this.queue, children, this.#parse, this.entry);
     const queue = Array.isArray(ages) ? ages : await abortable(ages, over);
     const place = queue.findIndex(({ node }) => node === this.entry.node);
     if (place < 0) this.own.gone();
     this.own.lost.throwIfAborted();
-    return queue.slice(0, Math.max(0, place)).filter((entry) => admission.blocks(entry));
+    const { ownerless } = this.#session.guard;
+    return queue
+      .slice(0, Math.max(0, place))
+      .filter((entry) => admission.blocks(entry) && !ownerless.has(this.queue, entry.node));
   }
 
   /**

@@ -119,7 +119,7 @@ export function withoutLater(entry: QueueEntry): NameTest {
   return (bytes, start, end) => {
     const numberAt = end - NUMBER_LENGTH;
     const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
-    if (isWorn(entry) || !(number > entry.sequence && number < LAST_NUMBER)) return true;
+    if (isWorn(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
     // The sign of a longer number, unless it is the end of what stands before all of them.
     return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
   };

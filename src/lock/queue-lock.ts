@@ -159,20 +159,30 @@ export abstract class QueueLock implements Lock {
         : session.clock.after(timeoutMs, () => giveUp.abort(tooLate(this, 'given up', timeoutMs)));
     try {
       const contenders = await abortable(this.contenders(), giveUp);
-      const asked = contenders.find((each) => node === undefined || each.node === node);
-      if (asked === undefined) return undefined;
-      const path = `${this.path}/${asked.node}`;
-      try {
-        await session.untilAnswered(() => session.setData(path, REVOKE), giveUp);
-        await untilGone(session, path, giveUp);
-      } catch (error) {
-        if (!(error instanceof NoNodeError)) throw error;
+      for (const asked of contenders) {
+        if (node !== undefined && asked.node !== node) continue;
+        if (await this.#revoke(`${this.path}/${asked.node}`, giveUp)) return asked;
       }
-      return asked;
+      return undefined;
     } finally {
       timer?.clear();
       forget();
     }
+  }
+
+  /** `false`: that node is no contender's. */
+  async #revoke(path: string, giveUp: Abortable): Promise<boolean> {
+    const { session } = this;
+    const { ownerless } = session.guard;
+    try {
+      const stat = await session.untilAnswered(() => session.exists(path), giveUp);
+      if (stat !== undefined && ownerless.isOne(path, stat)) return false;
+      await session.untilAnswered(() => session.setData(path, REVOKE), giveUp);
+      await untilGone(session, path, giveUp);
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) throw error;
+    }
+    return true;
   }
 
   /** @internal As `acquire`, with options that were checked. @throws the signal's reason if it has aborted */

@@ -65,7 +65,7 @@ export class Seats {
    * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async agree(watch?: Watch): Promise<number> {
-    await this.#session.guard.check(this.#path);
+    await this.#session.guard.check(this.#path, this.#access);
     for (;;) {
       const found = await this.#read(watch);
       if (found === undefined) await this.#session.ensurePath(this.#path, this.#access);

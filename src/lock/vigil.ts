@@ -1,6 +1,6 @@
 import type { Abortable } from '../ending.js';
 import { type Few, membersOf, withMember, withoutMember } from '../few.js';
-import { abortable, deferred, endingWith, ignore } from '../promises.js';
+import { abortable, deferred, endingWith } from '../promises.js';
 import type { Glance } from '../session/heartbeat.js';
 import { type Follower, NodeWatch } from '../session/node-watch.js';
 import type { NodeData } from '../session/records.js';
@@ -8,7 +8,7 @@ import type { Session } from '../session/session.js';
 import { orUnreadable } from './unreadable.js';
 
 /**
- * Resolves when there is no such node.
+ * Resolves when there is no such node, or none that goes with a session: it would stay for ever.
  *
  * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a `ZooKeeperError` if a
  *   server refuses
@@ -17,8 +17,11 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
   // Nobody tells of a change any more when the session is over.
   const { ending: over, forget } = endingWith(signal, session.over);
   const gone = deferred();
+  const read = ({ stat }: NodeData) => {
+    if (session.guard.ownerless.isOne(path, stat)) gone.resolve();
+  };
   const failed = (error: unknown) => gone.reject(orUnreadable(error, session.absolute(path)));
-  const watch = new NodeWatch(session, path, { read: ignore, gone: gone.resolve, failed });
+  const watch = new NodeWatch(session, path, { read, gone: gone.resolve, failed });
   try {
     await abortable(gone.promise, over);
   } finally {
@@ -105,8 +108,9 @@ export class Vigil implements Glance {
   }
 
   /** What one of the posts has to tell: its node says something. */
-  heard(post: Post, data: Buffer): void {
-    if (this.#yields?.(data) !== true) return this.#keeper.watching();
+  heard(post: Post, { data, stat }: NodeData): void {
+    const isInTheWay = !this.#session.guard.ownerless.isOne(post.path, stat) && this.#yields?.(data) !== true;
+    if (isInTheWay) return this.#keeper.watching();
     this.#yielded = (this.#yielded ?? new Set()).add(post.path.slice(this.#queue.length + 1));
     this.left(post);
   }
@@ -150,8 +154,8 @@ class Post implements Follower {
     this.#watch.stop();
   }
 
-  read({ data }: NodeData): void {
-    this.#vigil.heard(this, data);
+  read(node: NodeData): void {
+    this.#vigil.heard(this, node);
   }
 
   gone(): void {

@@ -1,6 +1,7 @@
-import { NoNodeError, UnprotectedPathError } from '../errors.js';
+import { NoNodeError, UnprotectedPathError, ZooKeeperError } from '../errors.js';
 import { warnOfSetup } from '../logger.js';
-import { isOpenToAll } from './access.js';
+import { type Access, type AccessEntry, DANGEROUS, describeEntry, openEntry, PERMISSION } from './access.js';
+import { OwnerlessNodes } from './ownerless-nodes.js';
 import type { Session } from './session.js';
 
 // Enough for the locks that a service uses, not for those that it makes up by the thousand.
@@ -10,44 +11,129 @@ const MOST_KNOWN = 1000;
 export type Watchfulness = 'check' | 'warn' | 'trust';
 
 /**
+ * How long what was seen of a path's access list stays true: `for-good`, since only those who may do so anyway can delete the
+ * path; or `while-used`, since everybody may delete it when nobody stands there, and create it with another list.
+ */
+type Validity = 'for-good' | 'while-used';
+
+/**
  * Looks after what contenders stand on: ZooKeeper asks a node's *parent* whether it may be deleted, so nodes that only
- * their creator may touch are anybody's below a parent that everybody may delete from.
+ * their creator may touch are anybody's below a parent that everybody may delete from. The same goes for the path itself: as
+ * long as it has children nobody can delete it, and without any, everybody could whom its own parent lets.
+ *
+ * The root lets everybody delete its children, on every server that is as it was installed. So a path directly below it isn't
+ * refused, but looked at again with each contender, after that has its place: then it can't be exchanged any more.
  */
 export class PathGuard {
   readonly #session: Session;
+  /** What stands in queues and is in nobody's way. */
+  readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  /** Paths that were seen to be, when they are checked at all. */
-  readonly #protected: Set<string> | undefined;
+  /** Paths that were seen to be protected, when they are checked at all. */
+  readonly #protected: Map<string, Validity> | undefined;
 
   constructor(session: Session, watchfulness: Watchfulness) {
     this.#session = session;
+    this.ownerless = new OwnerlessNodes(session.logger);
     this.#warns = watchfulness === 'warn';
-    this.#protected = watchfulness === 'check' ? new Set() : undefined;
+    this.#protected = watchfulness === 'check' ? new Map() : undefined;
   }
 
   /**
-   * Checks the path of a queue, if it exists: asks the servers the first time. There is nothing to wait for if it gives
-   * no promise, as it mostly does.
+   * Checks the path of a queue, which is created if it is missing: asks the servers the first time. There is nothing to wait
+   * for if it gives no promise, as it mostly does.
    *
-   * @throws UnprotectedPathError if everybody may write it or delete from it
+   * @param access - who may touch the path, if it is missing; by default whom the session lets
+   * @throws UnprotectedPathError if everybody may write it, delete from it, or delete it where it isn't directly below the
+   *   root; what ended the session, or a `ZooKeeperError` if a server refuses
    */
-  check(path: string): Promise<void> | undefined {
-    if (this.#warns) this.#warn(path);
+  check(path: string, access?: Access): Promise<void> | undefined {
+    if (this.#warns) this.#warnOfAll(path);
     if (this.#protected === undefined || this.#protected.has(path)) return undefined;
-    return this.#ask(path, this.#protected);
+    return this.#ask(path, this.#protected, access);
   }
 
-  async #ask(path: string, known: Set<string>): Promise<void> {
+  /**
+   * Checks the path once more where that may be another one than it was. For who has a node there: asked for after the
+   * node's creation. There is nothing to wait for if it gives no promise.
+   *
+   * @throws as {@link PathGuard.check} does
+   */
+  confirm(path: string): Promise<void> | undefined {
+    return this.#protected?.get(path) === 'while-used' ? this.#checkItself(path) : undefined;
+  }
+
+  /**
+   * Checks a record below a path that was checked, if it is there: who may create children may have made it first.
+   *
+   * @throws as {@link PathGuard.check} does
+   */
+  async checkRecord(path: string): Promise<void> {
+    if (this.#protected === undefined || this.#protected.has(path)) return;
     try {
-      const access = await this.#session.untilAnswered(() => this.#session.getAcl(path));
-      if (isOpenToAll(access)) throw new UnprotectedPathError(path);
+      await this.#checkItself(path);
+      this.#know(path, 'for-good', this.#protected);
     } catch (error) {
-      if (error instanceof NoNodeError) return; // To be created, for its creator only.
+      if (!(error instanceof NoNodeError)) throw error;
+    }
+  }
+
+  #know(path: string, validity: Validity, known: Map<string, Validity>): void {
+    if (known.size === MOST_KNOWN) known.clear();
+    known.set(path, validity);
+  }
+
+  async #ask(path: string, known: Map<string, Validity>, access: Access | undefined): Promise<void> {
+    for (;;) {
+      try {
+        // The parent first: while that is protected, the path stays the one that is read after it.
+        const [validity] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
+        return this.#know(path, validity, known);
+      } catch (error) {
+        if (!(error instanceof NoNodeError)) throw error;
+        // For its creator only. Then it is looked at: another session may have created it first.
+        await this.#session.ensurePath(path, access);
+      }
+    }
+  }
+
+  async #checkItself(path: string): Promise<void> {
+    const entry = openEntry(await this.#accessOf(path), DANGEROUS);
+    if (entry === undefined) return;
+    this.forget(path);
+    const shown = this.#session.absolute(path);
+    throw new UnprotectedPathError(
+      path,
+      `${shown} lets everybody write it, delete its children or change its access list (${describeEntry(entry)}), and so end what is held there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
+    );
+  }
+
+  async #validity(path: string): Promise<Validity> {
+    const parent = path.slice(0, path.lastIndexOf('/')) || '/';
+    let entry: AccessEntry | undefined;
+    try {
+      entry = openEntry(await this.#accessOf(parent), PERMISSION.delete | PERMISSION.admin);
+    } catch (error) {
+      if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // Not for us to see.
       throw error;
     }
-    if (known.size === MOST_KNOWN) known.clear();
-    known.add(path);
+    if (entry === undefined) return 'for-good';
+    const [shown, shownParent] = [this.#session.absolute(path), this.#session.absolute(parent)];
+    if (shownParent !== '/')
+      throw new UnprotectedPathError(
+        parent,
+        `${shownParent} lets everybody delete its children or change its access list (${describeEntry(entry)}), and so delete ${shown} with its terms while nobody stands there: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
+      );
+    this.#warnOnce(
+      path,
+      `the path is directly below the root, which lets everybody delete its children (${describeEntry(entry)}): terms begin anew if somebody deletes it while nobody stands there; use a path one level deeper`,
+    );
+    return 'while-used';
+  }
+
+  #accessOf(path: string): Promise<AccessEntry[]> {
+    return this.#session.untilAnswered(() => this.#session.getAcl(path));
   }
 
   /** The path was gone: whoever creates it again may let everybody in. */
@@ -55,13 +141,16 @@ export class PathGuard {
     this.#protected?.delete(path);
   }
 
-  #warn(path: string): void {
-    if (this.#warned) return;
-    this.#warned = true;
-    warnOfSetup(
-      this.#session.logger,
-      { path },
+  #warnOfAll(path: string): void {
+    this.#warnOnce(
+      path,
       'whoever reaches the servers may delete the nodes of locks and elections: use auth or TLS with access control',
     );
+  }
+
+  #warnOnce(path: string, message: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    warnOfSetup(this.#session.logger, { path }, message);
   }
 }

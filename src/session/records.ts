@@ -46,6 +46,17 @@ export interface Stat {
   readonly numChildren: number;
 }
 
+// `Long.MIN_VALUE`. Session ids are never this.
+const CONTAINER_OWNER = -(2n ** 63n);
+
+/**
+ * Whether a node goes with a session: not a persistent one, nor a container. A node with a time to live counts as one that
+ * does: its owner is 0xff and that time, which may as well be the id of a session that server 255 has given out.
+ */
+export function hasSession({ ephemeralOwner }: Stat): boolean {
+  return ephemeralOwner !== 0n && ephemeralOwner !== CONTAINER_OWNER;
+}
+
 /** A node's data and stat, from the same moment. */
 export interface NodeData {
   readonly data: Buffer;

@@ -33,7 +33,8 @@ export interface SessionOptions {
   /**
    * Where access isn't open to all: whether a lock's or an election's existing node may be one that everybody may write, or
    * delete the children of. Below such a node anybody can end a leader's term, whatever the access to the leader's own
-   * node is, so it is refused with `UnprotectedPathError`. @default false
+   * node is, so it is refused with `UnprotectedPathError`. So is one whose parent, unless that is the root, everybody may
+   * delete the children of: terms would begin anew. @default false
    */
   readonly allowUnprotectedPaths?: boolean;
   /**

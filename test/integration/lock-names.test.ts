@@ -55,7 +55,7 @@ function ascending(tokens: readonly bigint[]): bigint[] {
 
 describe('a queue whose counter has come to its end', () => {
   const FEW_LEFT = 2;
-  const bases = Array.from({ length: LOCK_KINDS.length + 3 }, (_, index) => `/worn-${index}`);
+  const bases = Array.from({ length: LOCK_KINDS.length + 4 }, (_, index) => `/worn-${index}`);
   let server: Awaited<ReturnType<typeof startWithWornQueues>>;
   beforeAll(async () => {
     const queues = LOCK_KINDS.flatMap((kind, index) => kind.queues(bases[index] as string));
@@ -109,6 +109,33 @@ describe('a queue whose counter has come to its end', () => {
     await (await next).release();
   });
 
+  it('a newcomer stands behind all numbers that were given before, in the order of creation', async () => {
+    const path = bases.at(-4) as string;
+    const [session, other] = (await open(2)) as [Session, Session];
+    await useUp(session, path);
+    const numbers = [LAST_NUMBER - 1, LAST_NUMBER, -(2 ** 31), 1 - 2 ** 31, -1];
+    const others: string[] = [];
+    for (const number of numbers) {
+      const digits = number < 0 ? `-${String(-number).padStart(9, '0')}` : String(number).padStart(10, '0');
+      const name = `${path}/${entryPrefix(systemEnvironment.uuid())}${digits}`;
+      others.push((await session.create(name, { mode: 'ephemeral' })).value);
+    }
+    const lock = new DistributedLock(other, path);
+    const acquired = lock.acquire();
+    await expect.poll(() => lock.contenders()).toHaveLength(numbers.length + 1);
+    expect((await lock.contenders()).map(({ sequence }) => sequence).slice(0, -1)).toEqual(numbers);
+    let held = false;
+    void acquired.then(() => {
+      held = true;
+    });
+    for (const other of others) {
+      expect(held).toBe(false);
+      await session.remove(other);
+      await lock.contenders(); // Answered after whatever the deletion set off.
+    }
+    await (await acquired).release();
+  });
+
   it('readers wait for a writer that came before, and not for one that came after', async () => {
     const path = bases.at(-2) as string;
     const sessions = await open(4);
@@ -150,35 +177,6 @@ describe('a queue whose counter has come to its end', () => {
     await Promise.all(led);
     await Promise.all(electors.map((elector) => elector.stop()));
     expect(order.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
-  });
-});
-
-describe('numbers below zero', () => {
-  it('stand in the order of creation, and block who comes later', async () => {
-    const path = uniquePath('names');
-    const session = await openSession();
-    await session.ensurePath(path);
-    const numbers = [LAST_NUMBER - 1, LAST_NUMBER, -(2 ** 31), 1 - 2 ** 31, -1];
-    const others: string[] = [];
-    for (const number of numbers) {
-      const digits = number < 0 ? `-${String(-number).padStart(9, '0')}` : String(number).padStart(10, '0');
-      const name = `${path}/${entryPrefix(systemEnvironment.uuid())}${digits}`;
-      others.push((await session.create(name, { mode: 'ephemeral' })).value);
-    }
-    const lock = new DistributedLock(await openSession(), path);
-    const acquired = lock.acquire();
-    await expect.poll(() => lock.contenders()).toHaveLength(numbers.length + 1);
-    expect((await lock.contenders()).map(({ sequence }) => sequence).slice(0, -1)).toEqual(numbers);
-    let held = false;
-    void acquired.then(() => {
-      held = true;
-    });
-    for (const other of others) {
-      expect(held).toBe(false);
-      await session.remove(other);
-      await lock.contenders(); // Answered after whatever the deletion set off.
-    }
-    await (await acquired).release();
   });
 });
 

@@ -245,7 +245,8 @@ describe('an observer with a session', () => {
     const session = await openSession({ sessionTimeoutMs: 3000 }, zookeeper.connectString);
     const node = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000';
     await session.create('/observed', { data: heldBy(node) });
-    await session.create(`/observed/${node}`, { data: serializeCandidate('one', undefined) });
+    const mode = 'ephemeral'; // Its session outlives the server's absence, and so does the node.
+    await session.create(`/observed/${node}`, { mode, data: serializeCandidate('one', undefined) });
     const { observer, changes } = await observe(session, '/observed');
     await server?.stop();
     await showsId(observer, undefined);

@@ -23,8 +23,14 @@ function setUp(born: Record<string, bigint>) {
       return czxid === undefined ? undefined : { czxid };
     },
   };
-  const order = async (children: string[]) => {
-    const entries = await inOrderOfAge(session as unknown as Session, '/queue', children, parseEntry);
+  const order = async (children: string[], own?: string) => {
+    const entries = await inOrderOfAge(
+      session as unknown as Session,
+      '/queue',
+      children,
+      parseEntry,
+      own === undefined ? undefined : parseEntry(own),
+    );
     return entries.map(({ node }) => node);
   };
   return { asked, order };
@@ -53,6 +59,14 @@ describe('the order of age', () => {
     expect(await order([a, b, c, d])).toEqual([b, d, a, c]);
     expect(await order([d, c, b, a])).toEqual([b, d, a, c]);
     expect(asked).toHaveLength(8);
+  });
+
+  it('is that of the numbers for a contender whose own number tells it, whatever the others are called', async () => {
+    const { asked, order } = setUp({});
+    const [own, ahead] = [B('0000000002'), A('0000000001')];
+    const ordered = await order([C(LAST), D('-2147483648'), own, ahead], own);
+    expect(ordered.slice(0, 2)).toEqual([ahead, own]);
+    expect(asked).toEqual([]);
   });
 
   it('is without those that are gone when they are asked about', async () => {

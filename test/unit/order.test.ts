@@ -37,7 +37,7 @@ describe('who surely came later', () => {
   const name = fc.tuple(fc.uuid(), number).map(([uuid, sequence]) => nameOf(sequence, uuid));
   const children = fc.array(fc.oneof(name, fc.string(), fc.constant('9999999999')), { maxLength: 30 });
 
-  it('is left out, and nobody who could be ahead, nor who makes it doubtful what the numbers say', () => {
+  it('is left out, and nobody who could be ahead, nor anybody where the numbers do not tell', () => {
     fc.assert(
       fc.property(children, name, (others, own) => {
         const entry = parseEntry(own) as QueueEntry;
@@ -48,7 +48,7 @@ describe('who surely came later', () => {
         const gone = all.filter((node) => !left.includes(node)).map((node) => parseEntry(node));
         for (const each of gone) {
           if (each === undefined) continue;
-          expect(isWorn(each)).toBe(false);
+          expect(isWorn(entry)).toBe(false);
           expect(compareSequences(each.sequence, entry.sequence)).toBeGreaterThan(0);
         }
       }),

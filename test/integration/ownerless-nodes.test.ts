@@ -1,0 +1,201 @@
+/** Nodes with the names of contenders that no session goes with: whoever may create children can leave them there. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { serializeRecord } from '../../src/election/record.js';
+import type { Term } from '../../src/election/term.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
+import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
+import { LOCK_KINDS } from '../helpers/lock-kinds.js';
+import { ask } from '../helpers/locks.js';
+import { openOperator } from '../helpers/operator.js';
+
+const PRIORITY_255 = '01234567-89ab-80ff-8123-456789abcdef';
+
+const nameOf = (number: number, id = `01234567-89ab-cdef-0123-${String(number).padStart(12, '0')}`) =>
+  `_c_${id}-lock-${String(number).padStart(10, '0')}`;
+
+function collected() {
+  const warnings: { path?: string; message: string }[] = [];
+  const warn = (details: object, message: string) => void warnings.push({ ...details, message });
+  const logger = { debug: () => undefined, info: () => undefined, warn, error: () => undefined };
+  return { warnings, logger };
+}
+
+/** A session that has nothing to warn of but what is in the way. */
+async function openQuiet(options: SessionOptions = {}) {
+  const { warnings, logger } = collected();
+  const session = await openSession({ ...options, logger });
+  return {
+    session,
+    ignored: () => warnings.filter(({ message }) => message.includes('goes with no session')),
+  };
+}
+
+async function lead(path: string, options = {}): Promise<{ elector: LeaderElector; term: Term }> {
+  const elector = new LeaderElector(await openSession(), path, options);
+  onTestFinished(() => elector.stop());
+  const elected = nextEvent<[Term]>(elector, 'elected');
+  await elector.start();
+  const [term] = await elected;
+  return { elector, term };
+}
+
+describe('a node of a contender’s name that goes with no session', () => {
+  it.each(LOCK_KINDS)('is in the way of nobody who wants $name', async (kind) => {
+    const stranger = await openSession();
+    const path = uniquePath('queue');
+    for (const queue of kind.queues(path)) {
+      await stranger.ensurePath(queue);
+      for (const number of [0, 1, 2, 3]) await stranger.create(`${queue}/${nameOf(number)}`);
+    }
+    const { session, ignored } = await openQuiet();
+    await (await kind.make(session, path).acquire({ timeoutMs: 5000 })).release();
+    const hold = await kind.make(session, path).tryAcquire();
+    expect(hold).toBeDefined();
+    await hold?.release();
+    for (const warning of ignored()) expect(warning.path).toContain(path);
+  });
+
+  it('is warned about once, by name, with what to do', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('queue');
+    await stranger.create(path);
+    const node = `${path}/${nameOf(0)}`;
+    await stranger.create(node);
+    const { session, ignored } = await openQuiet();
+    const lock = new DistributedLock(session, path);
+    for (let count = 0; count < 3; count++) await (await lock.acquire()).release();
+    expect(ignored()).toMatchObject([{ path: node }]);
+    expect(ignored()[0]?.message).toContain('delete it');
+  });
+
+  it('is nobody’s turn while somebody with a session is ahead', async () => {
+    const path = uniquePath('queue');
+    const [first, second] = [new DistributedLock(await openSession(), path), await openQuiet()];
+    const held = await first.acquire();
+    await second.session.create(`${path}/${nameOf(5)}`); // The next numbers are below that.
+    const asker = await ask(new DistributedLock(second.session, path));
+    expect(await new DistributedLock(await openSession(), path).tryAcquire()).toBeUndefined();
+    expect(asker.held()).toBe(false);
+    await held.release();
+    await (await asker.hold).release();
+  });
+
+  it('that is a container counts as one', async () => {
+    const operator = await openOperator();
+    const { session, ignored } = await openQuiet();
+    const path = uniquePath('queue');
+    await session.create(path);
+    await operator.createContainer(`${path}/${nameOf(0)}`);
+    await (await new DistributedLock(session, path).acquire({ timeoutMs: 5000 })).release();
+    expect(ignored()).toHaveLength(1);
+  });
+
+  it('is not waited for by those who come to read', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('queue');
+    await stranger.create(path);
+    await stranger.create(`${path}/_c_01234567-89ab-cdef-0123-456789abcdef-__WRIT__0000000000`);
+    const lock = new ReadWriteLock(await openSession(), path);
+    const hold = await lock.readLock.acquire({ timeoutMs: 5000 });
+    expect(await lock.writeLock.tryAcquire()).toBeUndefined();
+    await hold.release();
+    await (await lock.writeLock.acquire({ timeoutMs: 5000 })).release();
+  });
+
+  it('takes no seat of a semaphore', async () => {
+    const path = uniquePath('queue');
+    const semaphore = new Semaphore(await openSession(), path, 2);
+    await semaphore.seats();
+    const stranger = await openSession();
+    for (const number of [0, 1, 2]) await stranger.create(`${path}/${nameOf(number)}`);
+    const holds = [
+      await semaphore.acquire({ timeoutMs: 5000 }),
+      await semaphore.acquire({ timeoutMs: 5000 }),
+    ];
+    expect(await semaphore.tryAcquire()).toBeUndefined();
+    for (const hold of holds) await hold.release();
+  });
+
+  it('is not asked to give up the lock', async () => {
+    const path = uniquePath('queue');
+    const stranger = await openSession();
+    await stranger.create(path);
+    await stranger.create(`${path}/${nameOf(0)}`);
+    const session = await openSession();
+    const lock = new DistributedLock(session, path, { onRevoke: (hold) => hold.release() });
+    const hold = await lock.acquire({ timeoutMs: 5000 });
+    const asked = await new DistributedLock(stranger, path).revoke({ timeoutMs: 5000 });
+    expect(`${path}/${asked?.node}`).toBe(hold.path);
+    expect(hold.isHeld()).toBe(false);
+  });
+
+  it('keeps nobody from being elected, and leads nothing', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('election');
+    await stranger.create(path);
+    await stranger.create(`${path}/${nameOf(0)}`);
+    const { elector } = await lead(path);
+    const candidates = await elector.candidates();
+    expect(candidates.map(({ node }) => node)).toEqual([(await elector.leader())?.node]);
+  });
+
+  it('is not the leader that the record names, though it has that name', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('election');
+    // As after an unclean end, with the dead leader's name taken.
+    const node = nameOf(0);
+    const record = { state: 'held', term: 1, id: 'dead', node, leaseMs: 1000, since: 'now' } as const;
+    await stranger.create(path, { data: serializeRecord(record) });
+    await stranger.create(`${path}/${node}`);
+    const waiting = new LeaderElector(stranger, path);
+    expect(await waiting.leader()).toBeUndefined();
+    const { term } = await lead(path, { takeoverDelayMs: 0 });
+    expect(term.number).toBe(2);
+  });
+
+  it('is not called to lead, whatever priority its name says', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('election');
+    const first = await lead(path, { takeoverDelayMs: 0 });
+    await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
+    const second = new LeaderElector(await openSession(), path, { takeoverDelayMs: 0 });
+    onTestFinished(() => second.stop());
+    const waiting = nextEvent(second, 'waiting');
+    await second.start();
+    await waiting;
+    await expect(first.elector.handOver('x')).rejects.toMatchObject({ code: 'NO_CANDIDATE' });
+    const elected = nextEvent<[Term]>(second, 'elected');
+    const resignedAt = performance.now();
+    await first.elector.stop();
+    expect((await elected)[0].number).toBe(2);
+    // Nobody was let go before, which takes a lease: a third of 5 s.
+    expect(performance.now() - resignedAt).toBeLessThan(1200);
+  });
+});
+
+describe('a node with the last number that no server has given', () => {
+  it('costs those who join no further request, however long the queue is', async () => {
+    const path = uniquePath('queue');
+    const stranger = await openSession();
+    await stranger.create(path);
+    const forged = [nameOf(2 ** 31 - 1), '_c_01234567-89ab-cdef-0123-456789abcdef-lock--2147483648'];
+    for (const node of forged) await stranger.create(`${path}/${node}`, { mode: 'ephemeral' });
+    const owners = await Promise.all(Array.from({ length: 20 }, () => openSession()));
+    const askers = await Promise.all(owners.map((session) => ask(new DistributedLock(session, path))));
+    const session = await openSession();
+    let reads = 0;
+    const exists = session.exists.bind(session);
+    session.exists = (node) => {
+      reads++;
+      return exists(node);
+    };
+    askers.push(await ask(new DistributedLock(session, path)));
+    expect(askers.map(({ position }) => position).sort((a, b) => a - b)).toEqual(askers.map((_, at) => at));
+    expect(reads).toBe(0);
+    for (const each of askers.sort((a, b) => a.position - b.position)) await (await each.hold).release();
+  });
+});

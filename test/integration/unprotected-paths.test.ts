@@ -1,0 +1,153 @@
+/** With credentials: paths at which a stranger could end what is held there, or take its place, each on a real server. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { UnprotectedPathError } from '../../src/errors.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import type { AccessEntry } from '../../src/session/access.js';
+import type { Session } from '../../src/session/session.js';
+import type { SessionOptions } from '../../src/session/session-options.js';
+import { connectString, openSession, uniquePath } from '../helpers/cluster.js';
+
+const alice = { scheme: 'digest', credentials: 'alice:wonder' };
+const ALICE: AccessEntry = { scheme: 'auth', id: '', permissions: 31 };
+const everybody = (permissions: number): AccessEntry => ({ scheme: 'world', id: 'anyone', permissions });
+const fromAnywhere = (id: string, permissions = 31): AccessEntry => ({ scheme: 'ip', id, permissions });
+const [CREATE, DELETE, ADMIN] = [4, 8, 16];
+
+const WAYS: [string, (session: Session, path: string) => Promise<unknown>][] = [
+  ['a lock', async (session, path) => (await new DistributedLock(session, path).acquire()).release()],
+  ['a semaphore', async (session, path) => (await new Semaphore(session, path, 2).acquire()).release()],
+  [
+    'an election',
+    async (session, path) => {
+      const elector = new LeaderElector(session, path);
+      await elector.start();
+      await elector.stop();
+    },
+  ],
+];
+
+function warnings() {
+  const messages: string[] = [];
+  const nothing = () => undefined;
+  const warn = (_: object, message: string) => void messages.push(message);
+  return { messages, logger: { debug: nothing, info: nothing, warn, error: nothing } };
+}
+
+const openAlice = (options: SessionOptions = {}, connect = connectString()) =>
+  openSession({ auth: alice, ...options }, connect);
+
+describe.each(WAYS)('%s', (_, use) => {
+  it.each(['0.0.0.0/0', '10.1.2.3/0', '10.1.2.3/1', '127.0.0.1/7'])(
+    'is refused at a path that all addresses of ip:%s may do everything with',
+    async (network) => {
+      const session = await openAlice();
+      const path = uniquePath('open');
+      await session.create(path, { access: [ALICE, fromAnywhere(network)] });
+      const refused = use(session, path);
+      await expect(refused).rejects.toBeInstanceOf(UnprotectedPathError);
+      await expect(refused).rejects.toMatchObject({ path });
+      for (const part of [path, `ip:${network}:cdrwa`, 'setAcl', 'allowUnprotectedPaths'])
+        await expect(refused).rejects.toThrow(part);
+      expect(await session.getChildren(path)).toEqual([]);
+    },
+  );
+
+  it('is allowed at a path that one network may do everything with', async () => {
+    const session = await openAlice();
+    const path = uniquePath('network');
+    await session.create(path, { access: [ALICE, fromAnywhere('10.0.0.0/8')] });
+    await use(session, path);
+  });
+
+  it('is refused at a path that a stranger makes between the look and the making', async () => {
+    const [session, stranger] = [await openAlice(), await openSession()];
+    const path = uniquePath('open');
+    const getAcl = session.getAcl.bind(session);
+    session.getAcl = async (asked) => {
+      const looking = getAcl(asked);
+      // Once the server has said that there is no such node.
+      if (asked === path) await looking.catch(() => stranger.create(path).catch(() => undefined));
+      return await looking;
+    };
+    await expect(use(session, path)).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path });
+    expect(await stranger.getChildren(path)).toEqual([]);
+  });
+
+  it.each([
+    ['delete children of', DELETE],
+    ['change the access list of', ADMIN],
+  ])('is refused below a node that everybody may %s', async (_what, permission) => {
+    const [session, stranger] = [await openAlice(), await openSession()];
+    const parent = uniquePath('open');
+    const path = `${parent}/mine`;
+    await stranger.create(parent, { access: [everybody(CREATE | 1 | permission)] });
+    await session.create(path);
+    const refused = use(session, path);
+    await expect(refused).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path: parent });
+    for (const part of [parent, path, 'world:anyone:', 'setAcl', `${path}/`])
+      await expect(refused).rejects.toThrow(part);
+    expect(await session.getChildren(path)).toEqual([]);
+    // What the message says to do.
+    await use(session, `${path}/below`);
+    const allowed = await openAlice({ allowUnprotectedPaths: true });
+    await use(allowed, path);
+  });
+
+  it('is refused below a chroot that everybody may delete children of, by the chroot’s name', async () => {
+    const stranger = await openSession();
+    const chroot = uniquePath('chroot');
+    await stranger.create(chroot);
+    const session = await openAlice({}, `${connectString()}${chroot}`);
+    await expect(use(session, '/mine')).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path: '/' });
+    await expect(use(session, '/mine')).rejects.toThrow(chroot);
+    await use(session, '/mine/below');
+  });
+
+  it('is allowed below the root, which every server lets everybody delete children of, with a warning', async () => {
+    const { messages, logger } = warnings();
+    const session = await openAlice({ logger });
+    for (let count = 0; count < 2; count++) await use(session, uniquePath('top'));
+    expect(messages.filter((message) => message.includes('directly below the root'))).toHaveLength(1);
+  });
+
+  it('is refused when a stranger has made its path anew below the root, while nobody stood there', async () => {
+    const [session, stranger] = [await openAlice(), await openSession()];
+    const path = uniquePath('top');
+    await use(session, path);
+    await stranger.remove(path);
+    await stranger.create(path);
+    await expect(use(session, path)).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path });
+    expect(await stranger.getChildren(path)).toEqual([]);
+  });
+
+  it('is asked about no more once its path is known, below a node that is protected', async () => {
+    const session = await openAlice();
+    const path = `${uniquePath('mine')}/below`;
+    await use(session, path);
+    let asked = 0;
+    session.getAcl = () => {
+      asked++;
+      return Promise.reject(new Error('asked again'));
+    };
+    await use(session, path);
+    expect(asked).toBe(0);
+  });
+});
+
+describe('an election of several', () => {
+  it('is refused if a stranger may write the record of a seat', async () => {
+    const [session, stranger] = [await openAlice(), await openSession()];
+    const path = uniquePath('seats');
+    await session.create(path, { access: [ALICE, everybody(CREATE | 1)] });
+    await stranger.create(`${path}/seat-1`);
+    const elector = new LeaderElector(session, path, { seats: 2 });
+    onTestFinished(() => elector.stop());
+    await expect(elector.start()).rejects.toMatchObject({
+      code: 'UNPROTECTED_PATH',
+      path: `${path}/seat-1`,
+    });
+    expect((await session.getChildren(path)).filter((child) => child.startsWith('_c_'))).toEqual([]);
+  });
+});
