@@ -1,4 +1,5 @@
 import { type Abortable, onAbort } from './ending.js';
+import { clearTimeout, monotonicNs, setTimeout, timeOfDay } from './timers.js';
 import { Uptime } from './uptime.js';
 
 /** A timer that is running. Whoever set it owns it and clears it. */
@@ -44,7 +45,7 @@ export interface TimeSources {
 
 // Not `performance.now`, which takes its time to load, and counts from the start of the process: this one counts from
 // the same instant everywhere.
-const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+const monotonicMs = () => Number(monotonicNs()) / 1e6;
 /** One for all clocks, with one file open. */
 let systemUptime: Uptime | undefined;
 const systemSources: TimeSources = {
@@ -107,11 +108,6 @@ export class SystemClock implements Clock {
     );
     return { clear: () => timer.clear() };
   }
-}
-
-/** The machine's time of day, for the lines of a log. */
-export function timeOfDay(): Date {
-  return new Date();
 }
 
 /** What a clock says of now for less, where it may be early: see {@link Clock.early}. */

@@ -1,4 +1,4 @@
-import { timeOfDay } from './clock.js';
+import { timeOfDay } from './timers.js';
 
 // A cause may quote whatever a server or the application's own code has said.
 const LONGEST_VALUE = 500;

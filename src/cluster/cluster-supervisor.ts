@@ -14,6 +14,7 @@ import { logError } from '../logger.js';
 import { ignore } from '../promises.js';
 import type { Environment } from '../session/environment.js';
 import { systemEnvironment } from '../session/environment.js';
+import { queueMicrotask } from '../timers.js';
 import { isChildProcess } from './child-process.js';
 import {
   type ClusterOptions,

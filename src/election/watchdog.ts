@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { OwnNode } from '../session/own-node.js';
+import { monotonicNs } from '../timers.js';
 import { IDLE, STOP } from './watchdog-deadline.js';
 
 // The main thread ends a term by itself when the lease is over. It is blocked if it hasn't by then.
@@ -48,5 +49,5 @@ export class Watchdog {
 
 /** Nanoseconds of the monotonic clock, `ms` from now: the same in all threads of a process. */
 function inMs(ms: number): bigint {
-  return process.hrtime.bigint() + BigInt(Math.ceil(ms * 1e6));
+  return monotonicNs() + BigInt(Math.ceil(ms * 1e6));
 }

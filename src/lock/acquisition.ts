@@ -4,6 +4,7 @@ import { type Abortable, Ending } from '../ending.js';
 import { LockTimeoutError } from '../errors.js';
 import { abortable, endingWith, ignore, settledWithin } from '../promises.js';
 import type { Session } from '../session/session.js';
+import { nextTick } from '../timers.js';
 import type { Admission } from './admission.js';
 import { Contender, type Place, withdraw } from './contender.js';
 import { HeldPlace, type Mode } from './held-place.js';
@@ -235,7 +236,7 @@ export class Acquisition implements TurnWaiter {
 
   #done(): void {
     // Whoever asked is told first.
-    process.nextTick(() => {
+    nextTick(() => {
       this.#timer?.clear();
       this.#userSignal?.removeEventListener('abort', this);
       this.#giveUp.abort(DONE); // Ends what has been left behind: a watch, say.

@@ -3,6 +3,7 @@ import { Ending, onAbort } from '../ending.js';
 import { NodeLostError, SessionClosedError } from '../errors.js';
 
 import type { OwnNode } from '../session/own-node.js';
+import { nextTick } from '../timers.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 
 /** What can end a tenure without its holder's doing. */
@@ -25,7 +26,7 @@ export abstract class Tenure {
     this.#own = own;
     this.#clock = clock;
     // Whoever waits for it is told first. No timer could run before that anyway, and a lock is often given up by then.
-    process.nextTick(() => {
+    nextTick(() => {
       if (!this.#ended.aborted) this.#watchLease();
     });
     this.#forgetNode = onAbort(own.lost, () => {
@@ -74,7 +75,7 @@ export abstract class Tenure {
     if (this.#ended.aborted) return;
     this.#ended.abortFor(reason);
     // Others wait for what is given up, which is asked for next. Until then neither of these changes anything any more.
-    process.nextTick(() => {
+    nextTick(() => {
       this.#timer?.clear();
       this.#forgetNode();
     });

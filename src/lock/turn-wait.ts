@@ -1,5 +1,6 @@
 import type { Abortable } from '../ending.js';
 import type { Session } from '../session/session.js';
+import { nextTick } from '../timers.js';
 import { type Admission, toWatch } from './admission.js';
 import type { Contender, Place } from './contender.js';
 import { Vigil, type VigilKeeper } from './vigil.js';
@@ -121,7 +122,7 @@ export class TurnWait implements VigilKeeper {
     if (this.#isOver()) return;
     this.#state = 'over';
     // Whoever waits for the turn is told first.
-    process.nextTick(() => {
+    nextTick(() => {
       this.#vigil?.end();
       for (const each of this.#endings) each.removeEventListener('abort', this);
     });

@@ -4,6 +4,7 @@ import { type Clock, earlyBy } from '../clock.js';
 import { type Abortable, onAbort } from '../ending.js';
 import { AuthenticationError, ConnectionLossError, describe } from '../errors.js';
 import { type Deferred, deferred, ignore, soon } from '../promises.js';
+import { nextTick } from '../timers.js';
 import type { Server } from './connect-string.js';
 import { FrameReader } from './frames.js';
 import {
@@ -287,7 +288,7 @@ export class Connection {
     this.#unwritten.push(bytes);
     if (this.#go === 'none') {
       this.#go = 'begun';
-      process.nextTick(() => {
+      nextTick(() => {
         this.#go = 'none';
         this.#flush();
       });

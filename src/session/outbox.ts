@@ -1,6 +1,7 @@
 import { Chain, type Link } from '../chain.js';
 import { afterListening, type Clock, type Timer } from '../clock.js';
 import { ConnectionLossError, OperationTimeoutError } from '../errors.js';
+import { nextTick } from '../timers.js';
 import type { Connection, Outcome, Reply } from './connection.js';
 import type { Request } from './protocol.js';
 
@@ -158,7 +159,7 @@ class Deadlines {
   #turn(): number {
     if (this.#turnAt === undefined) {
       this.#turnAt = this.#clock.now();
-      process.nextTick(() => {
+      nextTick(() => {
         this.#turnAt = undefined;
       });
     }

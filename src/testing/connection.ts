@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../clock.js';
+import { queueMicrotask } from '../timers.js';
 import { WireError, WireReader, type WireWriter } from '../wire.js';
 import type { Identity } from './access.js';
 import type { Disturbance, Faults } from './controls/faults.js';

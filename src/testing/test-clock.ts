@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
+import { types } from 'node:util';
 import { type Clock, SystemClock, type Timer } from '../clock.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { type Environment, systemEnvironment } from '../session/environment.js';
+import { setImmediate } from '../timers.js';
 import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
 
 // After so many turns of the event loop without a byte on its way, whatever was set off has come to its end.
@@ -42,7 +44,8 @@ export class TestClock implements Clock {
    * @throws InvalidOptionError if `start` is no date
    */
   constructor(start: Date = systemEnvironment.clock.date()) {
-    if (!(start instanceof Date) || Number.isNaN(start.getTime()))
+    // Not by `instanceof`: of fake timers, and of Jest, each has a class of its own for dates.
+    if (!types.isDate(start) || Number.isNaN(start.getTime()))
       throw new InvalidOptionError('start', start, 'a date');
     this.#startMs = start.getTime();
     this.environment = {

@@ -23,6 +23,12 @@ const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter
 );
 const imports = files.flatMap(importsOf);
 
+const sourceOf = (file: string) => readFileSync(join(SOURCES, file), 'utf8');
+
+function filesWith(pattern: RegExp, allowed: ReadonlySet<string>): string[] {
+  return files.filter((file) => !allowed.has(file) && pattern.test(sourceOf(file)));
+}
+
 function layerOf(file: string): string {
   return dirname(file) === '.' ? '' : (file.split('/')[0] as string);
 }
@@ -99,12 +105,24 @@ describe('the layers', () => {
   });
 
   it('read the clock, set timers and take chance from the environment only', () => {
-    const allowed = new Set(['clock.ts', 'session/environment.ts', 'testing/test-clock.ts']);
+    const allowed = new Set(['timers.ts', 'clock.ts', 'session/environment.ts', 'testing/test-clock.ts']);
     const pattern =
       /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now|Math\.random|randomUUID)\b/;
-    const offenders = files.filter(
-      (file) => !allowed.has(file) && pattern.test(readFileSync(join(SOURCES, file), 'utf8')),
-    );
-    expect(offenders).toEqual([]);
+    expect(filesWith(pattern, allowed)).toEqual([]);
+  });
+
+  it('take timers and clocks from one file, which has them from before a test fakes the globals', () => {
+    const globals =
+      /\bprocess\.(nextTick|hrtime)\b|\b(performance|Date)\.now\(|\bnew Date\(\)|\bAbortSignal\.timeout\b|\bnode:timers\b/;
+    expect(filesWith(globals, new Set(['timers.ts']))).toEqual([]);
+    const names = ['setTimeout', 'clearTimeout', 'setImmediate', 'queueMicrotask', 'nextTick'];
+    const others = ['setInterval', 'clearInterval', 'clearImmediate'];
+    expect(filesWith(new RegExp(`\\b(${others.join('|')})\\(`), new Set())).toEqual([]);
+    for (const name of names) {
+      const users = filesWith(new RegExp(`\\b${name}\\(`), new Set());
+      expect(users.length).toBeGreaterThan(0);
+      const imported = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '(\\.\\.?/)+timers\\.js'`);
+      expect(users.filter((file) => !imported.test(sourceOf(file)))).toEqual([]);
+    }
   });
 });
