@@ -6,7 +6,7 @@ import * as timers from 'node:timers';
  * and a lease would go by a clock that stands still. No other file uses the globals.
  */
 
-// From the module: Jest's fakes take the place of the globals only, so there it doesn't matter which came first.
+// From the module: most fakes don't reach these, so here it doesn't matter which came first.
 export const { setTimeout, clearTimeout, setImmediate } = timers;
 
 export const { queueMicrotask } = globalThis;
