@@ -1,5 +1,8 @@
+import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './copies.js';
+
 /**
- * Every error that Conclave creates. Tell them apart by class or by `code`, never by message.
+ * Every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` holds for errors of
+ * another copy of Conclave in the same process too, of the classes that both have.
  *
  * Two kinds of value reject a promise without being one of these: the `reason` of a signal the caller
  * aborted, and whatever the caller's own `lead` or clean-up hook threw (as a `cause`).
@@ -13,6 +16,12 @@ export abstract class ConclaveError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
+  }
+
+  /** @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: of the class that is asked for, which inherits this
+    return isInstanceInAnyCopy(this, value);
   }
 }
 
@@ -30,7 +39,7 @@ export class InvalidOptionError extends ConclaveError {
     readonly value: unknown,
     readonly expected: string,
   ) {
-    super(`${option} is ${show(value)}: expected ${expected}`);
+    super(`${option} is ${show(value)}: expected ${expected}${adviceOnCopies(value)}`);
   }
 }
 
@@ -421,6 +430,38 @@ export class WorkerFailedError extends ConclaveError {
   }
 }
 
+for (const [name, type] of Object.entries({
+  ConclaveError,
+  InvalidOptionError,
+  InvalidStateError,
+  ConnectTimeoutError,
+  ConnectionLossError,
+  OperationTimeoutError,
+  SessionExpiredError,
+  SessionClosedError,
+  AuthenticationError,
+  UnprotectedPathError,
+  ZooKeeperError,
+  NoNodeError,
+  NodeExistsError,
+  BadVersionError,
+  NodeLostError,
+  NoCandidateError,
+  RevocationRefusedError,
+  LockTimeoutError,
+  SeatsMismatchError,
+  LockLostError,
+  TermEndedError,
+  WorkOverrunError,
+  LeadError,
+  ListenerError,
+  CleanupAttemptError,
+  CleanupFailedError,
+  WorkerFailedError,
+})) {
+  mark(type, name);
+}
+
 /** What a thrown value says of itself, whatever it is. Never throws: people throw strange things. */
 export function describe(thrown: unknown): string {
   try {
@@ -436,7 +477,8 @@ function show(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value !== 'string' && typeof value !== 'object') return String(value);
   try {
-    return shorten(JSON.stringify(value) ?? String(value));
+    const name = value === null || typeof value === 'string' ? undefined : nameOf(value);
+    return name ?? shorten(JSON.stringify(value) ?? String(value));
   } catch {
     return 'an object that can not be shown'; // Cyclic, or with a getter that throws.
   }

@@ -1,3 +1,4 @@
+import { nameOf } from './copies.js';
 import { InvalidOptionError } from './errors.js';
 
 /**
@@ -61,13 +62,9 @@ export function checkMs(name: string, value: unknown): number | undefined {
 }
 
 /** An instance of the class itself, and not what only looks like one. */
-export function checkInstance<T extends object>(
-  name: string,
-  value: T,
-  type: { readonly prototype: T; readonly name: string },
-): T {
+export function checkInstance<T extends object>(name: string, value: T, type: { readonly prototype: T }): T {
   if (!Object.prototype.isPrototypeOf.call(type.prototype, value))
-    throw new InvalidOptionError(name, value, `a ${type.name}`);
+    throw new InvalidOptionError(name, value, nameOf(type.prototype) as string);
   return value;
 }
 

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
+import { mark } from '../copies.js';
 import { SafeEmitter } from '../emitter.js';
 import { Ending, onAbort } from '../ending.js';
 import {
@@ -207,6 +208,8 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     else this.#report(error);
   }
 }
+
+mark(ClusterSupervisor, 'ClusterSupervisor');
 
 /**
  * Starts workers, and keeps them running: for a primary of `node:cluster`, or any process that forks.

@@ -1,7 +1,8 @@
-import type { LeaderElector } from '../election/elector.js';
+import { LeaderElector } from '../election/elector.js';
 import { onAbort } from '../ending.js';
+import { checkInstance } from '../options.js';
 import { ignore } from '../promises.js';
-import type { Session } from '../session/session.js';
+import { Session } from '../session/session.js';
 import { type ChildWord, decodeGuardianWord, encodeChildWord, sessionName } from './guardian-messages.js';
 import { absoluteDeed } from './ward.js';
 
@@ -142,7 +143,10 @@ export function isGuarded(): boolean {
  * locks are free. An `ElectionSupervisor` does this by itself.
  *
  * @param elector - one that stands with this session; call it once for each, before its `start()`
+ * @throws InvalidOptionError if it isn't a session, or not an elector
  */
 export function entrust(session: Session, elector?: LeaderElector): void {
+  checkInstance('session', session, Session);
+  if (elector !== undefined) checkInstance('elector', elector, LeaderElector);
   link.entrust(session, elector);
 }

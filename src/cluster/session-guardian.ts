@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
 import type { Timer } from '../clock.js';
+import { mark } from '../copies.js';
 import { SafeEmitter } from '../emitter.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../errors.js';
 import { type Logger, logError, resolveLogger } from '../logger.js';
@@ -241,6 +242,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     else this.#report(error);
   }
 }
+
+mark(SessionGuardian, 'SessionGuardian');
 
 /** One process that is guarded. */
 interface Watch {

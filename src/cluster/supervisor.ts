@@ -1,4 +1,5 @@
 import { sleep } from '../clock.js';
+import { mark } from '../copies.js';
 import { LeaderElector } from '../election/elector.js';
 import { defaultId } from '../election/elector-options.js';
 import type { SessionSource } from '../election/session-source.js';
@@ -476,3 +477,5 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     else this.#report(error);
   }
 }
+
+mark(ElectionSupervisor, 'ElectionSupervisor');

@@ -1,4 +1,5 @@
 import { earlyBy, sleep } from '../clock.js';
+import { mark } from '../copies.js';
 import { SafeEmitter } from '../emitter.js';
 import { Ending, onAbort } from '../ending.js';
 import {
@@ -535,3 +536,5 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     else this.#report(error);
   }
 }
+
+mark(LeaderElector, 'LeaderElector');

@@ -1,6 +1,7 @@
+import { isOfAnotherCopy } from '../copies.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkOptions, checkSeat } from '../options.js';
+import { checkInstance, checkOptions, checkSeat } from '../options.js';
 import { abortable } from '../promises.js';
 import { parseConnectString } from '../session/connect-string.js';
 import { Session } from '../session/session.js';
@@ -72,7 +73,13 @@ function resolveOwn(
 
 function checkSource(from: unknown): SessionSource {
   const source = from as SessionSource;
-  if (typeof (source as Partial<SessionSource> | null | undefined)?.session === 'function')
-    return { session: (signal) => abortable(source.session(signal), signal) };
+  if (
+    typeof (source as Partial<SessionSource> | null | undefined)?.session === 'function' &&
+    !isOfAnotherCopy(from)
+  )
+    return {
+      session: async (signal) =>
+        checkInstance('session', await abortable(source.session(signal), signal), Session),
+    };
   throw new InvalidOptionError('session', from, 'a Session, a connect string or an ElectionSupervisor');
 }

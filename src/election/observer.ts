@@ -1,4 +1,5 @@
 import { sleep } from '../clock.js';
+import { mark } from '../copies.js';
 import { SafeEmitter } from '../emitter.js';
 import { onAbort } from '../ending.js';
 import {
@@ -289,6 +290,8 @@ export class ElectionObserver
     else this.#report(error);
   }
 }
+
+mark(ElectionObserver, 'ElectionObserver');
 
 /** @throws the signal's reason */
 function coolDown(

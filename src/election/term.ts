@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock.js';
+import { mark } from '../copies.js';
 import { type DemotionReason, describe, TermEndedError } from '../errors.js';
 import type { GuardedTransaction } from '../lock/guarded-transaction.js';
 import { type LossReason, Tenure } from '../lock/tenure.js';
@@ -225,6 +226,8 @@ export class ElectedTerm extends Tenure implements Term {
     return cause === this.signal.reason || (cause instanceof Error && cause.name === 'AbortError');
   }
 }
+
+mark(ElectedTerm, 'Term');
 
 /** For logs. */
 export function describeTerm({ number, token }: Term, reason?: unknown): object {

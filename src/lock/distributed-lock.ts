@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import type { Session } from '../session/session.js';
 import { type Admission, ALONE } from './admission.js';
 import type { LockOptions } from './lock.js';
@@ -33,3 +34,5 @@ export class DistributedLock extends QueueLock {
     return ALONE;
   }
 }
+
+mark(DistributedLock, 'DistributedLock');

@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { LockLostError } from '../errors.js';
 import { deferred, whenSettled } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
@@ -95,3 +96,5 @@ export class PlaceHold extends Tenure implements LockHold {
     return this.#releasing;
   }
 }
+
+mark(PlaceHold, 'LockHold');

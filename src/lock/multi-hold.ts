@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { Ending, onAbort } from '../ending.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
@@ -78,3 +79,5 @@ export class MultiHold implements LockHold {
     if (!this.signal.aborted) this.#ended.abort(reason);
   }
 }
+
+mark(MultiHold, 'MultiHold');

@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from './lock.js';
 import type { PlaceHold } from './lock-hold.js';
@@ -102,6 +103,8 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
     return `${this.#locks.map(({ path }) => path).join(', ')} were not all acquired within ${timeoutMs} ms`;
   }
 }
+
+mark(MultiLock, 'MultiLock');
 
 function single(lock: Lock | MultiLock): readonly QueueLock[] {
   if (lock instanceof MultiLock) return lock.locks;

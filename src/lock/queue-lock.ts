@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import type { Abortable } from '../ending.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import { checkInstance, checkPath } from '../options.js';
@@ -195,3 +196,5 @@ export abstract class QueueLock implements Lock {
     return Promise.resolve(hold);
   }
 }
+
+mark(QueueLock, 'QueueLock');

@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import type { Session } from '../session/session.js';
 import { type Admission, ALONE } from './admission.js';
@@ -94,3 +95,5 @@ export class ReadWriteLock {
     return mode === 'alone' && place.lock === this;
   }
 }
+
+mark(ReadWriteLock, 'ReadWriteLock');

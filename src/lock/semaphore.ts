@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { type Abortable, Ending } from '../ending.js';
 import { checkSeats } from '../options.js';
 import type { Session } from '../session/session.js';
@@ -61,3 +62,5 @@ export class Semaphore extends QueueLock {
     return { blocks: () => true, spare: seats - 1, outdated };
   }
 }
+
+mark(Semaphore, 'Semaphore');

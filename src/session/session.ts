@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { afterListening, type Clock } from '../clock.js';
+import { mark } from '../copies.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import {
   AuthenticationError,
@@ -634,6 +635,8 @@ export class Session extends Operations<SessionEvents> {
     else this.report(error, 'a listener failed');
   }
 }
+
+mark(Session, 'Session');
 
 /** Whether the session has ended, one way or the other. */
 export function isOver(state: SessionState): boolean {

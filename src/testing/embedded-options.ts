@@ -1,4 +1,5 @@
 import { type Clock, SystemClock } from '../clock.js';
+import { isOfAnotherCopy } from '../copies.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
 import { checkOneOf, checkOptions, checkPositiveMs } from '../options.js';
@@ -100,8 +101,12 @@ function checkPort(value: unknown): number {
 function checkClock(value: Clock | undefined): Clock {
   if (value === undefined) return new SystemClock();
   const { now, date, after } = value ?? {};
-  if ([now, date, after].every((each) => typeof each === 'function')) return value;
-  throw new InvalidOptionError('clock', value, 'a clock with the methods now, date and after');
+  if ([now, date, after].every((each) => typeof each === 'function') && !isOfAnotherCopy(value)) return value;
+  throw new InvalidOptionError(
+    'clock',
+    value,
+    'a clock with the methods now, date and after, as a TestClock',
+  );
 }
 
 /** What a test's author should see, without an option: that this is not a server for production. */

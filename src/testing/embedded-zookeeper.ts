@@ -1,3 +1,4 @@
+import { mark } from '../copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
@@ -318,6 +319,8 @@ export class EmbeddedZooKeeper {
     });
   }
 }
+
+mark(EmbeddedZooKeeper, 'EmbeddedZooKeeper');
 
 const OPERATIONS: readonly string[] = [...OPERATION_NAMES, 'connect'];
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { types } from 'node:util';
 import { type Clock, SystemClock, type Timer } from '../clock.js';
+import { mark } from '../copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { type Environment, systemEnvironment } from '../session/environment.js';
@@ -194,6 +195,8 @@ export class TestClock implements Clock {
     }
   }
 }
+
+mark(TestClock, 'TestClock');
 
 /** Asks a promise or a function whether what is waited for has come. */
 function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {

@@ -1,0 +1,71 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/version.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const OTHER_VERSION = '9.8.7';
+
+interface Report {
+  readonly messages: Readonly<Record<string, string>>;
+  readonly instanceOf: readonly string[];
+}
+
+describe('beside another copy of the library in the same process', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-copy-'));
+  let report: Report;
+
+  beforeAll(async () => {
+    cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const base = join(folder, 'dist/base.js');
+    const code = readFileSync(base, 'utf8');
+    expect(code).toContain(`"${VERSION}"`);
+    writeFileSync(base, code.replace(`"${VERSION}"`, `"${OTHER_VERSION}"`));
+    const fixture = join(ROOT, 'test/fixtures/two-copies.mjs');
+    const { stdout } = await execaNode(fixture, [join(folder, 'dist')], { timeout: 30_000 });
+    report = JSON.parse(stdout);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each([
+    ['lock', 'session', 'a Session', 'a Session'],
+    ['elector', 'session', 'a Session', 'a Session'],
+    ['revocation', 'session', 'a Session', 'a Session'],
+    ['observer', 'session', 'a Session', 'a Session, a connect string or an ElectionSupervisor'],
+    [
+      'observer of a supervisor',
+      'session',
+      'an ElectionSupervisor',
+      'a Session, a connect string or an ElectionSupervisor',
+    ],
+    ['observer of a source', 'session', 'a Session', 'a Session'],
+    [
+      'locks',
+      'locks',
+      'a QueueLock',
+      'a DistributedLock, a lock of a ReadWriteLock, a Semaphore or a MultiLock',
+    ],
+    ['downgrade', 'hold', 'a LockHold', 'a hold of the write lock of /locks/one'],
+    ['coordinator', 'leadership', 'a LeaderElector', 'an ElectionSupervisor or a LeaderElector'],
+    ['entrusted', 'elector', 'a LeaderElector', 'a LeaderElector'],
+    ['clock', 'clock', 'a TestClock', 'a clock with the methods now, date and after, as a TestClock'],
+  ])('what belongs to that one is refused for it: %s', (misuse, option, what, expected) => {
+    expect(report.messages[misuse]).toBe(
+      `${option} is ${what} of another copy of conclave (${OTHER_VERSION}): expected ${expected} of this copy (${VERSION}); ` +
+        '`npm ls conclave` shows who brings which, and with the same version for all, after `npm dedupe`, one is left',
+    );
+  });
+
+  it('its errors are of the classes of the same name, and of no others', () => {
+    expect([...report.instanceOf].sort()).toEqual([
+      'ConclaveError',
+      'Error',
+      'NoNodeError',
+      'ZooKeeperError',
+    ]);
+  });
+});
