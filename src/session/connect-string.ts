@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { type ConclaveError, InvalidOptionError } from '../errors.js';
 import { checkPath } from '../options.js';
 
@@ -16,6 +16,11 @@ export interface ConnectTarget {
 }
 
 const DEFAULT_PORT = 2181;
+/** As those of URLs, `zookeeper://`; at the beginning, or of a later server. */
+const SCHEME = /(?<=^|,)\s*[a-z][a-z\d+.-]*:\/\//i;
+// What the system of domain names can look up; a label has 63 characters at most.
+const LONGEST_HOST = 253;
+const HOST = /^(?:(?!-)[\p{L}\p{M}\p{N}_-]{1,63}(?<!-)(?:\.(?!$)|\.?$))+$/u;
 
 /**
  * Reads `host[:port],host[:port]…[/chroot]`, as ZooKeeper's own clients do, with IPv6 addresses in brackets. Blanks
@@ -28,6 +33,12 @@ export function parseConnectString(value: unknown, option = 'connect'): ConnectT
     throw new InvalidOptionError(option, value, 'a string such as zk1:2181,zk2:2181/app');
   const slash = value.indexOf('/');
   const list = slash < 0 ? value : value.slice(0, slash);
+  const [scheme] = SCHEME.exec(value) ?? [];
+  // What stands before it may be a password: it isn't shown.
+  if ((scheme === undefined ? list : value).includes('@'))
+    throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong into `auth`');
+  if (scheme !== undefined)
+    throw new InvalidOptionError(option, value, `host:port,host:port/chroot, without '${scheme}'`);
   const servers = list.split(',').map((text) => parseServer(text.trim(), value, option));
   const distinct = new Map(servers.map((server) => [`${server.host} ${server.port}`, server]));
   return {
@@ -45,8 +56,18 @@ function parseServer(text: string, value: string, option: string): Server {
     throw wrong(`an IPv6 address between the brackets of '${text}'`);
   const host = address ?? name ?? '';
   if (host === '') throw wrong('a host between any two commas');
-  if (/[\s@?#]/.test(host)) throw wrong(`a host name or an address instead of '${host}'`);
+  if (address === undefined && !isHost(host))
+    throw wrong(`a host name or an address instead of ${JSON.stringify(host)}`);
   return { host: host.toLowerCase(), port: port === undefined ? DEFAULT_PORT : parsePort(port, text, wrong) };
+}
+
+/**
+ * As the resolver takes it, which would be asked again and again until the session has no more time to begin: with underscores,
+ * which Docker Compose puts into names, and with letters of any script.
+ */
+function isHost(text: string): boolean {
+  const looksLikeAddress = /^\d+(\.\d+){3}$/.test(text);
+  return text.length <= LONGEST_HOST && (looksLikeAddress ? isIPv4(text) : HOST.test(text));
 }
 
 function parsePort(port: string, text: string, wrong: (expected: string) => ConclaveError): number {

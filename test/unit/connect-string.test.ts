@@ -37,6 +37,19 @@ describe('the connect string', () => {
       ],
       '',
     ],
+    ['my_app_zk_1.net_work:1', [{ host: 'my_app_zk_1.net_work', port: 1 }], ''],
+    ['zk-1.example.com.', [{ host: 'zk-1.example.com.', port: 2181 }], ''],
+    ['Zoo-Wärter.example', [{ host: 'zoo-wärter.example', port: 2181 }], ''],
+    ['10.0.0.1:1', [{ host: '10.0.0.1', port: 1 }], ''],
+    ['[fe80::1%eth0]:1', [{ host: 'fe80::1%eth0', port: 1 }], ''],
+    [
+      'a:1,\n\tb:2',
+      [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 2 },
+      ],
+      '',
+    ],
     ['a/', [{ host: 'a', port: 2181 }], ''],
     ['a/x/y', [{ host: 'a', port: 2181 }], '/x/y'],
   ])('%j names its servers and its chroot', (text, servers, chroot) => {
@@ -57,7 +70,27 @@ describe('the connect string', () => {
     ['[::1', 'an IPv6 address in brackets'],
     ['[nonsense]:1', 'an IPv6 address between the brackets'],
     ['a b:1', 'a host name or an address'],
-    ['user:pass@a:1', 'a port'],
+    ['a\tb', 'a host name or an address instead of "a\\tb"'],
+    ['a\nb', 'a host name or an address'],
+    ['a\u0000b', 'a host name or an address instead of "a\\u0000b"'],
+    ['a\u200bb', 'a host name or an address'],
+    ['a?b=c', 'a host name or an address'],
+    ['a#b', 'a host name or an address'],
+    ['a\\b', 'a host name or an address'],
+    ['a%20b', 'a host name or an address'],
+    ['a;b', 'a host name or an address'],
+    ['"a"', 'a host name or an address'],
+    ['*', 'a host name or an address'],
+    ['.', 'a host name or an address'],
+    ['a..b', 'a host name or an address'],
+    ['-a', 'a host name or an address'],
+    ['a-.b', 'a host name or an address'],
+    ['256.0.0.1', 'a host name or an address'],
+    [`${'a'.repeat(64)}.b`, 'a host name or an address'],
+    ['a.'.repeat(127), 'a host name or an address'],
+    ['zookeeper://a:2181', "host:port,host:port/chroot, without 'zookeeper://'"],
+    ['zk://a:2181,b:2181/app', "host:port,host:port/chroot, without 'zk://'"],
+    ['a:2181, http://b', "host:port,host:port/chroot, without ' http://'"],
     ['a/x//y', 'a chroot that is a path without empty parts'],
     ['a/x/', 'a chroot that is a path that does not end with /'],
     ['a/x,b/x', 'one chroot, after the last server'],
@@ -74,5 +107,22 @@ describe('the connect string', () => {
     expect(error).toBeInstanceOf(InvalidOptionError);
     expect(error).toMatchObject({ option: 'connect', value: text });
     expect((error as Error).message).toContain(expected);
+  });
+
+  it.each(['user:secret@a:1', 'zookeeper:secret@a:1/app', 'zk://user:secret@a:1/app', 'secret@a'])(
+    '%j is refused without showing what may be a password',
+    (text) => {
+      expect(() => parseConnectString(text)).toThrow(
+        'connect is "(not shown)": expected no user or password: those belong into `auth`',
+      );
+    },
+  );
+
+  it('takes or refuses a long name at once', () => {
+    for (const name of ['-'.repeat(10_000), 'a-'.repeat(5000), `${'a.'.repeat(126)}!`]) {
+      const since = performance.now();
+      expect(() => parseConnectString(name)).toThrow(InvalidOptionError);
+      expect(performance.now() - since).toBeLessThan(100);
+    }
   });
 });
