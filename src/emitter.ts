@@ -1,14 +1,18 @@
-import { ListenerError } from './errors.js';
+import { InvalidOptionError, ListenerError } from './errors.js';
 import { EventEmitter } from './packages.cjs';
 
 type Listener = (...args: unknown[]) => unknown;
+
+/** The names of an emitter's events: of each, whether others than Conclave itself may listen to it. */
+export type EventNames<Events> = Readonly<Record<keyof Events & string, boolean>>;
 
 /**
  * An eventemitter3 whose listeners can't disturb each other or the emitter: one that throws, or returns a promise
  * that rejects, is reported through {@link SafeEmitter.reportListenerError} and the others are called all the same.
  *
- * `on`, `once` and `off` work as they do there; each listener is wrapped, once for each event, so that the wrapper
- * can be found again when it is taken off.
+ * `on`, `once` and `off` work as they do there, but that an event which is never emitted, misspelt say, and a listener that
+ * can't be called are refused with an `InvalidOptionError`, by all methods. Each listener is wrapped, once for each event, so
+ * that the wrapper can be found again when it is taken off.
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
   /** As soon as anybody listens: there may be very many emitters, which mostly have nobody. */
@@ -18,21 +22,25 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   #emitting = false;
   #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
 
-  /** Calls `listener` at every `event` from now on. */
+  /** @internal Asked of the class: there may be very many emitters. */
+  protected abstract get knownEvents(): EventNames<Events>;
+
+  /** Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or it is no function */
   on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.on(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
-  /** Calls `listener` at the next `event` only. */
+  /** Calls `listener` at the next `event` only. @throws as `on` does */
   once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.once(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
-  /** Takes `listener` off `event`. */
+  /** Takes `listener` off `event`. @throws as `on` does */
   off<E extends keyof Events & string>(event: E, listener: Events[E]): this {
-    this.#emitter?.off(event, this.#wrap(event, listener as unknown as Listener));
+    const wrapper = this.#wrap(event, listener as unknown as Listener);
+    this.#emitter?.off(event, wrapper);
     return this;
   }
 
@@ -44,12 +52,16 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this.off(event, listener);
   }
 
+  /** @throws InvalidOptionError if there is no such event */
   removeAllListeners(event?: keyof Events & string): this {
+    if (event !== undefined) this.#checkEvent(event);
     this.#emitter?.removeAllListeners(event);
     return this;
   }
 
+  /** @throws InvalidOptionError if there is no such event */
   listenerCount(event: keyof Events & string): number {
+    this.#checkEvent(event);
     return this.#emitter?.listenerCount(event) ?? 0;
   }
 
@@ -79,7 +91,18 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this.#emitter;
   }
 
+  #checkEvent(event: string): void {
+    if (Object.hasOwn(this.knownEvents, event)) return;
+    const known = Object.entries(this.knownEvents).flatMap(([name, isPublic]) =>
+      isPublic ? `'${name}'` : [],
+    );
+    throw new InvalidOptionError('event', event, `one of ${known.join(', ')}`);
+  }
+
   #wrap(event: string, listener: Listener): Listener {
+    this.#checkEvent(event);
+    if (typeof listener !== 'function')
+      throw new InvalidOptionError(`the listener of '${event}'`, listener, 'a function');
     this.#wrappers ??= new Map();
     const wrappers = this.#wrappers.get(event) ?? new WeakMap<Listener, Listener>();
     this.#wrappers.set(event, wrappers);

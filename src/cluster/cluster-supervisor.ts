@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { sleep } from '../clock.js';
 import { mark } from '../copies.js';
-import { SafeEmitter } from '../emitter.js';
+import { type EventNames, SafeEmitter } from '../emitter.js';
 import { Ending, onAbort } from '../ending.js';
 import {
   describe,
@@ -55,6 +55,16 @@ export interface ClusterEvents {
   /** A worker had to be killed, failed too often, or couldn't be guarded; or a listener failed. It goes on. */
   error(error: Error): void;
 }
+
+/** @internal */
+export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
+  spawned: true,
+  standing: true,
+  exited: true,
+  restarting: true,
+  stopped: true,
+  error: true,
+};
 
 /**
  * Runs a number of workers of one program, one of which leads: starts them again when they end, gives back at once what a
@@ -201,6 +211,11 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   #report(error: Error): void {
     logError(this.#options.logger, error, 'something went wrong with a worker', this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ClusterEvents> {
+    return CLUSTER_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

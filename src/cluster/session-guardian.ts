@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
 import type { Timer } from '../clock.js';
 import { mark } from '../copies.js';
-import { SafeEmitter } from '../emitter.js';
+import { type EventNames, SafeEmitter } from '../emitter.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../errors.js';
 import { type Logger, logError, resolveLogger } from '../logger.js';
 import { checkOptions } from '../options.js';
@@ -54,6 +54,13 @@ export interface SessionGuardianEvents {
   /** @internal A process stands elsewhere now. */
   standing(child: ChildProcess, standing: Standing): void;
 }
+
+/** @internal */
+export const GUARDIAN_EVENTS: EventNames<SessionGuardianEvents> = {
+  buried: true,
+  error: true,
+  standing: false,
+};
 
 // A process that reads its messages answers the first greeting; one that is still starting may miss some.
 const FIRST_GREETING_AFTER_MS = 50;
@@ -235,6 +242,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   #report(error: Error): void {
     logError(this.#logger, error, 'something went wrong in the guardian', this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<SessionGuardianEvents> {
+    return GUARDIAN_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

@@ -4,7 +4,7 @@ import { LeaderElector } from '../election/elector.js';
 import { defaultId } from '../election/elector-options.js';
 import type { SessionSource } from '../election/session-source.js';
 import type { Term } from '../election/term.js';
-import { SafeEmitter } from '../emitter.js';
+import { type EventNames, SafeEmitter } from '../emitter.js';
 import { onAbort } from '../ending.js';
 import {
   AuthenticationError,
@@ -39,6 +39,18 @@ import {
   resolveSupervisorOptions,
 } from './supervisor-options.js';
 import { retrying } from './tries.js';
+
+/** @internal */
+export const SUPERVISOR_EVENTS: EventNames<ElectionSupervisorEvents> = {
+  waiting: true,
+  elected: true,
+  demoted: true,
+  expired: true,
+  cleaned: true,
+  restarting: true,
+  stopped: true,
+  error: true,
+};
 
 /** The reason with which `stop()` interrupts what the supervisor waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -470,6 +482,11 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
     logError(this.#options.logger, error, 'something went wrong in the supervisor', this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ElectionSupervisorEvents> {
+    return SUPERVISOR_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

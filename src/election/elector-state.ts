@@ -1,3 +1,4 @@
+import type { EventNames } from '../emitter.js';
 import type { DemotionReason, StopWait } from '../errors.js';
 import type { Place } from '../lock/contender.js';
 import type { ElectedTerm, Term } from './term.js';
@@ -49,3 +50,13 @@ export interface LeaderElectorEvents {
   /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
   error(error: Error): void;
 }
+
+/** @internal */
+export const ELECTOR_EVENTS: EventNames<LeaderElectorEvents> = {
+  waiting: true,
+  elected: true,
+  demoted: true,
+  expired: true,
+  stopped: true,
+  error: true,
+};

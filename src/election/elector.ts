@@ -1,6 +1,6 @@
 import { earlyBy, sleep } from '../clock.js';
 import { mark } from '../copies.js';
-import { SafeEmitter } from '../emitter.js';
+import { type EventNames, SafeEmitter } from '../emitter.js';
 import { Ending, onAbort } from '../ending.js';
 import {
   type DemotionReason,
@@ -39,7 +39,7 @@ import {
   type ResolvedElectorOptions,
   resolveElectorOptions,
 } from './elector-options.js';
-import { type ElectorState, holdUpOf, type LeaderElectorEvents } from './elector-state.js';
+import { ELECTOR_EVENTS, type ElectorState, holdUpOf, type LeaderElectorEvents } from './elector-state.js';
 import type { Next } from './next.js';
 import { Outlook } from './outlook.js';
 import { Petitions } from './petitions.js';
@@ -529,6 +529,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #report(error: Error): void {
     logError(this.#options.logger, error, 'something went wrong in the election', this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<LeaderElectorEvents> {
+    return ELECTOR_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

@@ -1,3 +1,4 @@
+import type { EventNames } from '../emitter.js';
 import type { Candidate } from './candidate.js';
 import type { Sighting } from './sighting.js';
 
@@ -26,3 +27,6 @@ export interface ElectionObserverEvents {
   /** Something went wrong: a refusal by a server, after which it tries on, or a listener that threw. */
   error(error: Error): void;
 }
+
+/** @internal */
+export const OBSERVER_EVENTS: EventNames<ElectionObserverEvents> = { change: true, error: true };

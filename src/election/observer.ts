@@ -1,6 +1,6 @@
 import { sleep } from '../clock.js';
 import { mark } from '../copies.js';
-import { SafeEmitter } from '../emitter.js';
+import { type EventNames, SafeEmitter } from '../emitter.js';
 import { onAbort } from '../ending.js';
 import {
   describe,
@@ -24,7 +24,7 @@ import {
   type ResolvedObserverOptions,
   resolveObserverOptions,
 } from './observer-options.js';
-import type { ElectionObserverEvents, ObserverState } from './observer-state.js';
+import { type ElectionObserverEvents, OBSERVER_EVENTS, type ObserverState } from './observer-state.js';
 import { Roll } from './roll.js';
 import type { SessionSource } from './session-source.js';
 import { isInDoubt, isSameLeader, leaderOf, type Sighting } from './sighting.js';
@@ -283,6 +283,11 @@ export class ElectionObserver
     const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
     logError(this.#options.logger, error, 'something went wrong in the observer', this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ElectionObserverEvents> {
+    return OBSERVER_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

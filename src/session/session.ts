@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { afterListening, type Clock } from '../clock.js';
 import { mark } from '../copies.js';
+import type { EventNames } from '../emitter.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
 import {
   AuthenticationError,
@@ -71,6 +72,14 @@ export interface SessionEvents {
   error(error: Error): void;
 }
 
+/** @internal */
+export const SESSION_EVENTS: EventNames<SessionEvents> = {
+  suspended: true,
+  resumed: true,
+  expired: true,
+  closed: true,
+  error: true,
+};
 /** @internal What is there before a session, and outlives it. */
 export interface Surroundings {
   /** Hears its errors from the beginning, before it is open. */
@@ -628,6 +637,11 @@ export class Session extends Operations<SessionEvents> {
   report(error: Error, message: string): void {
     logError(this.#logger, error, message, this);
     this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<SessionEvents> {
+    return SESSION_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {

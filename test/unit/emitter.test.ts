@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { SafeEmitter } from '../../src/emitter.js';
-import type { ListenerError } from '../../src/errors.js';
+import { InvalidOptionError, type ListenerError } from '../../src/errors.js';
 import { settle } from '../helpers/fake-clock.js';
 
-class Bell extends SafeEmitter<{ ring(times: number): void }> {
+class Bell extends SafeEmitter<{ ring(times: number): void; crack(): void }> {
   readonly reported: ListenerError[] = [];
 
   ring(times: number): void {
     this.emit('ring', times);
+  }
+
+  protected override get knownEvents() {
+    return { ring: true, crack: false };
   }
 
   protected override reportListenerError(error: ListenerError): void {
@@ -73,6 +77,55 @@ describe('an emitter', () => {
     bell.ring(1);
     expect(heard).toBe(2);
     expect(bell.reported).toHaveLength(2);
+  });
+
+  it.each([
+    ['rang', 'event is "rang": expected one of \'ring\''],
+    ['toString', 'event is "toString": expected one of \'ring\''],
+    ['', 'event is "": expected one of \'ring\''],
+    [undefined, "event is undefined: expected one of 'ring'"],
+    [Symbol('ring'), "event is Symbol(ring): expected one of 'ring'"],
+  ])('refuses the event %j, which it never emits, naming those that it does', (event, message) => {
+    const bell = new Bell();
+    const call = (method: unknown) => () =>
+      (method as (...args: unknown[]) => unknown).call(bell, event, () => undefined);
+    const methods: unknown[] = [
+      bell.on,
+      bell.once,
+      bell.off,
+      bell.addListener,
+      bell.removeListener,
+      bell.listenerCount,
+    ];
+    // Without a name it is all of them that are taken off.
+    if (event !== undefined) methods.push(bell.removeAllListeners);
+    for (const method of methods) {
+      expect(call(method)).toThrow(InvalidOptionError);
+      expect(call(method)).toThrow(message);
+    }
+  });
+
+  it('has events for itself, which it does not speak of', () => {
+    expect(new Bell().on('crack', () => undefined).listenerCount('crack')).toBe(1);
+  });
+
+  it.each([undefined, null, 'a string', {}])('refuses %j for a listener', (listener) => {
+    const bell = new Bell();
+    for (const method of [bell.on, bell.once, bell.off, bell.addListener, bell.removeListener]) {
+      const call = () => method.call(bell, 'ring', listener as never);
+      expect(call).toThrow(InvalidOptionError);
+      expect(call).toThrow(/^the listener of 'ring' is .*: expected a function$/);
+    }
+    bell.ring(1);
+    expect(bell.reported).toEqual([]);
+  });
+
+  it('takes off all listeners, of one event or of every one', () => {
+    const bell = new Bell();
+    bell.on('ring', () => undefined).on('crack', () => undefined);
+    expect(bell.removeAllListeners('ring').listenerCount('ring')).toBe(0);
+    expect(bell.listenerCount('crack')).toBe(1);
+    expect(bell.removeAllListeners().listenerCount('crack')).toBe(0);
   });
 
   it('takes off what was added, whether for ever or for once', () => {

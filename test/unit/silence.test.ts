@@ -15,6 +15,10 @@ class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
     this.emit(name);
   }
 
+  protected override get knownEvents() {
+    return { suspended: true, resumed: true };
+  }
+
   protected override reportListenerError(error: Error): void {
     throw error;
   }

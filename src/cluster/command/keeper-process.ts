@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type Clock, type MachineInstant, sleep, type Timer } from '../../clock.js';
-import { SafeEmitter } from '../../emitter.js';
+import { type EventNames, SafeEmitter } from '../../emitter.js';
 import { describe, type ListenerError } from '../../errors.js';
 import { deferred } from '../../promises.js';
 import type { Environment } from '../../session/environment.js';
@@ -23,6 +23,8 @@ export interface KeeperProcessEvents {
   /** The lease wasn't renewed in time: the command is being ended. */
   'running-out'(): void;
 }
+
+const KEEPER_EVENTS: EventNames<KeeperProcessEvents> = { 'running-out': true };
 
 // How long a keeper may take to do what it is told, beyond what that takes. One that is stopped would take for ever, while
 // its leader goes on to lead.
@@ -215,6 +217,10 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     this.#endOverdue?.clear();
     this.#ready.resolve();
     this.#outcome.resolve(outcome);
+  }
+
+  protected override get knownEvents(): EventNames<KeeperProcessEvents> {
+    return KEEPER_EVENTS;
   }
 
   protected override reportListenerError(error: ListenerError): void {
