@@ -465,6 +465,8 @@ for (const [name, type] of Object.entries({
 /** What a thrown value says of itself, whatever it is. Never throws: people throw strange things. */
 export function describe(thrown: unknown): string {
   try {
+    // As it is: it goes into sentences, and into logs, which quote it themselves.
+    if (typeof thrown === 'string' && thrown !== '') return shorten(thrown);
     if (!(thrown instanceof Error)) return show(thrown);
     return String(thrown.message === '' ? thrown.name : thrown.message);
   } catch {

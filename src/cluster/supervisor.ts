@@ -22,6 +22,7 @@ import { EnsembleHistory } from '../session/ensemble-history.js';
 import type { Environment } from '../session/environment.js';
 import { Outage } from '../session/outage.js';
 import { Session } from '../session/session.js';
+import { showAs } from '../shown.js';
 import { type StartOptions, start } from '../starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
@@ -496,3 +497,4 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 }
 
 mark(ElectionSupervisor, 'ElectionSupervisor');
+showAs(ElectionSupervisor, ({ id, path, term }) => ({ id, path, ...(term && { term }) }));

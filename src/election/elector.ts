@@ -23,6 +23,7 @@ import { logError } from '../logger.js';
 import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
+import { showAs } from '../shown.js';
 import { type StartOptions, start } from '../starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { Advertisement } from './advertisement.js';
@@ -543,3 +544,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 }
 
 mark(LeaderElector, 'LeaderElector');
+showAs(LeaderElector, ({ id, path, state: { name: state }, term }) => ({
+  id,
+  path,
+  state,
+  ...(term && { term }),
+}));

@@ -15,6 +15,7 @@ import { checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
+import { showAs } from '../shown.js';
 import { type StartOptions, start } from '../starting.js';
 import { Backlog } from './backlog.js';
 import type { Candidate } from './candidate.js';
@@ -297,6 +298,7 @@ export class ElectionObserver
 }
 
 mark(ElectionObserver, 'ElectionObserver');
+showAs(ElectionObserver, ({ path, leader }) => ({ path, leader }));
 
 /** @throws the signal's reason */
 function coolDown(

@@ -1,10 +1,11 @@
 import type { Clock, Timer } from '../clock.js';
 import { mark } from '../copies.js';
-import { type DemotionReason, describe, TermEndedError } from '../errors.js';
+import { type DemotionReason, TermEndedError } from '../errors.js';
 import type { GuardedTransaction } from '../lock/guarded-transaction.js';
 import { type LossReason, Tenure } from '../lock/tenure.js';
 import { ignore } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
+import { showAs } from '../shown.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import type { Claim } from './claimant.js';
 import type { Deed } from './deed.js';
@@ -228,8 +229,9 @@ export class ElectedTerm extends Tenure implements Term {
 }
 
 mark(ElectedTerm, 'Term');
+showAs(ElectedTerm, ({ number, seat, token, seemsHeld: held }) => ({ number, seat, token, held }));
 
 /** For logs. */
-export function describeTerm({ number, token }: Term, reason?: unknown): object {
-  return { term: number, token: String(token), ...(reason !== undefined && { reason: describe(reason) }) };
+export function describeTerm({ number, token }: Term, reason?: DemotionReason): object {
+  return { term: number, token: String(token), ...(reason !== undefined && { reason }) };
 }

@@ -2,6 +2,7 @@ import { mark } from '../copies.js';
 import { LockLostError } from '../errors.js';
 import { deferred, whenSettled } from '../promises.js';
 import type { OwnNode } from '../session/own-node.js';
+import { showAs } from '../shown.js';
 import type { GuardedTransaction } from './guarded-transaction.js';
 import type { HeldPlace, Mode } from './held-place.js';
 import { type LossReason, Tenure } from './tenure.js';
@@ -98,3 +99,4 @@ export class PlaceHold extends Tenure implements LockHold {
 }
 
 mark(PlaceHold, 'LockHold');
+showAs(PlaceHold, ({ path, token, seemsHeld: held }) => ({ path, token, held }));

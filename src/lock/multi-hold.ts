@@ -1,6 +1,7 @@
 import { mark } from '../copies.js';
 import { Ending, onAbort } from '../ending.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
+import { showAs } from '../shown.js';
 import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
 import type { HeldPlace } from './held-place.js';
 import type { LockHold, PlaceHold } from './lock-hold.js';
@@ -39,6 +40,11 @@ export class MultiHold implements LockHold {
   /** Aborts as soon as one of them is no longer held. The others are held on to until `release()` is called. */
   get signal(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  /** @internal */
+  get seemsHeld(): boolean {
+    return !this.#ended.aborted && this.#holds.every((hold) => hold.seemsHeld);
   }
 
   isHeld(): boolean {
@@ -81,3 +87,4 @@ export class MultiHold implements LockHold {
 }
 
 mark(MultiHold, 'MultiHold');
+showAs(MultiHold, ({ holds, token, seemsHeld: held }) => ({ token, held, holds }));

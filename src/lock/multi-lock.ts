@@ -1,5 +1,6 @@
 import { mark } from '../copies.js';
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
+import { showAs } from '../shown.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from './lock.js';
 import type { PlaceHold } from './lock-hold.js';
 import { MultiHold } from './multi-hold.js';
@@ -105,6 +106,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
 }
 
 mark(MultiLock, 'MultiLock');
+showAs(MultiLock, ({ locks }) => ({ locks }));
 
 function single(lock: Lock | MultiLock): readonly QueueLock[] {
   if (lock instanceof MultiLock) return lock.locks;

@@ -4,6 +4,7 @@ import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js'
 import { checkInstance, checkPath } from '../options.js';
 import { abortable, endingWith } from '../promises.js';
 import { Session } from '../session/session.js';
+import { showAs } from '../shown.js';
 import { Acquisition, type LockKind, tooLate } from './acquisition.js';
 import type { Admission } from './admission.js';
 import { inOrderOfAge } from './age.js';
@@ -198,3 +199,4 @@ export abstract class QueueLock implements Lock {
 }
 
 mark(QueueLock, 'QueueLock');
+showAs(QueueLock, ({ path }) => ({ path }));

@@ -1,6 +1,7 @@
 import { mark } from '../copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import type { Session } from '../session/session.js';
+import { showAs } from '../shown.js';
 import { type Admission, ALONE } from './admission.js';
 import { DOWNGRADED, type HeldPlace } from './held-place.js';
 import type { LockOptions } from './lock.js';
@@ -97,3 +98,4 @@ export class ReadWriteLock {
 }
 
 mark(ReadWriteLock, 'ReadWriteLock');
+showAs(ReadWriteLock, ({ path }) => ({ path }));

@@ -42,6 +42,11 @@ export abstract class Tenure {
     return this.#ended.signal;
   }
 
+  /** What {@link Tenure.isHeld} would say, for those who only show it: an end that nobody has noticed isn't noticed here. */
+  get seemsHeld(): boolean {
+    return !this.#ended.aborted && this.#own.isCurrent();
+  }
+
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
     if (this.#own.isCurrent()) return true;

@@ -26,6 +26,7 @@ import {
   type WatchEvent,
 } from './protocol.js';
 import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from './refusals.js';
+import { ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
 
 /** A server's answer to a request. */
@@ -370,7 +371,7 @@ export class Connection {
     }
     if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
     try {
-      outcome.resolve({ value: decode(body), zxid, sentAt });
+      outcome.resolve(new ServerReply(decode(body), zxid, sentAt));
     } catch (error) {
       if (error instanceof TransactionError) return outcome.reject(error);
       outcome.reject(new ConnectionLossError(`${name}: the reply can not be read`, { cause: error }));

@@ -23,6 +23,7 @@ import {
   type TransactionPart,
 } from './records.js';
 import { isNoAuth } from './refusals.js';
+import { ServerReply } from './reply.js';
 import { type Watcher, WatchRegistry } from './watches.js';
 
 /** How a node is created. */
@@ -108,7 +109,7 @@ export abstract class Operations<
 
   async #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
     const { value, zxid, sentAt } = await this.perform(requests.createRequest(target, data, mode, access));
-    return { value: this.#relative(value), zxid, sentAt };
+    return new ServerReply(this.#relative(value), zxid, sentAt);
   }
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */

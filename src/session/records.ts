@@ -31,7 +31,10 @@ const NO_DATA = Buffer.alloc(0);
 /** What says nothing is read so: a caller may do with it what he likes. */
 const NOTHING_SAID = Buffer.alloc(0);
 
-/** What ZooKeeper keeps about a node. Times are the servers', in milliseconds of the epoch. */
+/**
+ * What ZooKeeper keeps about a node. Times are the servers', in milliseconds of the epoch. In JSON the transactions are strings,
+ * and instead of the session's id, with which anybody could take the session over, it says whether the node is ephemeral.
+ */
 export interface Stat {
   /** The transaction that created the node. */
   readonly czxid: bigint;
@@ -141,6 +144,24 @@ function readOutcome(code: number, bytes: WireReader): PartOutcome {
   }
 }
 
+/** A class only for what JSON shows of it: it is as large as an object of the same fields. */
+class NodeStat implements Stat {
+  constructor(
+    readonly czxid: bigint,
+    readonly mzxid: bigint,
+    readonly createdAtMs: number,
+    readonly modifiedAtMs: number,
+    readonly version: number,
+    readonly ephemeralOwner: bigint,
+    readonly numChildren: number,
+  ) {}
+
+  toJSON(): object {
+    const { czxid, mzxid, ephemeralOwner, ...rest } = this;
+    return { czxid: String(czxid), mzxid: String(mzxid), ...rest, ephemeral: ephemeralOwner !== 0n };
+  }
+}
+
 /** @throws WireError */
 export function readStat(bytes: WireReader): Stat {
   const czxid = bytes.int64();
@@ -153,7 +174,7 @@ export function readStat(bytes: WireReader): Stat {
   bytes.skip(4); // The length of its data.
   const numChildren = bytes.int32();
   bytes.skip(8); // The transaction that last changed its children.
-  return { czxid, mzxid, createdAtMs, modifiedAtMs, version, ephemeralOwner, numChildren };
+  return new NodeStat(czxid, mzxid, createdAtMs, modifiedAtMs, version, ephemeralOwner, numChildren);
 }
 
 /** @throws WireError */

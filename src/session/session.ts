@@ -16,6 +16,7 @@ import {
 import { isLastResort, type Logger, logError, resolveLogger, warnOfSetup } from '../logger.js';
 import { checkMs, checkOptions } from '../options.js';
 import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
+import { showAs } from '../shown.js';
 import { isOpenToAll } from './access.js';
 import { type ConnectTarget, parseConnectString } from './connect-string.js';
 import { type Connection, type Outcome, type Reply, SessionGoneError } from './connection.js';
@@ -651,6 +652,12 @@ export class Session extends Operations<SessionEvents> {
 }
 
 mark(Session, 'Session');
+// Neither its id nor what goes with that: whoever has them can take the session over.
+showAs(Session, ({ state: { name: state }, sessionTimeoutMs, leaseMs }) => ({
+  state,
+  sessionTimeoutMs,
+  leaseMs,
+}));
 
 /** Whether the session has ended, one way or the other. */
 export function isOver(state: SessionState): boolean {

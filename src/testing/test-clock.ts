@@ -5,6 +5,7 @@ import { mark } from '../copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { type Environment, systemEnvironment } from '../session/environment.js';
+import { showAs } from '../shown.js';
 import { setImmediate } from '../timers.js';
 import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
 
@@ -197,6 +198,7 @@ export class TestClock implements Clock {
 }
 
 mark(TestClock, 'TestClock');
+showAs(TestClock, (clock) => ({ nowMs: clock.now(), timerCount: clock.timerCount }));
 
 /** Asks a promise or a function whether what is waited for has come. */
 function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {

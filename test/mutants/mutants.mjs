@@ -86,8 +86,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/connection.ts',
-        from: 'outcome.resolve({ value: decode(body), zxid, sentAt });',
-        to: 'outcome.resolve({ value: decode(body), zxid, sentAt: Math.max(sentAt, this.#clock.now()) });',
+        from: 'outcome.resolve(new ServerReply(decode(body), zxid, sentAt));',
+        to: 'outcome.resolve(new ServerReply(decode(body), zxid, Math.max(sentAt, this.#clock.now())));',
       },
     ],
     file: 'unit/precautions.test.ts',

@@ -1,3 +1,5 @@
+import { mark } from '../../copies.js';
+import { showAs } from '../../shown.js';
 /** What a session's handle can ask of its server. */
 export interface SessionControls {
   isAlive(): boolean;
@@ -65,3 +67,11 @@ export class EmbeddedSession {
     this.#controls.heal();
   }
 }
+
+mark(EmbeddedSession, 'EmbeddedSession');
+showAs(EmbeddedSession, ({ id, isAlive, isConnected, ephemerals }) => ({
+  id,
+  isAlive,
+  isConnected,
+  ephemerals,
+}));

@@ -1,0 +1,142 @@
+import { inspect } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  DistributedLock,
+  ElectionObserver,
+  ElectionSupervisor,
+  LeaderElector,
+  MultiLock,
+  ReadWriteLock,
+  Semaphore,
+  Session,
+  type Term,
+} from '../../src/index.js';
+import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+
+async function world() {
+  const clock = new TestClock();
+  const server = await EmbeddedZooKeeper.start({ clock });
+  const options = { environment: clock.environment };
+  const session = await Session.connect(server.connectString, options);
+  onTestFinished(async () => {
+    await clock.advanceUntil(session.close());
+    await server.stop();
+  });
+  return { clock, server, options, session };
+}
+
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+
+async function elect(session: Session): Promise<{ elector: LeaderElector; term: Term }> {
+  const elector = new LeaderElector(session, '/elections/one', { id: 'me' });
+  const elected = new Promise<Term>((resolve) => elector.once('elected', resolve));
+  await elector.start();
+  return { elector, term: await elected };
+}
+
+describe('what is printed, and written as JSON,', () => {
+  it('of a term says whether it is held, and the token', async () => {
+    const { clock, session } = await world();
+    const { elector, term } = await elect(session);
+    expect(plain(term)).toEqual({ number: 1, seat: 0, token: String(term.token), held: true });
+    expect(inspect(term)).toBe(`Term { number: 1, seat: 0, token: ${term.token}n, held: true }`);
+    expect(inspect({ deep: { down: { in: term } } })).toContain('[Term]');
+    expect(plain({ elector })).toEqual({
+      elector: { id: 'me', path: '/elections/one', state: 'leading', term: plain(term) },
+    });
+    // To print it isn't to ask it: who prints doesn't end a term, and tells nobody of its end.
+    clock.jump(60_000);
+    expect(plain(term)).toMatchObject({ held: false });
+    expect(inspect(term)).toContain('held: false');
+    expect(term.signal.aborted).toBe(false);
+    expect(term.isHeld()).toBe(false);
+    expect(plain(elector.state)).toMatchObject({ name: 'ending', term: { held: false } });
+    await clock.advanceUntil(elector.stop());
+    expect(plain(elector)).toEqual({ id: 'me', path: '/elections/one', state: 'stopped' });
+  });
+
+  it('of a hold says whether it is held, and the token', async () => {
+    const { clock, session } = await world();
+    const lock = new DistributedLock(session, '/locks/one');
+    const hold = await lock.acquire();
+    const { path, token } = hold;
+    expect(plain(hold)).toEqual({ path, token: String(token), held: true });
+    expect(inspect(hold, { breakLength: Number.POSITIVE_INFINITY })).toBe(
+      `LockHold { path: '${path}', token: ${token}n, held: true }`,
+    );
+    await clock.advanceUntil(hold.release());
+    expect(plain(hold)).toMatchObject({ held: false });
+    const both = await new MultiLock([lock, new DistributedLock(session, '/locks/two')]).acquire();
+    expect(plain(both)).toMatchObject({
+      token: String(both.token),
+      held: true,
+      holds: [{ held: true }, { held: true }],
+    });
+    await clock.advanceUntil(both.release());
+    expect(plain(both)).toMatchObject({ held: false, holds: [{ held: false }, { held: false }] });
+  });
+
+  it('of a session has neither its id nor its password', async () => {
+    const { session } = await world();
+    expect(plain(session)).toEqual({ state: 'connected', sessionTimeoutMs: 6000, leaseMs: 2000 });
+    const printed = inspect(session, { depth: 10, showHidden: true });
+    expect(printed).toBe("Session { state: 'connected', sessionTimeoutMs: 6000, leaseMs: 2000 }");
+    const { id } = session.credentials;
+    expect(id).not.toBe(0n);
+    const reply = await session.create('/one', { data: Buffer.from('x') });
+    expect(plain(reply)).toEqual({ value: '/one', zxid: String(reply.zxid), sentAt: reply.sentAt });
+    const { path } = await new DistributedLock(session, '/locks/one').acquire();
+    const { stat } = await session.getData(path);
+    expect(stat.ephemeralOwner).toBe(id);
+    expect(plain(stat)).toMatchObject({
+      czxid: String(stat.czxid),
+      mzxid: String(stat.mzxid),
+      ephemeral: true,
+    });
+    expect(JSON.stringify(stat)).not.toContain(String(id));
+    expect(plain((await session.getData('/one')).stat)).toMatchObject({ ephemeral: false, numChildren: 0 });
+  });
+
+  it('of all else there is says which one it is', async () => {
+    const { clock, server, options, session } = await world();
+    const [embedded] = server.sessions();
+    const path = '/some';
+    const connect = server.connectString;
+    const supervisor = new ElectionSupervisor({ connect, path, id: 'me', session: options });
+    const shown: [unknown, object, string][] = [
+      [supervisor, { id: 'me', path }, 'ElectionSupervisor'],
+      [new ElectionObserver(session, path), { path }, 'ElectionObserver'],
+      [new DistributedLock(session, path), { path }, 'DistributedLock'],
+      [new Semaphore(session, path, 3), { path }, 'Semaphore'],
+      [new ReadWriteLock(session, path), { path }, 'ReadWriteLock'],
+      [new MultiLock([new DistributedLock(session, path)]), { locks: [{ path }] }, 'MultiLock'],
+      [embedded, { id: String(embedded?.id), isAlive: true }, 'EmbeddedSession'],
+      [clock, { nowMs: 0 }, 'TestClock'],
+    ];
+    for (const [value, json, name] of shown) {
+      expect(plain(value)).toMatchObject(json);
+      expect(inspect(value)).toMatch(new RegExp(`^${name} \\{`));
+    }
+    await supervisor.stop();
+  });
+
+  it('of an end in the log is the reason as it is, not quoted once more', async () => {
+    const { clock, session } = await world();
+    const logged: object[] = [];
+    const info = (details: object) => void logged.push(details);
+    const error = info;
+    const ignore = () => undefined;
+    const elector = new LeaderElector(session, '/elections/one', {
+      logger: { debug: ignore, info, warn: ignore, error },
+    });
+    const elected = new Promise<Term>((resolve) => elector.once('elected', resolve));
+    await elector.start();
+    const { token } = await elected;
+    elector.on('demoted', () => {
+      throw 'a string';
+    });
+    await clock.advanceUntil(elector.stop());
+    expect(logged).toContainEqual({ term: 1, token: String(token), reason: 'stopped' });
+    expect(logged).toContainEqual({ cause: "a listener of 'demoted' failed: a string" });
+  });
+});
