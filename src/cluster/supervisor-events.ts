@@ -1,4 +1,5 @@
 import type { Term } from '../election/term.js';
+import type { EventNames } from '../emitter.js';
 import type { DemotionReason } from '../errors.js';
 import type { Place } from '../lock/contender.js';
 
@@ -29,3 +30,15 @@ export interface ElectionSupervisorEvents {
   /** Something went wrong. It goes on, unless the error is a `CleanupFailedError`. */
   error(error: Error): void;
 }
+
+/** @internal */
+export const SUPERVISOR_EVENTS: EventNames<ElectionSupervisorEvents> = {
+  waiting: true,
+  elected: true,
+  demoted: true,
+  expired: true,
+  cleaned: true,
+  restarting: true,
+  stopped: true,
+  error: true,
+};

@@ -1,7 +1,9 @@
 import { sleep } from '../clock.js';
 import { mark } from '../copies.js';
+import type { Candidate } from '../election/candidate.js';
 import { LeaderElector } from '../election/elector.js';
 import { defaultId } from '../election/elector-options.js';
+import { leadersOf, Roll } from '../election/roll.js';
 import type { SessionSource } from '../election/session-source.js';
 import type { Term } from '../election/term.js';
 import { type EventNames, SafeEmitter } from '../emitter.js';
@@ -13,10 +15,12 @@ import {
   ConnectTimeoutError,
   type DemotionReason,
   describe,
+  InvalidOptionError,
   InvalidStateError,
   type ListenerError,
 } from '../errors.js';
 import { logError } from '../logger.js';
+import { checkMetadata } from '../options.js';
 import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import { EnsembleHistory } from '../session/ensemble-history.js';
 import type { Environment } from '../session/environment.js';
@@ -32,26 +36,15 @@ import { callCleanup } from './cleanup.js';
 import { entrust } from './guardian-link.js';
 import { type Health, healthOf, holdUpOf, type SupervisorState } from './health.js';
 import { cooldownAfter, countLosses } from './losses.js';
+import { askAnySession } from './next-session.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
-import type { ElectionSupervisorEvents } from './supervisor-events.js';
+import { type ElectionSupervisorEvents, SUPERVISOR_EVENTS } from './supervisor-events.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
   resolveSupervisorOptions,
 } from './supervisor-options.js';
 import { retrying } from './tries.js';
-
-/** @internal */
-export const SUPERVISOR_EVENTS: EventNames<ElectionSupervisorEvents> = {
-  waiting: true,
-  elected: true,
-  demoted: true,
-  expired: true,
-  cleaned: true,
-  restarting: true,
-  stopped: true,
-  error: true,
-};
 
 /** The reason with which `stop()` interrupts what the supervisor waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -96,6 +89,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   #session: Deferred<Session> = deferred();
   /** Of the newest session: for so long a stop may take before anything is said. */
   #leaseMs = 0;
+  /** What it tells the others about itself, once that was changed. */
+  #data: string | Uint8Array | undefined;
   /** Terms that were lost in a row, and until when it therefore stays out of the election. */
   #losses = 0;
   #coolUntil = 0;
@@ -132,6 +127,11 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     return this.#elector?.term;
   }
 
+  /** Whether this process leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
+  get isLeader(): boolean {
+    return this.term?.isHeld() ?? false;
+  }
+
   /** How it is doing, at this very moment. */
   health(): Health {
     const { clock } = this.#options.environment;
@@ -146,6 +146,54 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    */
   async session(signal?: AbortSignal): Promise<Session> {
     return await abortable(this.#session.promise, signal);
+  }
+
+  /**
+   * The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. Waits for a session
+   * as {@link ElectionSupervisor.session} does, and for the next one if that ends before it has answered.
+   *
+   * @throws InvalidStateError if the supervisor has stopped, or does before
+   * @throws ZooKeeperError if a server refuses, or the signal's reason
+   */
+  candidates(signal?: AbortSignal): Promise<Candidate[]> {
+    return askAnySession(this, signal, (session) => new Roll(session, this.path).candidates());
+  }
+
+  /**
+   * Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. With several seats
+   * the leader of the first one that is taken. Waits, and throws, as {@link ElectionSupervisor.candidates} does.
+   */
+  async leader(signal?: AbortSignal): Promise<Candidate | undefined> {
+    return (await this.leaders(signal)).find((leader) => leader !== undefined);
+  }
+
+  /** Who leads on each seat, from seat 0, as {@link ElectionSupervisor.leader} tells it of one. */
+  leaders(signal?: AbortSignal): Promise<(Candidate | undefined)[]> {
+    const { seats = 1 } = this.#options.candidacy;
+    return askAnySession(this, signal, (session) => leadersOf(session, this.path, seats));
+  }
+
+  /**
+   * Changes what the others see of it, now and in every later candidacy, without another election. Resolves when the servers
+   * have it, or at once where it has no session: then its next node is created with it.
+   *
+   * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
+   * @throws InvalidStateError if the supervisor has stopped
+   * @throws ZooKeeperError if a server refuses; it is in later candidacies all the same
+   */
+  async advertise(data: string | Uint8Array): Promise<void> {
+    if (checkMetadata('data', data) === undefined)
+      throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
+    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    this.#data = data;
+    if (!('elector' in this.#state)) return;
+    const { elector, session } = this.#state;
+    try {
+      await elector.advertise(data);
+    } catch (error) {
+      // That candidacy is over: the next one begins with it.
+      if (!session.over.aborted && elector.state.name !== 'stopped') throw error;
+    }
   }
 
   /**
@@ -337,6 +385,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#lend(session);
     const elector = new LeaderElector(session, this.#options.path, {
       ...this.#options.candidacy,
+      ...(this.#data !== undefined && { data: this.#data }),
       logger: this.#options.logger,
       id: this.id,
     });

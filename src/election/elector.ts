@@ -145,6 +145,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#state.name === 'leading' ? this.#state.term : undefined;
   }
 
+  /** Whether this elector leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
+  get isLeader(): boolean {
+    return this.term?.isHeld() ?? false;
+  }
+
   /**
    * Stands for election. Resolves once it has a place in the queue, and watches the one ahead of it; a second call gives the
    * first one's promise. That it rejects has to be handled, as of any promise; not if the elector was stopped.

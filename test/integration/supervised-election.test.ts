@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  ElectionSupervisor,
+  type ElectionSupervisorOptions,
+  InvalidOptionError,
+  InvalidStateError,
+  LeaderElector,
+  Session,
+} from '../../src/index.js';
+import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+
+const PATH = '/elections/one';
+
+async function world() {
+  const clock = new TestClock();
+  const server = await EmbeddedZooKeeper.start({ clock });
+  const wait = <T>(awaited: Promise<T>) => clock.advanceUntil(awaited);
+  const session = { sessionTimeoutMs: 6000, environment: clock.environment };
+  const supervise = (id: string, options: Partial<ElectionSupervisorOptions> = {}) => {
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: PATH,
+      id,
+      session,
+      ...options,
+    });
+    onTestFinished(() => wait(supervisor.stop()));
+    return supervisor;
+  };
+  onTestFinished(() => server.stop());
+  const elected = (candidate: { once(event: 'elected', listener: () => void): unknown }) =>
+    wait(new Promise<void>((resolve) => candidate.once('elected', resolve)));
+  return { clock, server, session, supervise, wait, elected };
+}
+
+describe('of its election a supervisor', () => {
+  it('says who stands, and who leads', async () => {
+    const { supervise, wait, elected } = await world();
+    const [one, two] = [supervise('one', { data: 'first' }), supervise('two')];
+    expect(one.isLeader).toBe(false);
+    void one.start();
+    await elected(one);
+    await wait(two.start());
+    expect([one.isLeader, two.isLeader]).toEqual([true, false]);
+    const candidates = await wait(two.candidates());
+    expect(candidates).toMatchObject([{ id: 'one', data: 'first', position: 0 }, { id: 'two' }]);
+    expect(await wait(two.leader())).toMatchObject({ id: 'one' });
+    expect(await wait(two.leaders())).toMatchObject([{ id: 'one' }]);
+  });
+
+  it('says of each seat who leads on it', async () => {
+    const { supervise, wait, elected } = await world();
+    const [one, two] = [supervise('one', { seats: 3 }), supervise('two', { seats: 3 })];
+    for (const each of [one, two]) {
+      void each.start();
+      await elected(each);
+    }
+    expect(await wait(two.leaders())).toMatchObject([{ id: 'one' }, { id: 'two' }, undefined]);
+    expect(await wait(two.leader())).toMatchObject({ id: 'one' });
+  });
+
+  it('goes by the lease for whether it leads', async () => {
+    const { clock, supervise, elected } = await world();
+    const one = supervise('one');
+    void one.start();
+    await elected(one);
+    clock.jump(60_000);
+    expect(one.isLeader).toBe(false);
+  });
+
+  it('waits with its answer for a session, and for the next one when that ends before', async () => {
+    const { server, supervise, wait } = await world();
+    const one = supervise('one', { cleanup: () => undefined });
+    const asked = [one.candidates(), one.leader()] as const;
+    await wait(one.start());
+    // Asked as soon as there was a session, before it had its place perhaps.
+    expect((await wait(Promise.all(asked))).length).toBe(2);
+    const first = await one.session();
+    server.partition();
+    const question = one.candidates();
+    for (const session of server.sessions()) session.expire();
+    server.heal();
+    expect(await wait(question)).toBeInstanceOf(Array);
+    expect(await one.session()).not.toBe(first);
+  });
+
+  it('gives up its answer with the reason of a signal, and when it stops', async () => {
+    const { supervise } = await world();
+    const [one, two] = [supervise('one'), supervise('two')];
+    const abort = new AbortController();
+    const aborted = expect(one.candidates(abort.signal)).rejects.toBe('enough');
+    abort.abort('enough');
+    await aborted;
+    const stopped = expect(two.leader()).rejects.toBeInstanceOf(InvalidStateError);
+    await two.stop();
+    await stopped;
+    await expect(two.leaders()).rejects.toBeInstanceOf(InvalidStateError);
+  });
+
+  it('tells the others what it advertises, also after the loss of a session, and what was advertised without one', async () => {
+    const { server, supervise, wait } = await world();
+    const one = supervise('one', { data: 'first', cleanup: () => undefined });
+    const dataOf = async () => (await wait(one.candidates())).map(({ data }) => data);
+    await one.advertise('second');
+    await wait(one.start());
+    expect(await dataOf()).toEqual(['second']);
+    await wait(one.advertise('third'));
+    expect(await dataOf()).toEqual(['third']);
+    server.partition();
+    for (const session of server.sessions()) session.expire();
+    const advertised = one.advertise('fourth');
+    server.heal();
+    await wait(advertised);
+    await wait(new Promise((resolve) => one.once('elected', resolve)));
+    expect(await dataOf()).toEqual(['fourth']);
+    await wait(one.stop());
+    await expect(one.advertise('fifth')).rejects.toBeInstanceOf(InvalidStateError);
+    await expect(one.advertise(5 as never)).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(one.advertise(undefined as never)).rejects.toBeInstanceOf(InvalidOptionError);
+  });
+
+  it('is live from the call of start on, and ready with its place', async () => {
+    const { supervise, wait } = await world();
+    const one = supervise('one');
+    expect(one.health()).toMatchObject({ live: false, reasons: ['not started'] });
+    void one.start();
+    expect(one.health()).toMatchObject({ live: true, ready: false });
+    const elected = new Promise((resolve) => one.once('elected', resolve));
+    await wait(elected);
+    expect(one.health()).toMatchObject({ live: true, ready: true, leading: true });
+  });
+});
+
+describe('the states of an elector', () => {
+  it('are those of the diagram in the README, in its order, right after start too', async () => {
+    const { server, session: options, wait, elected, clock } = await world();
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    const [row = ''] = /^\| elector \|.*$/m.exec(readme) ?? [];
+    const diagram = [...(row.split(';')[0] as string).matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const open = () => Session.connect(server.connectString, options);
+    const [lost, session] = [await open(), await open()];
+    const [first, second] = [new LeaderElector(lost, PATH), new LeaderElector(session, PATH)];
+    await first.start();
+    await elected(first);
+    const seen: string[] = [second.state.name];
+    const note = () => void (seen.at(-1) !== second.state.name && seen.push(second.state.name));
+    second.on('waiting', note).on('elected', note).on('demoted', note);
+    const started = second.start();
+    note();
+    await started;
+    note();
+    await wait(new Promise((resolve) => second.once('waiting', resolve)));
+    // After which the next one waits before it claims.
+    server.sessions()[0]?.expire();
+    await clock.advanceUntil(() => {
+      note();
+      return second.state.name === 'leading';
+    });
+    const resigning = second.resign();
+    note();
+    await resigning;
+    note();
+    expect(seen).toEqual(diagram);
+    await wait(second.stop());
+    expect(second.state.name).toBe('stopped');
+    await wait(Promise.all([first.stop(), session.close(), lost.close()]));
+  });
+});
