@@ -1,54 +1,70 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { join } from 'node:path';
+import { filesByUrl } from './build/files-by-url.mjs';
+import { inlinedPackages, isExternal } from './build/inlined.mjs';
+import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './build/sources.mjs';
 
-/** @import { ChunkingContext, CodeSplittingGroup, Plugin } from 'rolldown' */
-
-const root = join(import.meta.dirname, '..');
-const SOURCES = join(root, 'src');
+/** @import { ChunkingContext, CodeSplittingGroup, Plugin, RolldownOutput } from 'rolldown' */
 
 const INDEX = 'index';
 /** What is started only to do a little is not to load the rest: these have in a file of its own what they share with all. */
 const LIGHT = ['testing/index', 'cluster/command/keeper'];
 /** What is imported, run or started by the name of its file. Beside these there is only what several of them share. */
-const ENTRIES = [INDEX, ...LIGHT, 'node-cron/index', 'cli/main'];
-/** The same, but sharing nothing: what runs here meets no object of the others. */
-const ALONE = ['election/watchdog-thread'];
+const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
+/** What runs in a thread of its own, and meets no object of the others. Their code goes where the thread is started. */
+const THREADS = ['election/watchdog-thread'];
 
 /**
  * Writes the JavaScript of `dist/`: a few files, since most of an import's time goes into finding, reading and linking
  * each module. Of each module there is one copy, whichever entries import it, so that `instanceof` holds across them.
  *
  * By rolldown, at the version that vitest brings with it: a bundler to build with, and nothing more to install.
+ *
+ * @returns {Promise<Map<string, readonly string[]>>} what each entry exports
  */
 export async function bundle() {
-  await write(ENTRIES, sharedFiles());
-  for (const entry of ALONE) await write([entry]);
-}
-
-/** @param {readonly string[]} entries @param {CodeSplittingGroup[]} [groups] */
-async function write(entries, groups = []) {
-  // Not before the dependencies are there: who imports this file may be about to install them.
-  const { rolldown } = await import('rolldown');
-  const bundler = await rolldown({
-    cwd: root,
-    input: Object.fromEntries(entries.map((name) => [name, sourceOf(name)])),
-    platform: 'node',
-    tsconfig: join(root, 'tsconfig.build.json'),
-    transform: { target: 'es2023' },
-    external: /^[^./]/, // Dependencies, and Node's own.
-    plugins: [filesByUrl(), packages()],
-    onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
-  });
-  try {
-    await bundler.write({
-      dir: join(root, 'dist'),
+  /** @type {Map<string, string>} */
+  const threads = new Map();
+  for (const name of THREADS) {
+    const { output } = await bundled([name], [], (bundler) => bundler.generate({ comments: false }));
+    threads.set(name, output[0].code);
+  }
+  const plugins = [filesByUrl(ENTRIES, threads), inlinedPackages()];
+  const { output } = await bundled(ENTRIES, plugins, (bundler) =>
+    bundler.write({
+      dir: BUILT,
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
-      codeSplitting: { groups },
+      codeSplitting: { groups: sharedFiles() },
       // What is read at each start of a process doesn't need them.
       comments: false,
       minifyInternalExports: false,
-    });
+    }),
+  );
+  return new Map(
+    output.flatMap((file) => (file.type === 'chunk' && file.isEntry ? [[file.name, file.exports]] : [])),
+  );
+}
+
+/**
+ * @param {readonly string[]} entries
+ * @param {Plugin[]} plugins
+ * @param {(bundler: import('rolldown').RolldownBuild) => Promise<RolldownOutput>} make
+ */
+async function bundled(entries, plugins, make) {
+  // Not before the dependencies are there: who imports this file may be about to install them.
+  const { rolldown } = await import('rolldown');
+  const bundler = await rolldown({
+    cwd: ROOT,
+    input: Object.fromEntries(entries.map((name) => [name, sourceOf(name)])),
+    platform: 'node',
+    tsconfig: join(ROOT, 'tsconfig.build.json'),
+    transform: { target: 'es2023' },
+    external: isExternal,
+    plugins,
+    onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
+  });
+  try {
+    return await make(bundler);
   } finally {
     await bundler.close();
   }
@@ -82,71 +98,4 @@ function sharedFiles() {
     },
     { debugName: 'core', name: (id, graph) => (isReachedFrom(INDEX, id, graph) ? 'core' : null) },
   ];
-}
-
-/** @param {string} start @param {ChunkingContext} graph all that it imports, and what that imports */
-function importsOf(start, graph) {
-  const reached = new Set([start]);
-  // A set is walked with what is added to it on the way.
-  for (const id of reached)
-    for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) reached.add(imported);
-  reached.delete(start);
-  return reached;
-}
-
-/**
- * A source finds another file by `new URL('./file', import.meta.url)`. From which file of `dist/` that is asked is known
- * only when this is written: until then the name is the one below `dist/`.
- *
- * @returns {Plugin}
- */
-function filesByUrl() {
-  const outside = [join(root, 'package.json')];
-  return {
-    name: 'files by URL',
-    transform: (code, id) =>
-      code.replaceAll(/(?<=new URL\(')[^']+(?=', import\.meta\.url\))/g, (file) => {
-        const path = resolve(dirname(id), file);
-        const isThere =
-          outside.includes(path) ||
-          [...ENTRIES, ...ALONE].some((name) => path === join(SOURCES, `${name}.js`));
-        if (!isThere) throw new Error(`${id} asks for ${file}, which the bundle won't have`);
-        return `dist:${slashed(relative(SOURCES, path))}`;
-      }),
-    renderChunk: (code, { fileName }) =>
-      code.replaceAll(/(?<=new URL\(")dist:([^"]+)/g, (_, path) =>
-        slashed(relative(dirname(fileName), path)),
-      ),
-  };
-}
-
-/**
- * What loads dependencies that are CommonJS stays a file of its own, beside those that import it: within a module of
- * another kind it would have to be written so that nobody's bundler finds them.
- *
- * @returns {Plugin}
- */
-function packages() {
-  const name = 'packages.cjs';
-  return {
-    name: 'packages',
-    resolveId: (id) => (id.endsWith(`/${name}`) ? { id: `./${name}`, external: true } : null),
-    generateBundle(_, bundle) {
-      const imports = Object.values(bundle).some(
-        (file) => file.type === 'chunk' && file.imports.includes(`./${name}`),
-      );
-      if (imports)
-        this.emitFile({ type: 'asset', fileName: name, source: readFileSync(join(SOURCES, name)) });
-    },
-  };
-}
-
-/** @param {string} name */
-function sourceOf(name) {
-  return join(SOURCES, `${name}.ts`);
-}
-
-/** @param {string} path */
-function slashed(path) {
-  return path.split(sep).join('/');
 }

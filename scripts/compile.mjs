@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -19,8 +19,6 @@ export function compile(folder, program) {
     cwd: ROOT,
     stdio: 'inherit',
   });
-  // The one source that the compiler leaves where it is.
-  copyFileSync(join(ROOT, 'src/packages.cjs'), join(output, 'src/packages.cjs'));
   writeFileSync(join(output, 'package.json'), '{ "type": "module" }\n');
   return join(output, folder, program);
 }

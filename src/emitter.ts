@@ -1,5 +1,5 @@
+import { EventEmitter } from 'eventemitter3';
 import { InvalidOptionError, ListenerError } from './errors.js';
-import { EventEmitter } from './packages.cjs';
 
 type Listener = (...args: unknown[]) => unknown;
 

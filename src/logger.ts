@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
-import type { pino } from 'pino';
 import { describe, InvalidOptionError } from './errors.js';
+import { loadPino } from './pino.js';
 import { ignore } from './promises.js';
 import { sayOnStandardError } from './standard-error.js';
 
@@ -15,6 +14,7 @@ export interface Logger {
 const METHODS = ['debug', 'info', 'warn', 'error'] as const;
 const LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 const LEVEL_VARIABLE = 'CONCLAVE_LOG_LEVEL';
+const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
 
 /**
  * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that says
@@ -40,7 +40,7 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
 export function standardErrorLogger(): Logger {
   const level = levelOfEnvironment() ?? 'silent';
   if (level === 'silent') return SILENT;
-  const pino = loadPino();
+  const pino = loadPino(VARIABLE, level);
   return safeLogger(pino({ name: 'conclave', level }, pino.destination(2)));
 }
 
@@ -50,7 +50,7 @@ function defaultLogger(): Logger {
   const level = levelOfEnvironment();
   if (level === undefined) return LAST_RESORT;
   if (level === 'silent') return SILENT;
-  shared ??= safeLogger(loadPino()({ name: 'conclave', level }));
+  shared ??= safeLogger(loadPino(VARIABLE, level)({ name: 'conclave', level }));
   return shared;
 }
 
@@ -97,19 +97,10 @@ export function warnOfSetup(logger: Logger, details: object, message: string): v
   logger.warn(details, message);
 }
 
-/** Only where it is to say something: it takes as long to load as half of Conclave. */
-function loadPino(): typeof pino {
-  return (createRequire(import.meta.url)('pino') as { pino: typeof pino }).pino;
-}
-
 function levelOfEnvironment(): string | undefined {
   const level = process.env[LEVEL_VARIABLE];
   if (level !== undefined && !LEVELS.includes(level)) {
-    throw new InvalidOptionError(
-      `the environment variable ${LEVEL_VARIABLE}`,
-      level,
-      `one of ${LEVELS.join(', ')}`,
-    );
+    throw new InvalidOptionError(VARIABLE, level, `one of ${LEVELS.join(', ')}`);
   }
   return level;
 }

@@ -137,7 +137,9 @@ export class ElectionObserver
    * an error, when the observer does, after what it has still to give. A consumer that is over 1000 changes behind
    * misses the oldest of them.
    */
-  [Symbol.asyncIterator](): AsyncIterableIterator<Candidate | undefined, undefined> {
+  // Not an AsyncIterableIterator: before TypeScript 5.6 that doesn't say what a finished one gives.
+  [Symbol.asyncIterator](): AsyncIterator<Candidate | undefined, undefined> &
+    AsyncIterable<Candidate | undefined> {
     const backlog = new Backlog<Candidate | undefined>(BACKLOG, () => this.#backlogs.delete(backlog));
     if (this.#state.name === 'stopped') backlog.end();
     else this.#backlogs.add(backlog);

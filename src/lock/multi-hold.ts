@@ -19,6 +19,7 @@ export class MultiHold implements LockHold {
   readonly #forget: (() => void)[];
 
   /**
+   * @internal
    * @param holds - one or more
    * @throws LockLostError if one of them isn't held
    */

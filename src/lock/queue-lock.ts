@@ -67,7 +67,7 @@ export abstract class QueueLock implements Lock {
    */
   abstract admission(signal: Abortable): Admission | Promise<Admission>;
 
-  /** For work that is done under this lock and asks for it again. */
+  /** @internal For work that is done under this lock and asks for it again. */
   protected share(place: HeldPlace): PlaceHold {
     return new PlaceHold(place, this.mode);
   }

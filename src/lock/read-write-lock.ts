@@ -36,6 +36,7 @@ class WriteLock extends QueueLock {
     return ALONE;
   }
 
+  /** @internal */
   protected override share(place: HeldPlace): PlaceHold {
     if (place.isHeldAlone || place.isLost) return super.share(place); // Of one that is lost it tells that.
     throw new InvalidStateError(

@@ -64,6 +64,7 @@ const MAX_DATA_BYTES = 1_048_575 - 5000;
 export abstract class Operations<
   Events extends Record<keyof Events, (...args: never[]) => void>,
 > extends SafeEmitter<Events> {
+  /** @internal */
   protected readonly watches = new WatchRegistry();
   readonly #chroot: string;
   readonly #access: Access;
@@ -78,10 +79,10 @@ export abstract class Operations<
     this.#access = access;
   }
 
-  /** Sends a request, as soon as there is a connection. */
+  /** @internal Sends a request, as soon as there is a connection. */
   protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
 
-  /** Nobody here watches that path any more: the server needn't tell of it. `false`: there is no connection to say so. */
+  /** @internal Nobody here watches that path any more: the server needn't tell of it. `false`: there is no connection to say so. */
   protected abstract unwatch(target: string): boolean;
 
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */

@@ -1,7 +1,7 @@
 /// <reference path="./jute.d.ts" />
 
+import jute from 'node-zookeeper-client/lib/jute/index.js';
 import type { ZooKeeperError as ServerError } from '../errors.js';
-import { jute } from '../packages.cjs';
 import { ignore } from '../promises.js';
 import { WireError, WireReader, WireWriter } from '../wire.js';
 import type { Access, AccessEntry } from './access.js';

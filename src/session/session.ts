@@ -123,7 +123,7 @@ const NOBODY: Outcome<void> = { resolve: ignore, reject: ignore };
 /**
  * One ZooKeeper session: its connection, whichever server that goes to, and the lease on its nodes.
  *
- * The lease is the point: "until this instant, whoever waits out my lease does not act". See {@link OwnNode}. It is over
+ * The lease is the point: "until this instant, whoever waits out my lease does not act". It is over
  * before the servers give a node away when the link, this process or the server at hand fails. It may not be when the
  * leading server stands still for a session timeout and goes on: so who comes next waits, see `LeaderElector`.
  *
@@ -301,7 +301,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /**
-   * Keeps an eye on an ephemeral node that this session has created.
+   * @internal Keeps an eye on an ephemeral node that this session has created.
    *
    * @param sentAt - when the write that created it was sent: its lease counts from then
    */
@@ -342,11 +342,13 @@ export class Session extends Operations<SessionEvents> {
     return this.#logger;
   }
 
+  /** @internal */
   protected override perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
     return this.#outbox.submit(request, this.#sessionTimeoutMs);
   }
 
   /** Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
+  /** @internal */
   protected override unwatch(target: string): boolean {
     this.#connection?.dispatch(requests.removeWatchRequest(target), NOBODY); // It may have sprung by now.
     return this.#connection !== undefined;

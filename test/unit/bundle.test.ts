@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { InvalidOptionError } from 'conclave';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 import { describe, expect, it } from 'vitest';
+import { PUBLIC_ENTRIES as ENTRIES } from '../../scripts/build/sources.mjs';
+import { exportedFrom } from '../../scripts/package/exported.mjs';
 
 const BUILT = resolve(import.meta.dirname, '../../dist');
 
@@ -21,16 +24,10 @@ function loadedWith(entry: string): string[] {
 
 describe('what is built', () => {
   it('loads few files for those who import the package, and little for those who need little', () => {
-    expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js', 'packages.cjs']);
-    expect(loadedWith('node-cron/index.js')).toEqual([
-      'base.js',
-      'core.js',
-      'node-cron/index.js',
-      'packages.cjs',
-    ]);
+    expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
+    expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
     expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
-    expect(loadedWith('election/watchdog-thread.js')).toEqual(['election/watchdog-thread.js']);
   });
 
   it('has one copy of each class, whichever entry it comes from', async () => {
@@ -51,8 +48,75 @@ describe('what is built', () => {
     expect(asked.map((path) => relative(BUILT, path)).sort()).toEqual([
       '../package.json',
       'cluster/command/keeper.js',
-      'election/watchdog-thread.js',
     ]);
     expect(asked.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it('asks, in what users may bundle, for no file by its URL, and requires nothing', () => {
+    const files = new Set(ENTRIES.flatMap((entry) => loadedWith(`${entry}.js`)));
+    expect(files.size).toBeGreaterThan(5);
+    for (const file of files)
+      expect(read(file)).not.toMatch(/new URL\([^)]*import\.meta|(?<![#.\w])require\(/);
+  });
+
+  it('imports what users install with it, and they install nothing that it has no use for', () => {
+    const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.js'),
+    );
+    const named = /^import (?:[^"\n]*from )?"((?!node:|\.)[^"]+)"|createRequire\(\w+\)\("([^"]+)"\)/gm;
+    const imported = files.flatMap((file) => [...read(file).matchAll(named)].map(([, a, b]) => a ?? b));
+    const { dependencies } = JSON.parse(read('../package.json'));
+    expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
+  });
+
+  it('comes with the licences of what it contains', () => {
+    const licences = read('THIRD-PARTY-LICENSES.txt');
+    for (const name of ['eventemitter3 5.', 'node-zookeeper-client 1.']) expect(licences).toContain(name);
+    expect(licences.match(/Permission is hereby granted/g)).toHaveLength(2);
+  });
+});
+
+describe('what is declared', () => {
+  const declared = (entry: string) => exportedFrom(join(BUILT, `${entry}.d.ts`));
+
+  it('is a file for each entry', () => {
+    const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.d.ts'),
+    );
+    expect(files.sort()).toEqual(ENTRIES.map((entry) => `${entry}.d.ts`).sort());
+  });
+
+  it.each(ENTRIES)('of %s is, as a value, what is there at run time', async (entry) => {
+    const values = declared(entry).flatMap(({ name, isValue }) => (isValue ? [name] : []));
+    const module = await import(pathToFileURL(join(BUILT, `${entry}.js`)).href);
+    expect(values.sort()).toEqual(Object.keys(module).sort());
+  });
+
+  it('of the other entries says nothing again that conclave says: two classes would be different types', () => {
+    for (const entry of ENTRIES.slice(1)) {
+      const text = read(`${entry}.d.ts`);
+      expect(text).toMatch(/^import \{[^}]*\} from '\.\.\/index\.js';$/m);
+      expect(text).not.toMatch(/declare (abstract )?class (Session|ConclaveError|ElectionSupervisor)\b/);
+    }
+  });
+
+  it('leaves out what is internal', () => {
+    const text = read('index.d.ts');
+    expect(text).not.toMatch(/@internal|\b(OwnNode|WatchRegistry|ResolvedSessionOptions|PlaceHold)\b/);
+  });
+
+  it.each(ENTRIES)('of %s is explained, and refers to nothing that users have not', (entry) => {
+    const text = read(`${entry}.d.ts`);
+    expect(text.match(/\/\*\*/g)?.length).toBeGreaterThan(10);
+    const known = new Set(
+      [...text.matchAll(/^(?:declare )?(?:abstract )?(?:class|interface|type|function) (\w+)/gm)].map(
+        ([, name]) => name,
+      ),
+    );
+    for (const { name } of declared(entry)) known.add(name);
+    for (const [, list] of text.matchAll(/^import \{([^}]*)\}/gm))
+      for (const name of (list as string).split(',')) known.add(name.trim());
+    const linked = [...text.matchAll(/\{@link ([A-Z]\w*)/g)].map(([, name]) => name);
+    expect(linked.filter((name) => !known.has(name))).toEqual([]);
   });
 });

@@ -48,11 +48,9 @@ describe('the layers', () => {
   });
 
   it.each([
-    ['node-zookeeper-client/lib/jute/index.js', []],
-    ['eventemitter3', []],
-    ['./packages.cjs', ['emitter.ts']],
-    ['../packages.cjs', ['session/protocol.ts']],
-    ['pino', ['logger.ts']],
+    ['node-zookeeper-client/lib/jute/index.js', ['session/protocol.ts']],
+    ['eventemitter3', ['emitter.ts']],
+    ['pino', ['pino.ts']],
     [
       'commander',
       [

@@ -6,6 +6,8 @@ import { setPrivate } from './private.mjs';
  * @import { Client, ClientEvent, CreateOptions, Subject } from './contract.js'
  */
 
+/** @typedef {{ own(path: string, sentAt: number): { isCurrent(): boolean } }} Internal - what isn't declared for users */
+
 /**
  * Conclave as a subject.
  *
@@ -84,7 +86,8 @@ class ConclaveClient {
   /** @param {string} path */
   async hold(path) {
     const { value, sentAt } = await this.#session.create(path, { mode: 'ephemeral' });
-    const own = this.#session.own(value, sentAt);
+    const session = /** @type {Internal} */ (/** @type {unknown} */ (this.#session));
+    const own = session.own(value, sentAt);
     return () => own.isCurrent();
   }
 

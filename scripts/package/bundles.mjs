@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { BUNDLERS } from './bundlers.mjs';
+import { link } from './consumer.mjs';
+
+/** @typedef {import('./checks.mjs').Check} Check */
+/** @typedef {{ code: number | null, signal: string | null, stdout: string, stderr: string }} Outcome */
+
+const PROGRAMS = join(import.meta.dirname, 'programs');
+const TIMEOUT_MS = 30_000;
+
+const ELECTION = 'leads: term 1, a later token: true\nNO_NODE, a ConclaveError: true\n';
+
+/**
+ * Has each bundler put programs into a file each, and runs that where there is nothing else: no modules, no file beside it.
+ *
+ * @param {string} installed - a consumer's folder, with Conclave in it
+ * @param {(name: string) => string} folderFor - a folder to use, of that name
+ * @returns {Check[]}
+ */
+export function bundles(installed, folderFor) {
+  cpSync(PROGRAMS, join(installed, 'programs'), { recursive: true });
+  return BUNDLERS.map(({ name, ending, bundle }) => ({
+    name: `runs bundled by ${name}: an election, with logs and without, and the watchdog`,
+    check: async () => {
+      const folder = folderFor(name.replaceAll(/\W+/g, '-'));
+      const bundled = async (/** @type {string} */ program) => {
+        const output = join(folder, program, `${program}.${ending}`);
+        await bundle(join(installed, 'programs', `${program}.mjs`), output);
+        return output;
+      };
+      const election = await bundled('election');
+      const watchdog = await bundled('watchdog');
+      const quiet = await run(election);
+      expect(quiet, 'an election', quiet.code === 0 && quiet.stdout === ELECTION);
+      const noPino = await run(election, LOGGING);
+      expect(
+        noPino,
+        'logs without pino',
+        isLogged(noPino) || /expected .*pino.*`logger`/s.test(noPino.stderr),
+      );
+      link(dirname(election), 'pino');
+      const logged = await run(election, LOGGING);
+      expect(logged, 'logs with pino beside the bundle', isLogged(logged));
+      const blocked = await run(watchdog);
+      const said = 'blocked past the end of its lease';
+      expect(blocked, 'the watchdog', blocked.signal === 'SIGKILL' && blocked.stderr.includes(said));
+    },
+  }));
+}
+
+const LOGGING = { CONCLAVE_LOG_LEVEL: 'info' };
+
+/** @param {Outcome} outcome */
+function isLogged({ code, stdout }) {
+  return code === 0 && stdout.includes('"name":"conclave"');
+}
+
+/** @param {Outcome} outcome @param {string} what @param {boolean} isRight */
+function expect(outcome, what, isRight) {
+  if (!isRight) throw new Error(`${what}: ${JSON.stringify(outcome, undefined, 2)}`);
+}
+
+/** @param {string} file @param {Record<string, string>} [variables] @returns {Promise<Outcome>} */
+async function run(file, variables = {}) {
+  const options = { cwd: dirname(file), timeout: TIMEOUT_MS, env: { ...process.env, ...variables } };
+  return await new Promise((resolve) => {
+    const child = execFile(process.execPath, [file], options, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr: stderr.slice(0, 2000) }),
+    );
+  });
+}

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { copyConsumer, link } from './consumer.mjs';
+import { exportedFrom, usingAll } from './exported.mjs';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** TypeScript's own sentence. */
+const MISSING_NODE = /error TS2688: Cannot find type definition file for 'node'/;
+const PROGRAMS = join(import.meta.dirname, 'programs');
+const run = promisify(execFile);
+
+/** The oldest that is supported, the last that was written in JavaScript before 6, the one that Conclave is written with, the newest. */
+const COMPILERS = ['typescript-5.4', 'typescript-5.9', 'typescript', 'typescript-7'];
+const RESOLUTIONS = [
+  { module: 'NodeNext', moduleResolution: 'NodeNext' },
+  { module: 'ESNext', moduleResolution: 'bundler' },
+];
+/** Everything that makes a compiler look more closely, at the declarations of packages too. */
+const STRICT = {
+  target: 'ES2022',
+  lib: ['ES2022', 'ESNext.Disposable'],
+  noEmit: true,
+  declaration: true,
+  skipLibCheck: false,
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noImplicitOverride: true,
+  noPropertyAccessFromIndexSignature: true,
+  noFallthroughCasesInSwitch: true,
+  isolatedModules: true,
+  verbatimModuleSyntax: true,
+};
+
+/** @typedef {{ compiler: string, resolution: Record<string, string> }} Way */
+/** @typedef {import('./checks.mjs').Check} Check */
+
+/**
+ * Compiles what a consumer writes, and a program that uses all that is exported, by each compiler and in each way to find
+ * modules: with node-cron, which is a choice, and without; and without the types of Node, which are none.
+ *
+ * @param {string} installed - a consumer's folder, with Conclave in it
+ * @param {(name: string) => string} folderFor - a folder to use, of that name
+ * @returns {Check[]}
+ */
+export function compilations(installed, folderFor) {
+  const consumer = (
+    /** @type {string} */ name,
+    /** @type {string[]} */ others,
+    /** @type {string[]} */ programs,
+  ) => {
+    const folder = folderFor(name);
+    copyConsumer(installed, folder);
+    for (const other of others) link(folder, other);
+    for (const program of programs) cpSync(join(PROGRAMS, program), join(folder, program));
+    writeUses(folder);
+    return folder;
+  };
+  const withCron = consumer('with-node-cron', ['@types/node', 'node-cron'], ['typical.mts', 'jobs.mts']);
+  const withoutCron = consumer('without-node-cron', ['@types/node'], ['typical.mts']);
+  const withoutNode = consumer('without-types-of-node', [], []);
+  const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));
+  const ends = ways.filter(({ compiler }) => [COMPILERS.at(0), COMPILERS.at(-1)].includes(compiler));
+  return [
+    ...ways.map((way) => ({
+      name: `compiles with ${nameOf(way)}, and with node-cron`,
+      check: () => compilesCleanly(withCron, way),
+    })),
+    ...ends.map((way) => ({
+      name: `compiles with ${nameOf(way)}, without node-cron`,
+      check: () => compilesCleanly(withoutCron, way),
+    })),
+    ...ends.slice(-1).map((way) => ({
+      name: `says by ${nameOf(way)} that the types of Node are missing, where they are`,
+      check: async () => {
+        const output = await compile(withoutNode, way);
+        if (!MISSING_NODE.test(output)) throw new Error(`expected ${MISSING_NODE}, got: ${output}`);
+      },
+    })),
+  ];
+}
+
+/** A program for each entry that uses all of it, as the declarations and package.json have it. @param {string} folder */
+function writeUses(folder) {
+  const installed = join(folder, 'node_modules/conclave');
+  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  for (const [subpath, { types }] of Object.entries(exports)) {
+    if (types === undefined) continue;
+    const specifier = join('conclave', subpath);
+    const used = usingAll(specifier, exportedFrom(join(installed, types)));
+    writeFileSync(join(folder, `all-of-${specifier.replaceAll('/', '-')}.mts`), used);
+  }
+}
+
+/** @param {string} folder @param {Way} way */
+async function compilesCleanly(folder, way) {
+  const output = await compile(folder, way);
+  if (output !== '') throw new Error(output);
+}
+
+/** @param {string} folder @param {Way} way @returns {Promise<string>} what the compiler says, nothing if all is well */
+async function compile(folder, { compiler, resolution }) {
+  const config = join(folder, `${compiler}-${resolution.moduleResolution}.json`);
+  writeFileSync(
+    config,
+    JSON.stringify({ compilerOptions: { ...STRICT, ...resolution }, include: ['*.mts'] }),
+  );
+  const tsc = join(ROOT, 'node_modules', compiler, 'bin/tsc');
+  try {
+    return (await run(process.execPath, [tsc, '-p', config, '--pretty', 'false'])).stdout;
+  } catch (error) {
+    return /** @type {{ stdout: string }} */ (error).stdout || String(error);
+  }
+}
+
+/** @param {Way} way */
+function nameOf({ compiler, resolution }) {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'node_modules', compiler, 'package.json'), 'utf8'));
+  return `TypeScript ${version}, ${resolution.moduleResolution}`;
+}

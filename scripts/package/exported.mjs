@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module';
+
+/**
+ * @typedef {object} Exported
+ * @property {string} name
+ * @property {boolean} isValue - whether it is there at run time, as its declaration says
+ * @property {number} parameters - how many types it is to be given
+ */
+
+/**
+ * What a declaration file exports.
+ *
+ * @param {string} path
+ * @returns {Exported[]}
+ */
+export function exportedFrom(path) {
+  // Loaded when it is needed: it takes half a second.
+  const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
+  const program = ts.createProgram([path], { noLib: true, types: [], noResolve: false });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(path);
+  const file = source && checker.getSymbolAtLocation(source);
+  if (file === undefined) throw new Error(`${path} exports nothing`);
+  return checker.getExportsOfModule(file).map((symbol) => {
+    const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+    const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+    const isTypeOnly = (symbol.declarations ?? []).some(ts.isTypeOnlyExportDeclaration);
+    const parameters = (target.declarations ?? []).map((declaration) =>
+      'typeParameters' in declaration
+        ? /** @type {import('typescript').TypeParameterDeclaration[]} */ (declaration.typeParameters ?? [])
+            .length
+        : 0,
+    );
+    return {
+      name: symbol.name,
+      isValue: !isTypeOnly && (target.flags & ts.SymbolFlags.Value) !== 0,
+      parameters: Math.max(0, ...parameters),
+    };
+  });
+}
+
+/**
+ * A program that uses all that is exported: what is there at run time as a value, the rest as a type.
+ *
+ * @param {string} specifier - from where it is imported
+ * @param {readonly Exported[]} exported
+ */
+export function usingAll(specifier, exported) {
+  const lines = exported.map(({ name, isValue, parameters }, index) => {
+    // `never` is within the bounds of any parameter.
+    const given = parameters === 0 ? '' : `<${Array(parameters).fill('never').join(', ')}>`;
+    return isValue
+      ? `export const value${index}: typeof all.${name} = all.${name};`
+      : `export type Type${index} = all.${name}${given};`;
+  });
+  return `import * as all from '${specifier}';\n\n${lines.join('\n')}\n`;
+}

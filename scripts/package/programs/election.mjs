@@ -1,0 +1,27 @@
+/** A session and an election, at the embedded server: the program that each bundler puts into a file, and that is then run. */
+import { ConclaveError, DistributedLock, LeaderElector, Session } from 'conclave';
+import { EmbeddedZooKeeper } from 'conclave/testing';
+
+async function main() {
+  const server = await EmbeddedZooKeeper.start();
+  const session = await Session.connect(server.connectString);
+  const token = await new DistributedLock(session, '/lock').using((hold) => hold.token);
+  const elector = new LeaderElector(session, '/election', {
+    lead: (term) => console.log(`leads: term ${term.number}, a later token: ${term.token > token}`),
+  });
+  /** @type {Promise<void>} */
+  const demoted = new Promise((resolve) => elector.once('demoted', () => resolve()));
+  await elector.start();
+  await demoted;
+  await elector.stop();
+  await session.getData('/nothing').catch((error) => {
+    console.log(`${error.code}, a ConclaveError: ${error instanceof ConclaveError}`);
+  });
+  await session.close();
+  await server.stop();
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1); // The server would keep it alive.
+});

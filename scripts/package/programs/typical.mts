@@ -1,0 +1,68 @@
+/** What users write, compiled under the strictest options: each of the three entries, and what passes between them. */
+import {
+  type Clock,
+  ConclaveError,
+  DistributedLock,
+  ElectionObserver,
+  ElectionSupervisor,
+  type ElectionSupervisorOptions,
+  LeaderElector,
+  type LockHold,
+  type QueueLock,
+  Session,
+  type Term,
+} from 'conclave';
+import { type JobContext, LeaderRunCoordinator } from 'conclave/node-cron';
+import {
+  type EmbeddedSession,
+  EmbeddedZooKeeper,
+  nextEvent,
+  recordEvents,
+  TestClock,
+} from 'conclave/testing';
+
+// A clock of conclave/testing is one of conclave, and so is the environment that goes by it.
+export const clock = new TestClock();
+export const asClock: Clock = clock;
+
+export const server = await EmbeddedZooKeeper.start({ clock });
+export const session = await Session.connect(server.connectString, { environment: clock.environment });
+export const ended: Promise<unknown[]> = nextEvent(session, 'expired');
+export const events = recordEvents(session);
+export const embedded: EmbeddedSession | undefined = server.sessions()[0];
+
+const options: ElectionSupervisorOptions = {
+  connect: server.connectString,
+  path: '/elections/scheduler',
+  session: { environment: clock.environment },
+  lead: async (term: Term) => {
+    await term
+      .transaction()
+      .setData('/state', Buffer.from(String(term.token)))
+      .commit();
+  },
+  cleanup: ({ term }) => console.log(term?.number),
+};
+export const supervisor = new ElectionSupervisor(options);
+supervisor.on('error', (error: ConclaveError) => console.error(error.code, error.retryable));
+supervisor.on('demoted', (term, reason) => console.log(term.number, reason satisfies string));
+// @ts-expect-error There is no such event.
+supervisor.on('elevated', () => undefined);
+// @ts-expect-error What is internal isn't declared.
+void session.own('/node');
+
+// conclave/node-cron takes what conclave elects by.
+export const elector = new LeaderElector(session, '/elections/consumer', {
+  lead: (term) => term.assertHeld(),
+});
+export const coordinators = [new LeaderRunCoordinator(supervisor), new LeaderRunCoordinator(elector)];
+export const termOf = (context: JobContext): Term | undefined => coordinators[0]?.termOf(context);
+
+export const lock: QueueLock = new DistributedLock(session, '/locks/report', { data: 'me' });
+export const hold: LockHold = await lock.acquire({ timeoutMs: 5000 });
+await using observer = new ElectionObserver(supervisor, '/elections/scheduler');
+for await (const leader of observer) console.log(leader?.id satisfies string | undefined);
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof ConclaveError ? error.code : undefined;
+}
