@@ -1,4 +1,5 @@
 import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './copies.js';
+import { forJson } from './shown.js';
 
 /**
  * Every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` holds for errors of
@@ -16,6 +17,11 @@ export abstract class ConclaveError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
+  }
+
+  /** @internal What `JSON.stringify` shows of it. */
+  toJSON(): object {
+    return { message: this.message, ...forJson(this) };
   }
 
   /** @internal */
@@ -458,6 +464,7 @@ for (const [name, type] of Object.entries({
   CleanupAttemptError,
   CleanupFailedError,
   WorkerFailedError,
+  EnsembleResetError,
 })) {
   mark(type, name);
 }

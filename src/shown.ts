@@ -13,7 +13,7 @@ type Inspect = (value: object, options: object) => string;
  */
 export function showAs<T extends object>(type: { readonly prototype: T }, parts: (value: T) => object): void {
   const toJSON = function (this: T): object {
-    return Object.fromEntries(Object.entries(parts(this)).map(([key, value]) => [key, forJson(value)]));
+    return forJson(parts(this));
   };
   const inspect = function (this: T, depth: number, options: object, inspect: Inspect): string {
     const name = nameOf(this)?.split(' ')[1] ?? type.prototype.constructor.name;
@@ -23,6 +23,10 @@ export function showAs<T extends object>(type: { readonly prototype: T }, parts:
   Object.defineProperty(type.prototype, INSPECT, { value: inspect, configurable: true, writable: true });
 }
 
-function forJson(value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+/** The same, with strings for the 64-bit numbers of which JSON knows nothing. */
+export function forJson(parts: object): object {
+  const entries = Object.entries(parts);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, typeof value === 'bigint' ? String(value) : value]),
+  );
 }

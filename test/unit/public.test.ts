@@ -51,6 +51,13 @@ describe('what is public', () => {
     expect(shown(cyclic)).toContain('can not be shown');
     expect(shown('y'.repeat(10_000)).length).toBeLessThan(300);
   });
+
+  it('has errors that can be written as JSON, with their message', () => {
+    const written = JSON.parse(JSON.stringify(new conclave.EnsembleResetError(16n, 7n)));
+    expect(written).toMatchObject({ code: 'ENSEMBLE_RESET', seenZxid: '16', foundZxid: '7' });
+    expect(written.message).toContain('younger');
+    expect(JSON.stringify(new conclave.NoNodeError(-101, 'NO_NODE', 'getData', '/a'))).toContain('"/a"');
+  });
 });
 
 describe('what conclave/testing has', () => {
@@ -63,7 +70,7 @@ describe('what conclave/testing has', () => {
     expect(names.sort()).toEqual(['EmbeddedZooKeeper', 'TestClock', 'nextEvent', 'recordEvents', 'until']);
     const members = [testing.EmbeddedZooKeeper, EmbeddedSession, testing.TestClock].flatMap(membersOf);
     expect(members.length).toBeGreaterThan(35);
-    const internal = ['watch'];
+    const internal = ['watch', 'toJSON'];
     const missing = [...names, ...members].filter(
       (name) => !internal.includes(name) && !new RegExp(`\\b${name}\\b`).test(page),
     );

@@ -280,7 +280,7 @@ describe('what a supervisor goes by', () => {
 
 describe('what an observer goes by', () => {
   it('is a source of sessions that others have, and nothing to close', async () => {
-    const mine = {} as Session;
+    const mine = Object.create(Session.prototype) as Session;
     const { signal } = new AbortController();
     const asked: unknown[] = [];
     const source = {
