@@ -347,8 +347,7 @@ export class Session extends Operations<SessionEvents> {
     return this.#outbox.submit(request, this.#sessionTimeoutMs);
   }
 
-  /** Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
-  /** @internal */
+  /** @internal Only over the connection that the watch was set on: it goes with that, and the next one isn't asked to set it. */
   protected override unwatch(target: string): boolean {
     this.#connection?.dispatch(requests.removeWatchRequest(target), NOBODY); // It may have sprung by now.
     return this.#connection !== undefined;
