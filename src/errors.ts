@@ -465,6 +465,9 @@ for (const [name, type] of Object.entries({
   CleanupFailedError,
   WorkerFailedError,
   EnsembleResetError,
+  NoServerError,
+  UnreadableNodeError,
+  StopPendingError,
 })) {
   mark(type, name);
 }

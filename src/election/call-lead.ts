@@ -1,4 +1,5 @@
 import type { Logger } from '../logger.js';
+import { nextTick } from '../timers.js';
 import type { ElectedTerm, Term } from './term.js';
 
 type Lead = (term: Term) => unknown;
@@ -25,7 +26,7 @@ export async function callLead(lead: Lead, term: ElectedTerm, logger: Logger): P
   // What ends the term by itself has something to wait for, too.
   if (!began || term.endedFor !== undefined) return void (await result);
   let turned = false;
-  process.nextTick(() => {
+  nextTick(() => {
     turned = true; // All that could settle without it has.
   });
   await result;

@@ -1,6 +1,6 @@
 /**
  * As which release of ZooKeeper an embedded server answers: `3.8` as 3.8.0 does, `3.9` as 3.9.5 does. A client sees the
- * difference in what {@link Traits} lists, and in nothing else that was found.
+ * difference in what `docs/testing.md` lists, and in nothing else that was found.
  */
 export type Dialect = '3.8' | '3.9';
 

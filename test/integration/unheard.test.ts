@@ -49,7 +49,9 @@ describe('when nobody listens and no logger is given', () => {
     const errors = untimed((await run('clean-up fails')).said).filter((line) => line.startsWith('error'));
     expect(errors).toEqual([
       expect.stringContaining('the clean-up hook failed at attempt 1: the cache is locked'),
-      expect.stringContaining('the clean-up hook failed 1 times, the last time with: the cache is locked'),
+      expect.stringContaining(
+        'the clean-up hook failed once with: the cache is locked; the clean-up is outstanding',
+      ),
     ]);
   });
 

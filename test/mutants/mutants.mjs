@@ -291,11 +291,10 @@ export const MUTANTS = [
       {
         file: 'election/elector.ts',
         from: `    term.end(reason, how);
-    this.#options.logger.info(describeTerm(term, reason), 'demoted');
-    this.emit('demoted', term, reason);`,
-        to: `    this.emit('demoted', term, reason);
+    if (reason !== 'node-deleted') return this.#tellOfEnd(term, reason);`,
+        to: `    if (reason !== 'node-deleted') this.#tellOfEnd(term, reason);
     term.end(reason, how);
-    this.#options.logger.info(describeTerm(term, reason), 'demoted');`,
+    if (reason !== 'node-deleted') return;`,
       },
     ],
     file: 'unit/precautions.test.ts',
