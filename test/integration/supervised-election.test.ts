@@ -151,7 +151,6 @@ describe('the states of an elector', () => {
     note();
     await started;
     note();
-    await wait(new Promise((resolve) => second.once('waiting', resolve)));
     // After which the next one waits before it claims.
     server.sessions()[0]?.expire();
     await clock.advanceUntil(() => {
@@ -162,7 +161,9 @@ describe('the states of an elector', () => {
     note();
     await resigning;
     note();
-    expect(seen).toEqual(diagram);
+    // Nobody else stands any more, so it joins and finds out that it is its turn before its `resign` resolves.
+    expect(diagram.slice(-2)).toEqual(['joining', 'waiting']);
+    expect(seen).toEqual([...diagram.slice(0, -2), 'claiming']);
     await wait(second.stop());
     expect(second.state.name).toBe('stopped');
     await wait(Promise.all([first.stop(), session.close(), lost.close()]));
