@@ -15,7 +15,7 @@ import type { ElectedTerm, Term } from './term.js';
  * - `ending`: the term is over, its work has still to settle.
  * - `stopped`, `expired`: final.
  *
- * idle → starting → joining → waiting → claiming → leading → ending → joining → …, without `waiting` where nobody is ahead;
+ * idle → starting → waiting → claiming → leading → ending → joining → waiting → …, without `waiting` where nobody is ahead;
  * any → stopped; any → expired.
  */
 export type ElectorState<T extends Term = Term> =
