@@ -1,13 +1,16 @@
 import { sleep } from '../../src/clock.js';
 import type { Random } from '../helpers/random.js';
 import type { Candidate } from './candidates/candidate.js';
+import { ElectorCandidate } from './candidates/elector.js';
+import type { SimulatedEnvironment } from './candidates/environment.js';
 import { LOCK_PATHS, useLock, WANTED } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import type { Server } from './model/server.js';
 import type { Link, Route } from './network.js';
-import type { Host, World } from './world.js';
+import { stopBoundMs } from './recovery.js';
+import type { Host, Lookout, World } from './world.js';
 
-/** Something that goes wrong, or that somebody asks for; it gives what mends it, if anything has to. */
+/** Something that goes wrong, or that is asked for; it gives what mends it, if anything has to. */
 type Fault = (world: World, random: Random) => (() => void) | undefined;
 
 /** One that holds a lock if there is one, or the one that leads, half of the time each; or any. */
@@ -54,14 +57,19 @@ function crash(server: Server): () => void {
   return () => server.restart();
 }
 
-/** The process ends. Its machine says so to the servers, or is gone as well. */
-function end(host: Host, isMachineGone: boolean): void {
-  const { environment } = host.candidate;
-  for (const wire of environment.wires) {
+/** The process ends. Its machine says so to the servers, and to the process's parent, or is gone as well. */
+export function end({ candidate, parent }: Host, isMachineGone: boolean): void {
+  kill(candidate.environment, isMachineGone);
+  if (isMachineGone) parent?.die(true);
+  else parent?.childEnded(true);
+}
+
+function kill({ clock, wires }: SimulatedEnvironment, isMachineGone: boolean): void {
+  for (const wire of wires) {
     if (isMachineGone) wire.sever();
     else wire.closeAtClient();
   }
-  environment.clock.kill();
+  clock.kill();
 }
 
 /** What was being opened when it was stopped is closed after that, within a second and a half. */
@@ -69,13 +77,97 @@ const CLOSED_WITHIN_MS = 2000;
 
 const stopping = new WeakSet<Candidate>();
 
+/** What is asked for while a process begins, or goes on after a loss: within so many things that happen to it. */
+const STEPS = [1, 80] as const;
+
 async function stopAndReplace(world: World, host: Host): Promise<void> {
   const { candidate } = host;
+  const { clock } = candidate.environment;
   if (stopping.has(candidate)) return;
   stopping.add(candidate);
+  const since = clock.now() - candidate.busyMs;
   await candidate.stop();
-  await sleep(candidate.environment.clock, CLOSED_WITHIN_MS);
+  const tookMs = clock.now() - candidate.busyMs - since;
+  const { ledger, sessionTimeoutMs } = world.surroundings;
+  const boundMs = stopBoundMs(sessionTimeoutMs);
+  ledger.time('until a candidate had stopped, in thousandths of the bound', (1000 * tookMs) / boundMs);
+  if (tookMs > boundMs) ledger.violate('stop', `${candidate.id} took ${Math.round(tookMs)} ms`);
+  await sleep(clock, CLOSED_WITHIN_MS);
   if (host.candidate === candidate && !candidate.isDead) world.retire(host);
+}
+
+async function stopAndReplaceOnlooker(world: World, lookout: Lookout): Promise<void> {
+  const { onlooker } = lookout;
+  await onlooker.stop();
+  await sleep(onlooker.environment.clock, CLOSED_WITHIN_MS);
+  if (lookout.onlooker === onlooker && !onlooker.isDead) world.retireOnlooker(lookout);
+}
+
+/** In the midst of whatever it does then: stopped, or its session is closed. */
+function interrupt(world: World, host: Host, random: Random): void {
+  const { candidate } = host;
+  world.ledger.count('processes stopped at some step');
+  const closesSession = candidate instanceof ElectorCandidate && random.chance(0.3);
+  candidate.environment.clock.interruptAfter(Math.floor(random.spread(...STEPS)), () => {
+    if (closesSession) candidate.closeSession();
+    else void stopAndReplace(world, host);
+  });
+}
+
+/** At any step, also of what follows from the loss of its session, or of its beginning. */
+function stopAtSomeStep(world: World, random: Random): undefined {
+  const host = someHost(world, random);
+  const { isDead, environment } = host.candidate;
+  if (isDead || environment.clock.isFrozen) return undefined;
+  const when = random.pick(['now', 'after a loss', 'at its beginning']);
+  if (when === 'after a loss') {
+    const mend = random.chance(0.5) ? cut(host.routes, random) : freeze(host);
+    world.later(world.surroundings.sessionTimeoutMs * random.between(1.05, 2), () => {
+      mend();
+      interrupt(world, host, random);
+    });
+    return undefined;
+  }
+  if (when === 'at its beginning') {
+    end(host, random.chance(0.5));
+    world.replace(host);
+  }
+  interrupt(world, host, random);
+  return undefined;
+}
+
+export function resign(world: World): undefined {
+  const { leader } = world;
+  return leader && ask(world, leader, () => leader.resign());
+}
+
+/** What may happen to a process that only observes. */
+function disturb(world: World, lookout: Lookout, random: Random): (() => void) | undefined {
+  const { onlooker, routes } = lookout;
+  const { clock, wires } = onlooker.environment;
+  if (onlooker.isDead) return undefined;
+  switch (random.pick(['frozen', 'cut off', 'cut off', 'from a server', 'severed', 'killed', 'stopped'])) {
+    case 'frozen':
+      clock.freeze();
+      return () => clock.thaw();
+    case 'cut off':
+      return cut(routes, random);
+    case 'from a server':
+      return cut([random.pick(routes)], random);
+    case 'severed':
+      for (const wire of wires) wire.sever();
+      return undefined;
+    case 'killed':
+      kill(onlooker.environment, random.chance(0.5));
+      return () => {
+        if (lookout.onlooker.isDead) world.replaceOnlooker(lookout);
+      };
+    default:
+      clock.interruptAfter(Math.floor(random.spread(...STEPS)), () => {
+        void stopAndReplaceOnlooker(world, lookout);
+      });
+      return undefined;
+  }
 }
 
 function ask(world: World, candidate: Candidate, what: () => void): undefined {
@@ -100,7 +192,12 @@ function putHolderOutOfReach(world: World, random: Random): void {
 /** As often as this, so that they are used while other things go wrong. */
 const LOCK_USES = 4;
 
-export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[] = [
+export const FAULTS: readonly (readonly [
+  name: string,
+  weight: number,
+  fault: Fault,
+  isPossible?: (world: World) => boolean,
+])[] = [
   ['a candidate is frozen', 4, (world, random) => freeze(someHost(world, random))],
   [
     'a candidate is killed',
@@ -174,14 +271,7 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
     2,
     (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
   ],
-  [
-    'a leader resigns',
-    1,
-    (world) => {
-      const { leader } = world;
-      return leader && ask(world, leader, () => leader.resign());
-    },
-  ],
+  ['a leader resigns', 1, resign],
   [
     'a leader hands over',
     1,
@@ -226,6 +316,44 @@ export const FAULTS: readonly (readonly [name: string, weight: number, fault: Fa
       return undefined;
     },
   ],
+  ['a process is stopped at some step', 3, stopAtSomeStep],
+  [
+    'an observer is disturbed',
+    4,
+    (world, random) => disturb(world, random.pick(world.lookouts), random),
+    ({ lookouts }) => lookouts.length > 0,
+  ],
+  [
+    'a parent is frozen',
+    2,
+    (world, random) => {
+      const { parent } = someHost(world, random);
+      if (parent === undefined || parent.isDead) return undefined;
+      parent.environment.clock.freeze();
+      return () => parent.environment.clock.thaw();
+    },
+    ({ isGuarded }) => isGuarded,
+  ],
+  [
+    'a parent is killed',
+    1,
+    (world, random) => {
+      const { parent } = someHost(world, random);
+      if (parent !== undefined && !parent.isDead) parent.die(false);
+      return undefined;
+    },
+    ({ isGuarded }) => isGuarded,
+  ],
+  [
+    'what a parent and its child say is late',
+    2,
+    (world, random) =>
+      slow(
+        [someHost(world, random).parent?.route].filter((each) => each !== undefined),
+        random,
+      ),
+    ({ isGuarded }) => isGuarded,
+  ],
   [
     'locks are used',
     LOCK_USES,
@@ -260,7 +388,9 @@ const LONGEST_MS = 60_000;
 /** Some fault, for some time. */
 export function begin(world: World): void {
   const { faults: random, ledger } = world;
-  const [name, , fault] = random.pick(BY_WEIGHT);
+  let picked = random.pick(BY_WEIGHT);
+  while (picked[3]?.(world) === false) picked = random.pick(BY_WEIGHT);
+  const [name, , fault] = picked;
   ledger.count('faults');
   ledger.count(`fault: ${name}`);
   const mend = fault(world, random);

@@ -8,6 +8,12 @@ interface Due {
   readonly task: () => void;
 }
 
+interface Interruption {
+  stepsLeft: number;
+  readonly isBefore: boolean;
+  readonly task: () => void;
+}
+
 interface RunningTimer extends Timer {
   readonly happening: Happening;
 }
@@ -28,6 +34,10 @@ export class Machine implements Clock {
   readonly #timers = new Set<RunningTimer>();
   #due: Due[] = [];
   #state: 'running' | 'frozen' | 'dead' = 'running';
+  #frozenAt = 0;
+  #frozenMs = 0;
+  #runsSince: number;
+  #interruption: Interruption | undefined;
 
   /** @param rate - how fast its clock runs: 1 is right */
   constructor(name: string, rate: number, scheduler: Scheduler, random: Random, hasPromises: boolean) {
@@ -37,6 +47,7 @@ export class Machine implements Clock {
     this.#random = random;
     this.#originMs = random.between(0, 1e6);
     this.#hasPromises = hasPromises;
+    this.#runsSince = scheduler.now;
   }
 
   get isFrozen(): boolean {
@@ -45,6 +56,16 @@ export class Machine implements Clock {
 
   get isDead(): boolean {
     return this.#state === 'dead';
+  }
+
+  /** For how long it has been frozen so far, by its own clock. */
+  get frozenMs(): number {
+    return this.#frozenMs + (this.isFrozen ? this.now() - this.#frozenAt : 0);
+  }
+
+  /** Since when it runs, by the clock on the wall. */
+  get runsSince(): number {
+    return this.#runsSince;
   }
 
   /** How many timers are running. */
@@ -90,12 +111,16 @@ export class Machine implements Clock {
   }
 
   freeze(): void {
-    if (this.#state === 'running') this.#state = 'frozen';
+    if (this.#state !== 'running') return;
+    this.#state = 'frozen';
+    this.#frozenAt = this.now();
   }
 
   thaw(): void {
     if (this.#state !== 'frozen') return;
     this.#state = 'running';
+    this.#frozenMs += this.now() - this.#frozenAt;
+    this.#runsSince = this.#scheduler.now;
     const due = this.#due;
     this.#due = [];
     const first = this.#random.chance(0.5) ? 'timer' : 'message';
@@ -104,6 +129,19 @@ export class Machine implements Clock {
       ...due.filter(({ kind }) => kind !== first),
     ];
     for (const each of inOrder) this.#scheduler.after(0, () => this.#happens(each.kind, each.task));
+  }
+
+  /**
+   * Runs `task` at the `steps`th thing from now on that happens here, right before or right after it, before any promise
+   * goes on. A later interruption takes the place of an earlier one.
+   */
+  interruptAfter(steps: number, task: () => void): void {
+    this.#interruption = { stepsLeft: steps, isBefore: this.#random.chance(0.5), task };
+  }
+
+  /** Takes {@link interruptAfter} back. */
+  goOn(): void {
+    this.#interruption = undefined;
   }
 
   kill(): void {
@@ -122,7 +160,16 @@ export class Machine implements Clock {
         return;
       case 'running':
         if (this.#hasPromises) this.#scheduler.followUp();
-        task();
+        if (this.#interruption === undefined) task();
+        else this.#interrupt(this.#interruption, task);
     }
+  }
+
+  #interrupt(interruption: Interruption, task: () => void): void {
+    if (--interruption.stepsLeft > 0) return task();
+    this.#interruption = undefined;
+    const inOrder = [task, interruption.task];
+    if (interruption.isBefore) inOrder.reverse();
+    for (const each of inOrder) each();
   }
 }

@@ -56,3 +56,30 @@ export function recoveryBoundMs({
     SMALL_THINGS_MS
   );
 }
+
+/** What is on its way late, and what is read again because it may have been too old. */
+const READING_MS = 10_000;
+
+/**
+ * How long an observer may show a leader after that one's end, whatever goes wrong but its own process: its server may
+ * know nothing of that, and answer, for `syncLimit` ticks; then it may be without a server for a session timeout before it
+ * says that it doesn't know, and takes up to one to notice that.
+ */
+export function staleBoundMs({
+  tickMs,
+  syncLimit,
+  sessionTimeoutMs,
+}: Omit<RecoveryTimes, 'hasPriorities'>): number {
+  return DRIFT * ((syncLimit + 1) * tickMs + 2 * sessionTimeoutMs) + READING_MS;
+}
+
+/** From the death of a guarded leader, when nothing else is wrong: some twenty round trips, and now and then a lost packet. */
+export const GUARDED_BOUND_MS = 5000;
+
+/**
+ * How long a candidate may take to stop, beyond what its application takes and while its process runs: a lease and a half,
+ * the close of its session, and, for one that makes its sessions by itself, the pause that it is in.
+ */
+export function stopBoundMs(sessionTimeoutMs: number): number {
+  return DRIFT * (sessionTimeoutMs / 2 + 2000) + 1500;
+}

@@ -1,3 +1,4 @@
+import { DRILLS } from './drills.js';
 import { begin, replaceWhoGaveUp } from './faults.js';
 import type { Violation } from './ledger.js';
 import { feedLeasesWith, type Rules } from './rules.js';
@@ -76,13 +77,16 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
     await scheduler.sleep(faults.spread(200, LONGEST_CALM_MS[faultRate]));
     checkCalm(world);
     replaceWhoGaveUp(world);
+    if (world.isWell) await faults.pick(DRILLS)(world);
   }
   await end(world);
 }
 
 /** Whoever led when the calm began may have finished or resigned; but somebody leads, or is about to. */
-function checkCalm({ ledger, leader }: World): void {
+function checkCalm(world: World): void {
+  const { ledger, leader } = world;
   ledger.count(leader === undefined ? 'calms that ended without a leader' : 'calms that ended with a leader');
+  world.checkCalm();
 }
 
 async function untilLed(world: World, when: string): Promise<void> {
@@ -111,13 +115,21 @@ async function end(world: World): Promise<void> {
   await scheduler.sleep(QUIET_MS);
   for (const { candidate } of world.surroundings.lockUses)
     if (!candidate.isDead) ledger.violate('unsettled', `${candidate.id} still uses a lock`);
+  world.checkCalm();
   for (const { candidate } of hosts) void candidate.standDown();
   await scheduler.sleep(QUIET_MS);
+  world.checkCalm();
+  for (const { onlooker } of world.lookouts) void onlooker.stop();
+  for (const { parent } of hosts) if (parent?.isDead === false) void parent.close();
+  await scheduler.sleep(QUIET_MS / 10);
   world.checkLeftovers('after everybody stood down');
   for (const { candidate } of hosts) void candidate.stop();
   await scheduler.sleep(QUIET_MS);
   world.checkLeftovers('after everybody stopped');
-  for (const { candidate } of hosts)
-    for (const each of candidate.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
+  for (const { candidate, parent } of hosts)
+    for (const each of [...candidate.leftovers, ...(parent?.leftovers ?? [])])
+      ledger.violate('leftovers', `after everybody stopped: ${each}`);
+  for (const { onlooker } of world.lookouts)
+    for (const each of onlooker.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
   for (const each of ledger.unsettled) ledger.violate('unsettled', each);
 }

@@ -61,7 +61,7 @@ describe('the simulation', () => {
 
   it.each<[Rules, number]>([
     ['no-delay', 12],
-    ['pings', 26],
+    ['pings', 195],
     ['pings-no-delay', 7],
     ['curator', 1],
   ])(

@@ -7,14 +7,17 @@ import { SimulatedEnvironment } from './candidates/environment.js';
 import { LOCK_PATHS } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
+import { Parent } from './guarded.js';
 import { Ledger } from './ledger.js';
 import { LockChecker } from './lock-checker.js';
 import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
-import { recoveryBoundMs } from './recovery.js';
+import { Onlooker } from './onlooker.js';
+import { recoveryBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';
+import { ElectionTruth } from './truth.js';
 
 const CANDIDATES = 3;
 const SERVERS = 3;
@@ -29,7 +32,18 @@ export interface Host {
   readonly index: number;
   readonly routes: readonly Route[];
   candidate: Candidate;
+  /** In a world with guardians: the process that has started the candidate's. */
+  parent: Parent | undefined;
 }
+
+/** Where a process runs that only observes. */
+export interface Lookout {
+  readonly routes: readonly Route[];
+  onlooker: Onlooker;
+}
+
+/** How often it is looked at what observers show. */
+const LOOK_AT_OBSERVERS_EVERY_MS = 2000;
 
 /**
  * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
@@ -55,6 +69,9 @@ export class World {
   readonly checker: LeadershipChecker;
   readonly ensemble: Ensemble;
   readonly hosts: readonly Host[];
+  readonly lookouts: readonly Lookout[];
+  /** Whether a guardian looks after each candidate. */
+  readonly isGuarded: boolean;
   readonly faults: Random;
   readonly surroundings: Surroundings;
   /** How long it may take from the end of all faults until there is a leader. */
@@ -64,6 +81,9 @@ export class World {
   readonly #model: Random;
   readonly #priorities: boolean;
   #processes = 0;
+  /** Which process has opened each session. */
+  readonly #owners = new Map<bigint, Machine>();
+  #healedAt = 0;
   /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
   #standstills = 0;
   #lastStandstillAt = Number.NEGATIVE_INFINITY;
@@ -83,15 +103,20 @@ export class World {
     this.#priorities = setup.chance(0.3);
     const supervised = setup.chance(0.6);
     this.#kind = rules === 'curator' ? 'curator' : supervised ? 'supervised' : 'elector';
-    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, (what) =>
-      this.ledger.count(what),
-    );
     const seats = rules !== 'curator' && setup.chance(0.15) ? SEATS : 1;
+    const truth = new ElectionTruth(() => this.scheduler.now, seats > 1 ? 0 : undefined);
+    this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, {
+      count: (what) => this.ledger.count(what),
+      applied: ({ zxid, tree }, change) => truth.applied(zxid, change, (path) => tree.get(path)),
+      shown: (sessionId, process, isNew) => this.#shown(sessionId, process, isNew),
+    });
+    this.isGuarded = setup.chance(0.4) && rules !== 'curator';
+    const [observes, hasLookout] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
     const times = { tickMs, syncLimit, sessionTimeoutMs };
     this.recoveryBoundMs = recoveryBoundMs({ ...times, hasPriorities: this.#priorities && seats === 1 });
     this.#settleMs = sessionTimeoutMs + 2 * tickMs + LONGEST_ON_ITS_WAY_MS;
     const { ensemble } = this;
-    const truth = {
+    const queues = {
       childrenOf: (path: string) => ensemble.furthest.tree.get(path)?.children ?? [],
       dataOf: (path: string) => ensemble.furthest.tree.get(path)?.data ?? undefined,
     };
@@ -101,20 +126,53 @@ export class World {
       checker: this.checker,
       resource: new FencedResource('leaders', this.ledger),
       lockResource: new FencedResource('locks', this.ledger),
-      lockChecker: new LockChecker(this.ledger, truth, () => this.areLeasesUnsure),
+      lockChecker: new LockChecker(this.ledger, queues, () => this.areLeasesUnsure),
       lockUses: new Set(),
       seats,
       rules,
       sessionTimeoutMs,
+      truth,
+      staleMs: staleBoundMs(times),
+      observes,
     };
+    const newRoutes = () => Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
     this.hosts = Array.from({ length: CANDIDATES }, (_, index) => {
-      const routes = Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
-      return { index, routes, candidate: this.#newCandidate(index, routes) };
+      const routes = newRoutes();
+      return { index, routes, candidate: this.#newCandidate(index, routes), parent: undefined };
+    });
+    this.lookouts = Array.from({ length: hasLookout ? 1 : 0 }, () => {
+      const routes = newRoutes();
+      return { routes, onlooker: this.#newOnlooker(routes) };
     });
   }
 
   start(): void {
-    for (const { candidate } of this.hosts) this.#begin(candidate);
+    for (const host of this.hosts) this.#begin(host);
+    for (const lookout of this.lookouts) this.#beginToLook(lookout);
+    if (this.lookouts.length > 0 || this.surroundings.observes) this.#lookAtObservers();
+  }
+
+  get onlookers(): Onlooker[] {
+    const all = [
+      ...this.lookouts.map(({ onlooker }) => onlooker),
+      ...this.hosts.map(({ candidate }) => candidate.onlooker),
+    ];
+    return all.filter((each) => each !== undefined);
+  }
+
+  #lookAtObservers(): void {
+    this.scheduler.after(LOOK_AT_OBSERVERS_EVERY_MS, () => {
+      for (const each of this.onlookers) each.checkStaleness();
+      this.#lookAtObservers();
+    });
+  }
+
+  /** A session is its process's own, and afterwards that of who winds up what the process has left. */
+  #shown(sessionId: bigint, process: Machine, isNew: boolean): void {
+    const owner = this.#owners.get(sessionId);
+    if (isNew) this.#owners.set(sessionId, process);
+    else if (owner !== undefined && owner !== process && !owner.isDead)
+      this.ledger.violate('live session taken', `that of ${owner.name}, by ${process.name}`);
   }
 
   /** A process has stopped by itself: it has to have left nothing, and another one takes its place. */
@@ -122,7 +180,21 @@ export class World {
     for (const each of host.candidate.leftovers)
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
     host.candidate.environment.clock.kill();
+    host.parent?.childEnded(false);
     this.replace(host);
+  }
+
+  /** As {@link retire}, for a process that only observes. */
+  retireOnlooker(lookout: Lookout): void {
+    for (const each of lookout.onlooker.leftovers)
+      this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
+    lookout.onlooker.environment.clock.kill();
+    this.replaceOnlooker(lookout);
+  }
+
+  replaceOnlooker(lookout: Lookout): void {
+    lookout.onlooker = this.#newOnlooker(lookout.routes);
+    this.#beginToLook(lookout);
   }
 
   /** A fault begins after which a lease may outlive its node. Returns what ends it. */
@@ -147,25 +219,52 @@ export class World {
   /** Another process in the place of one that is gone. */
   replace(host: Host): void {
     host.candidate = this.#newCandidate(host.index, host.routes);
-    this.#begin(host.candidate);
+    this.#begin(host);
   }
 
-  #begin(candidate: Candidate): void {
-    this.scheduler.after(this.#clients.between(0, 500), () => {
-      this.scheduler.followUp();
-      candidate.start();
-    });
+  #begin(host: Host): void {
+    const { candidate } = host;
+    if (this.isGuarded) {
+      if (host.parent === undefined || host.parent.isDead) host.parent = this.#newParent(host);
+      host.parent.fork(candidate.environment);
+    }
+    this.#run(candidate.environment.clock, () => candidate.start());
+  }
+
+  #beginToLook({ onlooker }: Lookout): void {
+    this.#run(onlooker.environment.clock, () => onlooker.start());
+  }
+
+  /** A process begins, unless it is killed before. */
+  #run(process: Machine, main: () => void): void {
+    this.scheduler.after(this.#clients.between(0, 500), () => process.receive(main));
+  }
+
+  #newEnvironment(name: string, routes: readonly Route[], random: Random): SimulatedEnvironment {
+    const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
+    const machine = new Machine(name, rate, this.scheduler, random, true);
+    return new SimulatedEnvironment(machine, random, this.ensemble.servers, routes, this.scheduler);
+  }
+
+  #newParent({ index, routes }: Host): Parent {
+    const random = new Random(this.#clients.bits(), STREAMS.clients);
+    const environment = this.#newEnvironment(`parent ${index}`, routes, random);
+    return new Parent(environment, this.scheduler, random, this.ledger);
+  }
+
+  #newOnlooker(routes: readonly Route[]): Onlooker {
+    const random = new Random(this.#clients.bits(), STREAMS.clients);
+    const name = `observer-${++this.#processes}`;
+    return new Onlooker(name, this.#newEnvironment(name, routes, random), this.surroundings);
   }
 
   #newCandidate(index: number, routes: readonly Route[]): Candidate {
     const random = new Random(this.#clients.bits(), STREAMS.clients);
-    const rate = 1 + random.between(-WORST_DRIFT, WORST_DRIFT);
-    const machine = new Machine(`candidate ${index}`, rate, this.scheduler, random, true);
-    const { servers } = this.ensemble;
+    const environment = this.#newEnvironment(`candidate ${index}`, routes, random);
     const setup: CandidateSetup = {
       id: `process-${++this.#processes}`,
       priority: this.#priorities ? random.below(3) : 0,
-      environment: new SimulatedEnvironment(machine, random, servers, routes, this.scheduler),
+      environment,
       random,
       surroundings: this.surroundings,
     };
@@ -191,6 +290,18 @@ export class World {
     return ready < this.surroundings.seats || candidates.some(({ isOverrunning }) => isOverrunning);
   }
 
+  /** Whether all servers serve, nobody holds anything up, and somebody waits to lead next, for some time now. */
+  get isWell(): boolean {
+    const candidates = this.hosts.map(({ candidate }) => candidate);
+    return (
+      this.scheduler.now - this.#healedAt > this.recoveryBoundMs &&
+      !this.isHeldUp &&
+      candidates.every((each) => each.isActing || each.isWaiting) &&
+      candidates.some((each) => each.isWaiting) &&
+      this.ensemble.servers.every(({ role }) => role !== 'looking')
+    );
+  }
+
   get leader(): Candidate | undefined {
     return this.hosts.find(({ candidate }) => candidate.isActing)?.candidate;
   }
@@ -202,15 +313,44 @@ export class World {
     if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
     this.#standstills = 0;
     const { servers, routes } = this.ensemble;
-    for (const route of [...routes, ...this.hosts.flatMap((host) => host.routes)]) route.heal();
+    const ways = [...this.hosts, ...this.lookouts].flatMap((each) => each.routes);
+    const channels = this.hosts.flatMap(({ parent }) => parent?.route ?? []);
+    for (const route of [...routes, ...ways, ...channels]) route.heal();
     for (const server of servers) {
       server.machine.thaw();
       server.restart();
     }
     for (const host of this.hosts) {
-      host.candidate.environment.clock.thaw();
-      if (host.candidate.isDead) this.replace(host);
+      const { clock } = host.candidate.environment;
+      clock.thaw();
+      clock.goOn();
+      host.parent?.environment.clock.thaw();
+      if (clock.isDead) this.replace(host);
     }
+    for (const lookout of this.lookouts) {
+      const { clock } = lookout.onlooker.environment;
+      clock.thaw();
+      clock.goOn();
+      if (clock.isDead) this.replaceOnlooker(lookout);
+    }
+    this.#healedAt = this.scheduler.now;
+  }
+
+  /** When all has been well for long: what is seen is true, and nothing is left of what is over. */
+  checkCalm(): void {
+    if (this.scheduler.now - this.#healedAt < this.recoveryBoundMs + this.surroundings.staleMs) return;
+    for (const each of this.onlookers) each.checkTruth();
+    const { tree } = this.ensemble.furthest;
+    for (const queue of [ELECTION, ...LOCK_PATHS])
+      for (const node of tree.get(queue)?.children ?? [])
+        if (parseLockEntry(node) !== undefined)
+          this.#checkOwner(`${queue}/${node}`, tree.get(`${queue}/${node}`)?.ephemeralOwner ?? 0n);
+  }
+
+  #checkOwner(path: string, sessionId: bigint): void {
+    this.ledger.count('nodes of which the session was looked at');
+    const owners = this.hosts.map(({ candidate }) => candidate.environment.sessionId);
+    if (!owners.includes(sessionId)) this.ledger.violate('leftovers', `${path}, of a session that is over`);
   }
 
   /** After everybody has stood down, and again after everybody has stopped. */

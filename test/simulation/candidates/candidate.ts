@@ -8,8 +8,10 @@ import type { Random } from '../../helpers/random.js';
 import type { FencedResource, LeadershipChecker } from '../checker.js';
 import type { Ledger } from '../ledger.js';
 import type { LockChecker } from '../lock-checker.js';
+import type { Onlooker } from '../onlooker.js';
 import type { Rules } from '../rules.js';
 import type { Scheduler } from '../scheduler.js';
+import type { ElectionTruth } from '../truth.js';
 import type { SimulatedEnvironment } from './environment.js';
 
 export const ELECTION = '/elections/scheduler';
@@ -28,6 +30,12 @@ export interface Surroundings {
   readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
+  /** Who leads the first seat, by what the servers have committed. */
+  readonly truth: ElectionTruth;
+  /** How long an observer may show what isn't so any more, at most. */
+  readonly staleMs: number;
+  /** Whether supervised candidates observe the election too, with their supervisor's sessions. */
+  readonly observes: boolean;
 }
 
 /** One process that stands for election, and what it has been told. */
@@ -57,7 +65,10 @@ export abstract class Candidate {
   protected readonly surroundings: Surroundings;
   protected readonly random: Random;
   #leadership: Leadership | undefined;
-  #overrunning = false;
+  /** Of its application: since when, by its clock, each kind of its work is under way, and how long it has been before. */
+  #overrunningSince: number | undefined;
+  #hookSince: number | undefined;
+  #busyMs = 0;
 
   constructor(setup: CandidateSetup) {
     this.setup = setup;
@@ -102,8 +113,23 @@ export abstract class Candidate {
 
   /** Whether what its application does keeps others from leading: work that goes on after its term. */
   get isOverrunning(): boolean {
-    return this.#overrunning && !this.isDead;
+    return this.#overrunningSince !== undefined && !this.isDead;
   }
+
+  /** For how long its application has kept it waiting so far, and its machine, by its clock. */
+  get busyMs(): number {
+    const now = this.clock.now();
+    const underWay = [this.#overrunningSince, this.#hookSince].map((since) => now - (since ?? now));
+    return underWay.reduce((sum, each) => sum + each, this.#busyMs) + this.environment.clock.frozenMs;
+  }
+
+  /** Its observer, if it has one. */
+  get onlooker(): Onlooker | undefined {
+    return undefined;
+  }
+
+  /** Whether it has a place in the queue, and nothing to do but to wait. */
+  abstract get isWaiting(): boolean;
 
   /** Whether what its application does keeps it from leading. */
   abstract get isCleaning(): boolean;
@@ -168,9 +194,11 @@ export abstract class Candidate {
       await this.#pause(sessionTimeoutMs * random.between(0.2, 0.8), term.signal);
     }
     if (!random.chance(0.2)) return;
-    this.#overrunning = true;
+    const since = this.clock.now();
+    this.#overrunningSince = since;
     await this.#pause(random.spread(1, 2 * sessionTimeoutMs));
-    this.#overrunning = false;
+    this.#overrunningSince = undefined;
+    this.#busyMs += this.clock.now() - since;
   }
 
   /** What it writes may take its time on the way. */
@@ -189,7 +217,11 @@ export abstract class Candidate {
   /** The application's clean-up: takes its time, and fails now and then. */
   protected async cleanUp(): Promise<void> {
     this.surroundings.ledger.count('calls of the hook');
+    const since = this.clock.now();
+    this.#hookSince = since;
     if (this.random.chance(0.5)) await this.#pause(this.random.spread(1, 3000));
+    this.#hookSince = undefined;
+    this.#busyMs += this.clock.now() - since;
     if (this.random.chance(0.15)) throw new Error('the state is still in use');
   }
 }

@@ -35,6 +35,10 @@ export class CuratorCandidate extends Candidate {
     return false;
   }
 
+  override get isWaiting(): boolean {
+    return !this.#isLeader;
+  }
+
   override get leadershipName(): string {
     return `${this.id} for the ${this.#term}th time`;
   }

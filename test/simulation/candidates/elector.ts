@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { sleep } from '../../../src/clock.js';
+import { entrust } from '../../../src/cluster/guardian-link.js';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { onAbort } from '../../../src/ending.js';
 import { ignore } from '../../../src/promises.js';
@@ -73,7 +74,18 @@ export class ElectorCandidate extends Candidate {
       .on('elected', (term) => this.elected(term))
       .on('demoted', (term, reason) => this.demoted(term, reason))
       .on('error', (error) => ledger.count(`reported: ${error.name}`));
+    entrust(session, elector);
     await this.expect('start', elector.start());
+  }
+
+  override get isWaiting(): boolean {
+    return this.#session?.state.name === 'connected' && this.#elector?.state.name === 'waiting';
+  }
+
+  /** Closes its session in the midst of whatever it does. */
+  closeSession(): void {
+    const closed = this.#session?.close() ?? Promise.resolve();
+    void this.expect('close', closed);
   }
 
   async standDown(): Promise<void> {

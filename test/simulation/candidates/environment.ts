@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { GuardianLink } from '../../../src/cluster/guardian-link.js';
 import type { Logger } from '../../../src/logger.js';
 import type { Server as Address } from '../../../src/session/connect-string.js';
 import type { Environment } from '../../../src/session/environment.js';
@@ -27,6 +28,10 @@ export class SimulatedEnvironment implements Environment {
   readonly uuid: () => string;
   /** The connections that this process has open. */
   readonly wires = new Set<Wire>();
+  /** Its end of the channel to a guardian in its parent, if it has one. */
+  link: GuardianLink | undefined;
+  /** The session by which this process has taken a place last. */
+  sessionId = 0n;
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, OwnNode>();
   /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
@@ -80,6 +85,7 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
   const { environment } = this;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
+    environment.sessionId = this.credentials.id;
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
     const acquiring = environment.acquiring.get(queue);

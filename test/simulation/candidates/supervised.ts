@@ -3,12 +3,14 @@ import type { Term } from '../../../src/election/term.js';
 import { CleanupFailedError } from '../../../src/errors.js';
 import { ignore } from '../../../src/promises.js';
 import type { Session } from '../../../src/session/session.js';
+import { Onlooker } from '../onlooker.js';
 import { Candidate, type CandidateSetup, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process with an `ElectionSupervisor`, and what it holds that to. */
 export class SupervisedCandidate extends Candidate {
   readonly #supervisor: ElectionSupervisor;
+  readonly #onlooker: Onlooker | undefined;
   /** How often the hook has succeeded since the last time that it stood for election. */
   #cleanings = 0;
   #cleaning = false;
@@ -38,6 +40,8 @@ export class SupervisedCandidate extends Candidate {
       },
     });
     this.#listen();
+    if (this.surroundings.observes)
+      this.#onlooker = new Onlooker(`${id}'s observer`, environment, this.surroundings, this.#supervisor);
   }
 
   #listen(): void {
@@ -83,12 +87,21 @@ export class SupervisedCandidate extends Candidate {
     return this.#gaveUp;
   }
 
+  override get onlooker(): Onlooker | undefined {
+    return this.#onlooker;
+  }
+
+  override get isWaiting(): boolean {
+    return !this.isActing && this.#supervisor.health().ready;
+  }
+
   override get isCleaning(): boolean {
     return this.#cleaning;
   }
 
   start(): void {
     this.expect('start', this.#supervisor.start()).catch(ignore); // Stopped before it had a place.
+    this.#onlooker?.start();
   }
 
   standDown(): Promise<void> {
@@ -98,6 +111,7 @@ export class SupervisedCandidate extends Candidate {
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.expect('stop', this.#supervisor.stop());
+    await this.#onlooker?.stop();
   }
 
   resign(): void {

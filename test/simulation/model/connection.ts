@@ -5,6 +5,7 @@ import type { Request } from '../../../src/testing/requests.js';
 import type { SessionRecord } from '../../../src/testing/session-table.js';
 import type { WatchEvent } from '../../../src/testing/watch-table.js';
 import { WireWriter } from '../../../src/wire.js';
+import type { Machine } from '../machine.js';
 import type { Wire } from './socket.js';
 
 const writer = new WireWriter();
@@ -33,6 +34,11 @@ export class ServerConnection implements Client {
 
   constructor(wire: Wire) {
     this.#wire = wire;
+  }
+
+  /** The process at the other end. */
+  get process(): Machine {
+    return this.#wire.client;
   }
 
   notify(event: WatchEvent): void {

@@ -2,7 +2,7 @@ import type { Random } from '../../helpers/random.js';
 import { Machine } from '../machine.js';
 import { Route } from '../network.js';
 import type { Scheduler } from '../scheduler.js';
-import type { Replica } from './replica.js';
+import type { OnApplied, Replica } from './replica.js';
 import { Server } from './server.js';
 
 /** How the ensemble is configured. */
@@ -10,6 +10,16 @@ export interface EnsembleTimes {
   readonly tickMs: number;
   /** For how many ticks a server believes in the others without hearing of them. */
   readonly syncLimit: number;
+}
+
+/** Who looks at what happens in the ensemble. */
+export interface Witness {
+  /** Something that is only counted, in a few words. */
+  count(what: string): void;
+  /** A server has applied a change. */
+  readonly applied: OnApplied;
+  /** A process has shown a session's credentials, or opens that session. */
+  shown(sessionId: bigint, process: Machine, isNew: boolean): void;
 }
 
 const SERVERS = 3;
@@ -24,11 +34,10 @@ export class Ensemble {
   readonly scheduler: Scheduler;
   readonly #routes: readonly { readonly pair: readonly [number, number]; readonly route: Route }[];
   #sessions = 0;
-  /** Called with what happens in the ensemble, in a few words. */
-  readonly count: (what: string) => void;
+  readonly witness: Witness;
 
-  constructor(times: EnsembleTimes, scheduler: Scheduler, random: Random, count: (what: string) => void) {
-    this.count = count;
+  constructor(times: EnsembleTimes, scheduler: Scheduler, random: Random, witness: Witness) {
+    this.witness = witness;
     this.times = times;
     this.scheduler = scheduler;
     this.random = random;
@@ -117,9 +126,9 @@ export class Ensemble {
     const best = electors.reduce((most, each) => (most.isBehind(each) ? each : most));
     const followers = electors.filter((each) => each !== best && this.#reaches(each, best));
     if (followers.length === 0) return;
-    this.count('ensemble: leaders elected');
+    this.witness.count('ensemble: leaders elected');
     if (this.servers.some((each) => each.isUp && each.role === 'leading'))
-      this.count('ensemble: leaders elected while another believed in itself');
+      this.witness.count('ensemble: leaders elected while another believed in itself');
     best.lead(Math.max(...electors.map(({ epoch }) => epoch)) + 1, followers);
   }
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../../src/testing/refusal.js';
 import { type Body, multiBody, writeBody } from '../../../src/testing/replies.js';
 import type { WriteOperation } from '../../../src/testing/requests.js';
 import { type Author, applyMulti, applyWrite } from '../../../src/testing/transactions.js';
-import { Watches } from '../../../src/testing/watch-table.js';
+import { type Change, Watches } from '../../../src/testing/watch-table.js';
 import { ZnodeTree } from '../../../src/testing/znode-tree.js';
 import type { Transaction } from './transaction.js';
 
@@ -15,6 +15,9 @@ export interface Outcome {
   readonly code: number;
   readonly body?: Body | undefined;
 }
+
+/** Told of each change that a server has applied. */
+export type OnApplied = (replica: Replica, change: Change) => void;
 
 const IDENTITIES = [{ scheme: 'ip', id: '10.0.0.9' }] as const;
 const DONE: Outcome = { code: ERROR_CODES.OK };
@@ -29,7 +32,12 @@ export class Replica {
   readonly watches = new Watches(this.traits);
   /** The timeouts of the sessions that live. */
   readonly sessions = new Map<bigint, number>();
+  readonly #onApplied: OnApplied;
   #zxid = 0n;
+
+  constructor(onApplied: OnApplied) {
+    this.#onApplied = onApplied;
+  }
 
   /** The newest transaction that was applied. */
   get zxid(): bigint {
@@ -63,9 +71,14 @@ export class Replica {
       const acl = this.tree.get(path)?.acl ?? OPEN_ACL;
       const parentAcl = this.tree.get(parentOf(path))?.acl ?? OPEN_ACL;
       this.tree.delete(path, { zxid, timeMs });
-      this.watches.announce({ kind: 'deleted', path, acl, parentAcl });
+      this.#announce({ kind: 'deleted', path, acl, parentAcl });
     }
     this.sessions.delete(sessionId);
+  }
+
+  #announce(change: Change): void {
+    this.#onApplied(this, change);
+    this.watches.announce(change);
   }
 
   #write(operation: WriteOperation, author: Author): Outcome {
@@ -82,7 +95,7 @@ export class Replica {
       case 'multi': {
         const outcome = applyMulti(this.tree, operation.parts, author);
         if (outcome.kind === 'committed')
-          for (const { change } of outcome.parts) if (change !== undefined) this.watches.announce(change);
+          for (const { change } of outcome.parts) if (change !== undefined) this.#announce(change);
         return multiBody(outcome);
       }
       case 'reconfig':
@@ -94,7 +107,7 @@ export class Replica {
       case 'setACL':
       case 'check': {
         const { result, change } = applyWrite(this.tree, operation, author);
-        if (change !== undefined) this.watches.announce(change);
+        if (change !== undefined) this.#announce(change);
         return writeBody(result);
       }
     }

@@ -84,7 +84,7 @@ const LOOKING: Role = { name: 'looking' };
 export class Server implements Listening {
   readonly index: number;
   machine: Machine;
-  replica = new Replica();
+  replica: Replica;
   readonly #ensemble: Ensemble;
   readonly #connections = new Set<ServerConnection>();
   /** On disk: outlives the process. */
@@ -100,6 +100,7 @@ export class Server implements Listening {
     this.index = index;
     this.#ensemble = ensemble;
     this.machine = ensemble.newMachine(index);
+    this.replica = new Replica(ensemble.witness.applied);
     this.#look();
   }
 
@@ -244,7 +245,7 @@ export class Server implements Listening {
   /** Ends the sessions whose time is over; that is a transaction like all others, and needs a quorum. */
   #expire(role: Leading): void {
     for (const session of role.sessions.expired(this.machine.now())) {
-      this.#ensemble.count('ensemble: sessions expired');
+      this.#ensemble.witness.count('ensemble: sessions expired');
       role.sessions.remove(session);
       this.#propose(role, { kind: 'close-session', sessionId: session.id }, undefined);
     }
@@ -287,7 +288,8 @@ export class Server implements Listening {
     const owner = role.owners.get(sessionId);
     if (session === undefined)
       return this.#propose(role, { kind: 'refused', sessionId, code: ERROR_CODES.SESSION_EXPIRED }, origin);
-    if (owner !== undefined && owner !== server) this.#ensemble.count('ensemble: requests of moved sessions');
+    if (owner !== undefined && owner !== server)
+      this.#ensemble.witness.count('ensemble: requests of moved sessions');
     if (owner !== undefined && owner !== server)
       return this.#propose(role, { kind: 'refused', sessionId, code: ERROR_CODES.SESSION_MOVED }, origin);
     role.owners.set(sessionId, server);
@@ -450,7 +452,7 @@ export class Server implements Listening {
   #greet(connection: ServerConnection, request: ConnectRequest): void {
     // A client that has seen more than this server is left without an answer.
     if (request.lastZxid > this.replica.zxid) {
-      this.#ensemble.count('ensemble: clients that were ahead of a server');
+      this.#ensemble.witness.count('ensemble: clients that were ahead of a server');
       return this.#drop(connection);
     }
     const { tickMs } = this.#ensemble.times;
@@ -458,9 +460,11 @@ export class Server implements Listening {
     connection.phase = 'greeting';
     if (request.sessionId === NEW_SESSION) {
       connection.sessionId = this.#ensemble.newSessionId(this.index);
+      this.#ensemble.witness.shown(connection.sessionId, connection.process, true);
       return this.#atLeader((leader) => leader.#openSession(this.index, connection, timeoutMs));
     }
     const { sessionId } = request;
+    this.#ensemble.witness.shown(sessionId, connection.process, false);
     for (const other of this.#connections) if (other.sessionId === sessionId) this.#drop(other);
     connection.sessionId = sessionId;
     const role = this.#role;
@@ -482,7 +486,7 @@ export class Server implements Listening {
     if (connection.phase !== 'greeting') return;
     connection.greet(connection.sessionId, lives ? timeoutMs : 0, PASSWORD);
     if (!lives) this.#drop(connection);
-    else this.#ensemble.count('ensemble: sessions taken');
+    else this.#ensemble.witness.count('ensemble: sessions taken');
   }
 
   /** Does something at the leader: at once if that is this server. */

@@ -108,6 +108,11 @@ export class Wire {
     this.#process.receive(() => this.#server.accept(connection));
   }
 
+  /** The process at the client's end. */
+  get client(): Machine {
+    return this.#client;
+  }
+
   toServer(bytes: Buffer): void {
     this.#scheduler.note(bytes.length);
     this.#up.send(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));

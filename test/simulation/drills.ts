@@ -1,0 +1,72 @@
+import { end, resign } from './faults.js';
+import { GUARDED_BOUND_MS } from './recovery.js';
+import type { World } from './world.js';
+
+/** What is tried on purpose when all is well otherwise: by chance alone it would hardly ever come about. */
+type Drill = (world: World) => Promise<void>;
+
+const LOOK_EVERY_MS = 25;
+
+/** A guarded leader is killed: the next in line needn't wait for anything. */
+async function killGuardedLeader(world: World): Promise<void> {
+  const { scheduler, ledger, hosts } = world;
+  const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
+  if (host === undefined) return;
+  const { seat, id } = host.candidate;
+  end(host, false);
+  let waitedMs = 0;
+  while (!hosts.some(({ candidate }) => candidate.isActing && candidate.seat === seat)) {
+    if (waitedMs > GUARDED_BOUND_MS) {
+      ledger.violate('guardian', `nobody took the place of ${id} in ${GUARDED_BOUND_MS} ms`);
+      break;
+    }
+    await scheduler.sleep(LOOK_EVERY_MS);
+    waitedMs += LOOK_EVERY_MS;
+  }
+  ledger.count('drills: a guarded leader was killed');
+  ledger.time('until a guarded leader that was killed was replaced', waitedMs);
+  world.replace(host);
+}
+
+/** An observer reaches no server while the leader changes: it says in time that it doesn't know who leads. */
+async function leaveObserverBehind(world: World): Promise<void> {
+  const { scheduler, ledger, lookouts, surroundings } = world;
+  for (const { routes } of lookouts) {
+    const links = routes.flatMap((route) => route.links);
+    for (const link of links) link.cut();
+    resign(world);
+    await scheduler.sleep(1.2 * surroundings.staleMs);
+    ledger.count('drills: an observer was left behind');
+    for (const link of links) link.heal();
+  }
+}
+
+/**
+ * The leading server stands still until the others have another leader, and goes on when an observer can reach no other
+ * one: for up to half a tick it answers as if it still led, and knows nothing of who leads the election now.
+ */
+async function comeToFormerLeader(world: World): Promise<void> {
+  const { scheduler, ledger, lookouts, ensemble, faults, surroundings } = world;
+  const { tickMs, syncLimit } = ensemble.times;
+  const { leader } = ensemble;
+  if (leader === undefined) return;
+  for (const { routes, onlooker } of lookouts) {
+    const endStandstill = world.beginStandstill();
+    leader.machine.freeze();
+    // By then its clients have left it.
+    await scheduler.sleep(surroundings.sessionTimeoutMs + (syncLimit + 2) * tickMs);
+    resign(world);
+    await scheduler.sleep(1000);
+    const links = routes.filter((_, index) => index !== leader.index).flatMap((route) => route.links);
+    for (const link of links) link.cut();
+    for (const wire of onlooker.environment.wires) wire.reset();
+    await scheduler.sleep(faults.between(100, 3000));
+    leader.machine.thaw();
+    await scheduler.sleep(2 * tickMs);
+    for (const link of links) link.heal();
+    endStandstill();
+    ledger.count('drills: an observer came to a former leader');
+  }
+}
+
+export const DRILLS: readonly Drill[] = [killGuardedLeader, leaveObserverBehind, comeToFormerLeader];

@@ -1,0 +1,126 @@
+import { ElectionObserver } from '../../src/election/observer.js';
+import type { SessionSource } from '../../src/election/session-source.js';
+import { ignore } from '../../src/promises.js';
+import { ELECTION, type Surroundings } from './candidates/candidate.js';
+import { CONNECT, SILENT, type SimulatedEnvironment } from './candidates/environment.js';
+
+/** `stop` closes a session of its own, for 2 s at most. */
+const STOPPED_WITHIN_MS = 2500;
+
+/**
+ * An `ElectionObserver` and what it is held to. In one life of the ensemble it never goes back to an earlier term; it
+ * shows no leader for longer than a bound after that one's end; and when all is well it shows the truth.
+ */
+export class Onlooker {
+  readonly name: string;
+  readonly environment: SimulatedEnvironment;
+  readonly #observer: ElectionObserver;
+  readonly #surroundings: Surroundings;
+  #startedAt = Number.POSITIVE_INFINITY;
+  #newest = 0;
+  #stopped = false;
+
+  /** @param source - a supervisor of the same process; without one it opens sessions of its own */
+  constructor(
+    name: string,
+    environment: SimulatedEnvironment,
+    surroundings: Surroundings,
+    source?: SessionSource,
+  ) {
+    this.name = name;
+    this.environment = environment;
+    this.#surroundings = surroundings;
+    const { ledger, seats, sessionTimeoutMs } = surroundings;
+    this.#observer = new ElectionObserver(source ?? CONNECT, ELECTION, {
+      logger: SILENT,
+      ...(seats > 1 && { seat: 0 }),
+      ...(source === undefined && { session: { sessionTimeoutMs, environment } }),
+    });
+    this.#observer
+      .on('change', (leader) => {
+        ledger.count('observers: changes');
+        if (leader !== undefined) this.#checkOrder(leader.node);
+      })
+      .on('error', (error) => ledger.count(`reported: ${error.name}`));
+  }
+
+  start(): void {
+    const { ledger, scheduler } = this.#surroundings;
+    this.#startedAt = scheduler.now;
+    ledger.expect(`${this.name}: start`, this.#observer.start(), () => this.isDead).catch(ignore); // Stopped before it had looked.
+  }
+
+  async stop(): Promise<void> {
+    const { ledger } = this.#surroundings;
+    const { clock } = this.environment;
+    const isFirst = !this.#stopped;
+    this.#stopped = true;
+    const since = clock.now() - clock.frozenMs;
+    await ledger.expect(`${this.name}: stop`, this.#observer.stop(), () => this.isDead);
+    const tookMs = clock.now() - clock.frozenMs - since;
+    if (isFirst && tookMs > STOPPED_WITHIN_MS)
+      ledger.violate('stop', `${this.name} took ${Math.round(tookMs)} ms`);
+    if (this.#observer.leader !== undefined)
+      ledger.violate('observer', `${this.name} has stopped, and shows`);
+  }
+
+  get isDead(): boolean {
+    return this.environment.clock.isDead;
+  }
+
+  /** The ensemble has lost its data: terms come again. */
+  beginAnew(): void {
+    this.#newest = 0;
+  }
+
+  #checkOrder(node: string): void {
+    const { ledger, truth } = this.#surroundings;
+    const reign = truth.reignOf(node);
+    if (reign === undefined) return ledger.violate('observer', `${this.name} shows ${node}, which never led`);
+    if (reign.term < this.#newest)
+      ledger.violate('observer', `${this.name} shows term ${reign.term} after term ${this.#newest}`);
+    this.#newest = reign.term;
+  }
+
+  /** To be called now and then: whoever has stopped leading isn't shown for long, whatever goes wrong. */
+  checkStaleness(): void {
+    if (this.#isOff) return;
+    const { ledger, truth, scheduler, staleMs } = this.#surroundings;
+    const node = this.#observer.leader?.node;
+    const endedAt = node === undefined ? undefined : truth.reignOf(node)?.endedAt;
+    if (endedAt === undefined) return;
+    const shownMs = scheduler.now - Math.max(endedAt, this.environment.clock.runsSince);
+    ledger.time("an observer showed a leader after that one's end", shownMs);
+    if (shownMs > staleMs)
+      ledger.violate(
+        'observer',
+        `${this.name} shows ${node}, whose term ended ${Math.round(shownMs)} ms ago`,
+      );
+  }
+
+  /** To be called when all has been well for long: it shows who leads, and nobody when nobody does. */
+  checkTruth(): void {
+    if (this.#isOff) return;
+    const { ledger, truth, scheduler, staleMs } = this.#surroundings;
+    if (scheduler.now - Math.max(truth.changedAt, this.#startedAt) < staleMs) return;
+    ledger.count('observers: compared with the truth');
+    const node = this.#observer.leader?.node;
+    if (node !== truth.leader)
+      ledger.violate('observer', `${this.name} shows ${node}, and ${truth.leader} leads`);
+  }
+
+  get #isOff(): boolean {
+    const { clock } = this.environment;
+    return this.#stopped || clock.isDead || clock.isFrozen;
+  }
+
+  /** What hasn't ended, when everything should have. */
+  get leftovers(): string[] {
+    if (this.isDead) return [];
+    const { clock, wires } = this.environment;
+    const found: string[] = [];
+    if (clock.timers > 0) found.push(`${clock.timers} timers of ${this.name}`);
+    if (wires.size > 0) found.push(`${wires.size} sockets of ${this.name}`);
+    return found;
+  }
+}

@@ -1,0 +1,78 @@
+import { parseRecord, recordPath } from '../../src/election/record.js';
+import type { Change } from '../../src/testing/watch-table.js';
+import { ELECTION } from './candidates/candidate.js';
+
+/** One reign, as the servers committed it: who holds the record by which node. */
+interface Reign {
+  readonly term: number;
+  readonly node: string;
+  endedAt: number | undefined;
+}
+
+/** What the first server that applied a transaction knew of a node then. */
+export type NodeReader = (
+  path: string,
+) => { readonly data: Buffer | null; readonly version: number } | undefined;
+
+/** Who led one seat of the election, and until when, by what the servers have committed. */
+export class ElectionTruth {
+  readonly #now: () => number;
+  readonly #record: string;
+  readonly #reigns = new Map<string, Reign>();
+  #zxid = 0n;
+  #current: Reign | undefined;
+  #changedAt = 0;
+
+  constructor(now: () => number, seat: number | undefined) {
+    this.#now = now;
+    this.#record = recordPath(ELECTION, seat);
+  }
+
+  /** A server has applied a change: the first one to do so counts. */
+  applied(zxid: bigint, change: Change, read: NodeReader): void {
+    if (zxid < this.#zxid) return;
+    if (change.path !== this.#record && change.path !== this.#holderPath) return;
+    this.#zxid = zxid;
+    this.#look(read);
+  }
+
+  #look(read: NodeReader): void {
+    const found = read(this.#record);
+    const record = found && parseRecord(found.data ?? Buffer.alloc(0), found.version);
+    if (record?.state !== 'held' || read(`${ELECTION}/${record.node}`) === undefined) this.#end();
+    else if (record.node !== this.#current?.node) this.#begin(record.term, record.node);
+  }
+
+  get #holderPath(): string | undefined {
+    return this.#current && `${ELECTION}/${this.#current.node}`;
+  }
+
+  #begin(term: number, node: string): void {
+    this.#end();
+    this.#current = { term, node, endedAt: undefined };
+    this.#reigns.set(node, this.#current);
+    this.#changedAt = this.#now();
+  }
+
+  #end(): void {
+    if (this.#current === undefined) return;
+    this.#current.endedAt = this.#now();
+    this.#current = undefined;
+    this.#changedAt = this.#now();
+  }
+
+  /** The node of who leads, as far as any server has got. */
+  get leader(): string | undefined {
+    return this.#current?.node;
+  }
+
+  /** Since when that is so. */
+  get changedAt(): number {
+    return this.#changedAt;
+  }
+
+  /** The reign of whoever led by that node; each node is led by once at most. */
+  reignOf(node: string): Readonly<Reign> | undefined {
+    return this.#reigns.get(node);
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { sleep } from '../../src/clock.js';
+import { SessionGuardian } from '../../src/cluster/session-guardian.js';
+import { Ward } from '../../src/cluster/ward.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { Roll } from '../../src/election/roll.js';
+import { Connection } from '../../src/session/connection.js';
+import { Session } from '../../src/session/session.js';
+import { type Run, simulate } from './run.js';
+import type { FaultRate } from './world.js';
+
+const MOST_TRIES = 40;
+
+/** Something that is wrong with Conclave, and that the simulation has to find out. */
+interface Wrong {
+  readonly what: string;
+  /** The kind of violation, and how it is described. */
+  readonly found: RegExp;
+  readonly faultRate?: FaultRate;
+  /** The first seed to try: with each change of what is simulated another one may be the first to show it. */
+  readonly hint: number;
+  /** Makes it wrong, and gives what makes it right again. */
+  readonly make: () => () => void;
+}
+
+/** Has a method do something else. */
+function replace<T extends object, K extends keyof T>(
+  target: T,
+  name: K,
+  by: (right: T[K]) => T[K],
+): () => void {
+  const right = target[name];
+  target[name] = by(right);
+  return () => {
+    target[name] = right;
+  };
+}
+
+const WRONG: readonly Wrong[] = [
+  {
+    what: 'an observer that believes a server that is behind',
+    hint: 19,
+    found: /^observer: .* shows term \d+ after term/,
+    faultRate: 'few',
+    make: () => {
+      const { lastZxid } = Object.getOwnPropertyDescriptors(Connection.prototype);
+      Object.defineProperty(Connection.prototype, 'lastZxid', { configurable: true, get: () => 0n });
+      const makeRight = replace(Roll.prototype, 'catchUp', () => () => Promise.resolve());
+      return () => {
+        Object.defineProperty(Connection.prototype, 'lastZxid', lastZxid as PropertyDescriptor);
+        makeRight();
+      };
+    },
+  },
+  {
+    what: 'an observer that shows a leader for as long as it has no server',
+    hint: 7,
+    found: /^observer: .* whose term ended \d+ ms ago/,
+    faultRate: 'few',
+    make: () =>
+      replace(Session.prototype, 'on', (right) => {
+        return function (this: Session, event, listener) {
+          return listener.name === 'onSuspended' ? this : right.call(this, event, listener);
+        } as Session['on'];
+      }),
+  },
+  {
+    what: 'a guardian that winds up nothing',
+    hint: 7,
+    found: /^guardian: nobody took the place/,
+    faultRate: 'few',
+    make: () => replace(Ward.prototype, 'estates', () => () => []),
+  },
+  {
+    what: 'a guardian that winds up what a process that lives has open',
+    hint: 5,
+    found: /^live session taken/,
+    faultRate: 'few',
+    make: () =>
+      replace(SessionGuardian.prototype, 'watch', (right) => {
+        return function (this: SessionGuardian, child) {
+          right.call(this, child);
+          if ('once' in child) child.once('message', () => child.emit('exit'));
+        };
+      }),
+  },
+  {
+    what: 'an elector that takes too long to stop',
+    hint: 1,
+    found: /^stop: process-\d+ took/,
+    make: () =>
+      replace(LeaderElector.prototype, 'stop', (right) => {
+        return async function (this: LeaderElector) {
+          await sleep(this.session.clock, 2 * this.session.sessionTimeoutMs);
+          await right.call(this);
+        };
+      }),
+  },
+  {
+    what: 'a session that goes on when it was closed',
+    hint: 1,
+    found: /^leftovers: of a process that stopped/,
+    make: () => replace(Session.prototype, 'close', () => () => Promise.resolve()),
+  },
+];
+
+describe('the simulation finds', () => {
+  for (const { what, hint, found, faultRate = 'many', make } of WRONG)
+    it(what, async () => {
+      const makeRight = make();
+      let wrong: string[] = [];
+      try {
+        for (let seed = hint; wrong.length === 0 && seed < hint + MOST_TRIES; seed++) {
+          const run: Run = { seed, hours: faultRate === 'few' ? 1 : 0.3, rules: 'shipped', faultRate };
+          const { violations } = await simulate(run);
+          wrong = violations.map((each) => `${each.kind}: ${each.what}`).filter((each) => found.test(each));
+        }
+      } finally {
+        makeRight();
+      }
+      expect(wrong).not.toEqual([]);
+    }, 120_000);
+});
