@@ -2,7 +2,7 @@ import { type Clock, SystemClock } from '../clock.js';
 import { isOfAnotherCopy } from '../copies.js';
 import { InvalidOptionError } from '../errors.js';
 import { type Logger, resolveLogger } from '../logger.js';
-import { checkOneOf, checkOptions, checkPositiveMs } from '../options.js';
+import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../options.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 
 /** How an {@link EmbeddedZooKeeper} is started. All times are in milliseconds. */
@@ -116,3 +116,15 @@ const consoleLogger: Logger = {
   warn: (_details, message) => console.warn(message),
   error: (_details, message) => console.error(message),
 };
+
+/** How an `EmbeddedZooKeeper` comes back after a crash. */
+export interface RestartOptions {
+  /** Without its data. @default false */
+  readonly empty?: boolean;
+}
+
+/** @throws InvalidOptionError naming the option, the value and what would be right */
+export function resolveRestartOptions(given: RestartOptions | undefined): Required<RestartOptions> {
+  const { empty } = checkOptions<RestartOptions>('restart', given, ['empty']);
+  return { empty: checkBoolean('restart.empty', empty, false) };
+}

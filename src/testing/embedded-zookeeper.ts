@@ -3,7 +3,12 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../options.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import type { Fault, FaultTarget } from './controls/faults.js';
-import { type EmbeddedZooKeeperOptions, resolveEmbeddedOptions } from './embedded-options.js';
+import {
+  type EmbeddedZooKeeperOptions,
+  type RestartOptions,
+  resolveEmbeddedOptions,
+  resolveRestartOptions,
+} from './embedded-options.js';
 import { ERROR_CODES, type ErrorName, type EventType } from './op-codes.js';
 import { type LoggedEvent, type LoggedOperation, type LoggedRequest, RequestLog } from './request-log.js';
 import { OPERATION_NAMES } from './requests.js';
@@ -209,11 +214,17 @@ export class EmbeddedZooKeeper {
    * Comes back after {@link crash}, at the same port, with all nodes and sessions. As after a real server's restart, every
    * session has its whole timeout again.
    *
+   * With `empty` it has lost its data instead, as a container without a volume does: no nodes, no sessions, and zxids begin
+   * again, so that it ends the connection of a session that has seen more without an answer.
+   *
+   * @throws InvalidOptionError if an option is wrong
    * @throws InvalidStateError if it is not down
    * @throws the system's error if the port was taken meanwhile
    */
-  async restart(): Promise<void> {
+  async restart(options?: RestartOptions): Promise<void> {
+    const { empty } = resolveRestartOptions(options);
     this.#require('down');
+    if (empty) this.#server.loseData();
     await this.#server.reopen();
     this.#state = 'up';
   }
@@ -300,17 +311,18 @@ export class EmbeddedZooKeeper {
   }
 
   #newHandle(session: SessionRecord): EmbeddedSession {
-    const { keeper, faults } = this.#server;
-    const isAlive = () => keeper.sessions.get(session.id) === session;
+    const { faults } = this.#server;
+    const keeper = () => this.#server.keeper; // Another one when its data were lost.
+    const isAlive = () => keeper().sessions.get(session.id) === session;
     return new EmbeddedSession(session.id, {
       isAlive,
-      isConnected: () => keeper.clientOf(session) !== undefined,
+      isConnected: () => keeper().clientOf(session) !== undefined,
       timeoutMs: () => session.timeoutMs,
-      ephemerals: () => [...keeper.tree.ephemeralsOf(session.id)],
+      ephemerals: () => [...keeper().tree.ephemeralsOf(session.id)],
       expire: () => {
-        if (isAlive()) keeper.closeSession(session, this.#server.moment());
+        if (isAlive()) keeper().closeSession(session, this.#server.moment());
       },
-      dropConnection: () => keeper.clientOf(session)?.disconnect(),
+      dropConnection: () => keeper().clientOf(session)?.disconnect(),
       partition: () => faults.partitionedSessions.add(session.id),
       heal: () => {
         faults.partitionedSessions.delete(session.id);

@@ -1,7 +1,7 @@
 export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export type { Dialect } from './dialect.js';
-export type { EmbeddedZooKeeperOptions } from './embedded-options.js';
+export type { EmbeddedZooKeeperOptions, RestartOptions } from './embedded-options.js';
 export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './op-codes.js';
 export type { LoggedEvent, LoggedOperation, LoggedRequest } from './request-log.js';

@@ -88,6 +88,11 @@ export class Keeper {
     return this.#zxid;
   }
 
+  /** The id of the next session. */
+  get nextSessionId(): bigint {
+    return this.#nextSessionId;
+  }
+
   /** The connection of a session, if it has one. */
   clientOf(session: SessionRecord): Client | undefined {
     return this.#clients.get(session);

@@ -31,7 +31,7 @@ const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link Keeper}. */
 export class Server implements ConnectionHost {
-  readonly keeper: Keeper;
+  #keeper: Keeper;
   readonly faults = new Faults();
   readonly clock: Clock;
   readonly writer = new WireWriter();
@@ -50,15 +50,27 @@ export class Server implements ConnectionHost {
     this.#observer = observer;
     this.clock = options.clock;
     this.#startedAtMs = this.#sweptAtMs = this.clock.now();
-    this.keeper = new Keeper({
-      tickMs: options.tickMs,
-      minSessionTimeoutMs: options.minSessionTimeoutMs,
-      maxSessionTimeoutMs: options.maxSessionTimeoutMs,
-      firstSessionId: firstSessionId(this.clock.date()),
-      newPassword: () => randomBytes(PASSWORD_BYTES),
-      traits: TRAITS[options.dialect],
-    });
+    this.#keeper = this.#newKeeper(firstSessionId(this.clock.date()));
     this.#net = createServer((socket) => this.#accept(socket));
+  }
+
+  #newKeeper(first: bigint): Keeper {
+    const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs, dialect } = this.#options;
+    const traits = TRAITS[dialect];
+    const newPassword = () => randomBytes(PASSWORD_BYTES);
+    return new Keeper({
+      tickMs,
+      minSessionTimeoutMs,
+      maxSessionTimeoutMs,
+      firstSessionId: first,
+      newPassword,
+      traits,
+    });
+  }
+
+  /** All that it knows. */
+  get keeper(): Keeper {
+    return this.#keeper;
   }
 
   get port(): number {
@@ -85,6 +97,13 @@ export class Server implements ConnectionHost {
     const nowMs = this.clock.now();
     for (const session of this.keeper.sessions.values()) this.keeper.sessions.touch(session, nowMs);
     this.#watchExpiry();
+  }
+
+  /** While it doesn't listen: it knows nothing any more. Ids of sessions never come again. */
+  loseData(): void {
+    const first = firstSessionId(this.clock.date());
+    const { nextSessionId } = this.#keeper;
+    this.#keeper = this.#newKeeper(first > nextSessionId ? first : nextSessionId);
   }
 
   /** Ends every connection and listens no more. What it knows stays. */

@@ -255,6 +255,22 @@ describe('what a test can do to the embedded server', () => {
     await expect(server.restart()).rejects.toMatchObject({ code: 'INVALID_STATE' });
   });
 
+  it('come back without their data, and give no session id again', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    await client.ask(CREATE, createBody('/mine', 1));
+    const [former] = server.sessions();
+    await server.crash();
+    await expect(server.restart({ empty: 1 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await server.restart({ empty: true });
+    await RawClient.open(server.port);
+    const [next, ...more] = server.sessions();
+    expect(more).toEqual([]);
+    expect(next?.id).toBeGreaterThan(former?.id as bigint);
+    expect(former).toMatchObject({ isAlive: false, isConnected: false, ephemerals: [] });
+    expect(server.data('/mine')).toBeUndefined();
+  });
+
   it('number children from where a test wants it', async () => {
     const server = await start();
     const client = await RawClient.open(server.port);

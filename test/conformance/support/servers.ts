@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { prefersEmbedded } from '../../../scripts/embedded-zookeeper.mjs';
-import { installedVersion, startZooKeeper } from '../../../scripts/zookeeper.mjs';
+import { installedVersion, startZooKeeper, type ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import { type Dialect, EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { type HandshakeOptions, RawClient } from './raw-client.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
@@ -13,6 +13,8 @@ const TEST_TIMEOUT_MS = 15_000;
 interface RunningServer {
   readonly connectString: string;
   stop(): Promise<void>;
+  /** Has it begin again with nothing of what it knew. */
+  restartEmpty(): Promise<void>;
 }
 
 /** The longest session timeout that a server grants, in ticks; the shortest are two. */
@@ -24,12 +26,31 @@ const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 type Start = (tickMs: number) => Promise<RunningServer>;
 
-export const startReal: Start = (tickMs) =>
-  startZooKeeper({ tickMs, settings: { maxSessionTimeout: MAX_TICKS * tickMs } });
+export const startReal: Start = async (tickMs) => {
+  const { servers, connectString, stop } = await startZooKeeper({
+    tickMs,
+    settings: { maxSessionTimeout: MAX_TICKS * tickMs },
+  });
+  const restartEmpty = async () => {
+    for (const server of servers as readonly ZooKeeperServer[]) {
+      await server.kill();
+      await server.forget();
+      await server.start();
+    }
+  };
+  return { connectString, stop, restartEmpty };
+};
 export const startEmbeddedAs =
   (dialect: Dialect): Start =>
-  (tickMs) =>
-    EmbeddedZooKeeper.start({ tickMs, dialect, logger: SILENT });
+  async (tickMs) => {
+    const server = await EmbeddedZooKeeper.start({ tickMs, dialect, logger: SILENT });
+    const { connectString } = server;
+    const restartEmpty = async () => {
+      await server.crash();
+      await server.restart({ empty: true });
+    };
+    return { connectString, stop: () => server.stop(), restartEmpty };
+  };
 
 // `npm run test:fast` does without a JVM.
 const installed = prefersEmbedded() ? undefined : await installedVersion();
@@ -67,6 +88,11 @@ export class TestServer {
 
   async stop(): Promise<void> {
     await this.#server?.stop();
+  }
+
+  /** As a container without a volume: the same address, and nothing of what it knew. */
+  async restartEmpty(): Promise<void> {
+    await this.#server?.restartEmpty();
   }
 
   /**
