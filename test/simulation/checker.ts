@@ -9,6 +9,11 @@ export class FencedResource {
   readonly #name: string;
   #accepted = 0n;
 
+  /** The tokens that were given out begin again. */
+  beginAnew(): void {
+    this.#highest = this.#accepted = 0n;
+  }
+
   constructor(name: string, ledger: Ledger) {
     this.#name = name;
     this.#ledger = ledger;
@@ -23,17 +28,37 @@ export class FencedResource {
   }
 }
 
+/** When the ensemble lost its data last. */
+export interface Losses {
+  readonly lostAt: number;
+  /** Whether some of what it knew was left. */
+  readonly wasRestored: boolean;
+}
+
 /** Looks at all candidates whenever one of them may have begun to act. Each seat of an election is a leadership of its own. */
 export class LeadershipChecker {
   readonly #ledger: Ledger;
   readonly #candidates: () => readonly Candidate[];
   readonly #overlaps = new Set<string>();
   /** Of each seat. */
-  readonly #newest = new Map<number, Pick<Term, 'token' | 'number'>>();
+  readonly #newest = new Map<number, Pick<Term, 'token' | 'number'> & { readonly life: number }>();
+  readonly #losses: () => Losses;
+  readonly #now: () => number;
+  readonly #leaseMs: number;
 
-  constructor(ledger: Ledger, candidates: () => readonly Candidate[]) {
+  /** @param leaseMs - by the clock on the wall, a lease lasts no longer */
+  constructor(
+    ledger: Ledger,
+    candidates: () => readonly Candidate[],
+    losses: () => Losses,
+    now: () => number,
+    leaseMs: number,
+  ) {
     this.#ledger = ledger;
     this.#candidates = candidates;
+    this.#losses = losses;
+    this.#now = now;
+    this.#leaseMs = leaseMs;
   }
 
   /** No two act at once in the same seat: to be called when one has begun to, or its lease has got longer. */
@@ -43,8 +68,23 @@ export class LeadershipChecker {
     const acting = candidates.filter((each) => each.isActing);
     for (const { seat } of acting) {
       const inOne = acting.filter((each) => each.seat === seat);
-      if (inOne.length > 1) this.#overlap(inOne.map((each) => each.leadershipName).join(' and '));
+      if (inOne.length > 1) this.#checkTogether(inOne);
     }
+  }
+
+  /**
+   * Who leads by what the ensemble knew before it lost its data may act beside who leads by what it knows since: for a lease
+   * from the loss, or, if the ensemble was restored with a session and a node of its, for as long as it has these.
+   */
+  #checkTogether(together: readonly Candidate[]): void {
+    const names = together.map((each) => each.leadershipName).join(' and ');
+    const { lostAt, wasRestored } = this.#losses();
+    const isOfOneLife = new Set(together.map(({ life }) => life)).size < together.length;
+    if (isOfOneLife) return this.#overlap(names);
+    if (this.#now() - lostAt <= this.#leaseMs)
+      return this.#ledger.count('leaders: two at once within a lease of a loss of data');
+    if (wasRestored) return this.#ledger.count('leaders: two at once after data were restored');
+    this.#overlap(names);
   }
 
   #overlap(names: string): void {
@@ -53,13 +93,21 @@ export class LeadershipChecker {
     this.#ledger.violate('two leaders', names);
   }
 
-  elected({ token, number, seat }: Pick<Term, 'token' | 'number' | 'seat'>): void {
+  /** @param life - of the ensemble, in which the term was claimed */
+  elected({ token, number, seat }: Pick<Term, 'token' | 'number' | 'seat'>, life: number): void {
     this.#ledger.count(seat === 0 ? 'terms' : 'terms of further seats');
-    const newest = this.#newest.get(seat) ?? { token: 0n, number: 0 };
+    const newest = this.#newest.get(seat);
+    if (newest?.life === life) this.#checkRise({ token, number }, newest);
+    if (life >= (newest?.life ?? 0)) this.#newest.set(seat, { token, number, life });
+    this.checkActing();
+  }
+
+  #checkRise(
+    { token, number }: Pick<Term, 'token' | 'number'>,
+    newest: Pick<Term, 'token' | 'number'>,
+  ): void {
     if (token <= newest.token) this.#ledger.violate('token', `${token} was given after ${newest.token}`);
     if (number <= newest.number) this.#ledger.violate('term', `${number} was given after ${newest.number}`);
-    this.#newest.set(seat, { token, number });
-    this.checkActing();
   }
 }
 

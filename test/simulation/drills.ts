@@ -31,6 +31,7 @@ async function killGuardedLeader(world: World): Promise<void> {
 /** An observer reaches no server while the leader changes: it says in time that it doesn't know who leads. */
 async function leaveObserverBehind(world: World): Promise<void> {
   const { scheduler, ledger, lookouts, surroundings } = world;
+  world.endCalm();
   for (const { routes } of lookouts) {
     const links = routes.flatMap((route) => route.links);
     for (const link of links) link.cut();
@@ -39,6 +40,7 @@ async function leaveObserverBehind(world: World): Promise<void> {
     ledger.count('drills: an observer was left behind');
     for (const link of links) link.heal();
   }
+  world.beginCalm();
 }
 
 /**
@@ -50,6 +52,7 @@ async function comeToFormerLeader(world: World): Promise<void> {
   const { tickMs, syncLimit } = ensemble.times;
   const { leader } = ensemble;
   if (leader === undefined) return;
+  world.endCalm();
   for (const { routes, onlooker } of lookouts) {
     const endStandstill = world.beginStandstill();
     leader.machine.freeze();
@@ -67,6 +70,7 @@ async function comeToFormerLeader(world: World): Promise<void> {
     endStandstill();
     ledger.count('drills: an observer came to a former leader');
   }
+  world.beginCalm();
 }
 
 export const DRILLS: readonly Drill[] = [killGuardedLeader, leaveObserverBehind, comeToFormerLeader];

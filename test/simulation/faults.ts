@@ -271,6 +271,7 @@ export const FAULTS: readonly (readonly [
     2,
     (world, random) => slow(world.ensemble.routesOf(someServer(world, random)), random),
   ],
+  ['the ensemble loses its data', 2, (world) => world.loseData(), ({ losesData }) => losesData],
   ['a leader resigns', 1, resign],
   [
     'a leader hands over',

@@ -47,6 +47,8 @@ export class LockChecker {
   #holdings: Holding[] = [];
   readonly #overlaps = new Set<string>();
   readonly #tampered = new Set<string>();
+  /** Whether what was held before a loss of data may still be told of. */
+  #isAfterLoss = false;
   /** The highest tokens of those that held alone, and of all. */
   readonly #tokens = new Map<string, { alone: bigint; any: bigint }>();
 
@@ -54,6 +56,12 @@ export class LockChecker {
     this.#ledger = ledger;
     this.#truth = truth;
     this.#isExcused = isExcused;
+  }
+
+  /** The ensemble has lost its data: tokens begin again. */
+  beginAnew(): void {
+    this.#tokens.clear();
+    this.#isAfterLoss = true;
   }
 
   /** Whether that process holds any lock now, whether or not it runs. */
@@ -124,6 +132,8 @@ export class LockChecker {
     );
     const inTheWay = ahead.filter((entry) => !(isReading && this.#reads(queue, entry)));
     if (inTheWay.length < capacity.seats) return;
+    this.#isAfterLoss &&= this.#isExcused();
+    if (this.#isAfterLoss) return this.#ledger.count('locks: told of after a loss of data');
     const nodes = inTheWay.map(({ node }) => node).join(', ');
     this.#ledger.violate('lock out of turn', `${candidate.id} by ${hold.path}, behind ${nodes}`);
   }

@@ -77,6 +77,11 @@ export class Machine implements Clock {
     return this.#originMs + this.#scheduler.now * this.#rate;
   }
 
+  /** When it is, by the clock on the wall, that its own clock says so. */
+  wallTimeOf(ms: number): number {
+    return (ms - this.#originMs) / this.#rate;
+  }
+
   date(): Date {
     return new Date(1.7e12 + this.#scheduler.now);
   }

@@ -17,7 +17,8 @@ export class Onlooker {
   readonly #observer: ElectionObserver;
   readonly #surroundings: Surroundings;
   #startedAt = Number.POSITIVE_INFINITY;
-  #newest = 0;
+  /** What it showed last. */
+  #newest = { life: 0, term: 0 };
   #stopped = false;
 
   /** @param source - a supervisor of the same process; without one it opens sessions of its own */
@@ -68,18 +69,14 @@ export class Onlooker {
     return this.environment.clock.isDead;
   }
 
-  /** The ensemble has lost its data: terms come again. */
-  beginAnew(): void {
-    this.#newest = 0;
-  }
-
   #checkOrder(node: string): void {
     const { ledger, truth } = this.#surroundings;
     const reign = truth.reignOf(node);
     if (reign === undefined) return ledger.violate('observer', `${this.name} shows ${node}, which never led`);
-    if (reign.term < this.#newest)
-      ledger.violate('observer', `${this.name} shows term ${reign.term} after term ${this.#newest}`);
-    this.#newest = reign.term;
+    const { life, term } = this.#newest;
+    if (reign.life < life || (reign.life === life && reign.term < term))
+      ledger.violate('observer', `${this.name} shows term ${reign.term} after term ${term}`);
+    this.#newest = reign;
   }
 
   /** To be called now and then: whoever has stopped leading isn't shown for long, whatever goes wrong. */

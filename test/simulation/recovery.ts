@@ -7,6 +7,8 @@ export interface RecoveryTimes extends EnsembleTimes {
   readonly sessionTimeoutMs: number;
   /** Whether one that isn't the next in line may be called to lead. */
   readonly hasPriorities: boolean;
+  /** Whether the ensemble may have lost its data. */
+  readonly losesData: boolean;
 }
 
 /** What a mended link has held back comes within this time. */
@@ -34,6 +36,7 @@ const DRIFT = 1.02;
  *      wait with it, who notice nothing before it does; the leader counts half ticks, and one more;
  *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
  *      terms that it has lost.
+ *    - when the ensemble has lost its data: a session that no server takes is given up: {@link servedBoundMs}.
  * 3. Whoever has to finds another server: a pause of the dialer and some tries.
  * 4. The next in line waits out the lease of the one before it, a third of the session timeout: the takeover delay.
  * 5. If it finds that another one is called to lead before it: it lets that one go first for a lease, or for its session
@@ -44,15 +47,35 @@ export function recoveryBoundMs({
   syncLimit,
   sessionTimeoutMs,
   hasPriorities,
+  losesData,
 }: RecoveryTimes): number {
   const leaseMs = sessionTimeoutMs / 3;
   const sessionEndsMs = sessionTimeoutMs + 2.5 * tickMs;
   const serverNoticesMs = (syncLimit + 1) * tickMs;
+  const givenUpMs = losesData ? servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }) + RESTARTING_MS : 0;
   const deferralMs = hasPriorities ? takeoverDelayMs(sessionTimeoutMs) : leaseMs;
   return (
     HELD_BACK_MS +
-    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS) + DIALING_MS) +
+    DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS, givenUpMs) + DIALING_MS) +
     DRIFT * (takeoverDelayMs(leaseMs) + deferralMs) +
+    SMALL_THINGS_MS
+  );
+}
+
+type PlainTimes = Omit<RecoveryTimes, 'hasPriorities' | 'losesData'>;
+
+/** After so many session timeouts without a server, a session asks without saying what it has seen. */
+const INSISTS_FOR_TIMEOUTS = 1.25;
+
+/**
+ * From when all is well, a session is served again within this time, or has been given up as expired: what the network has
+ * held back arrives, the servers have a leader, the session insists on what it has seen for a while, and finds a server that
+ * it asks otherwise, or that has noticed by then that it doesn't lead, or follow.
+ */
+export function servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTimes): number {
+  return (
+    HELD_BACK_MS +
+    DRIFT * (Math.max(INSISTS_FOR_TIMEOUTS * sessionTimeoutMs, (syncLimit + 1) * tickMs) + DIALING_MS) +
     SMALL_THINGS_MS
   );
 }
@@ -65,11 +88,7 @@ const READING_MS = 10_000;
  * know nothing of that, and answer, for `syncLimit` ticks; then it may be without a server for a session timeout before it
  * says that it doesn't know, and takes up to one to notice that.
  */
-export function staleBoundMs({
-  tickMs,
-  syncLimit,
-  sessionTimeoutMs,
-}: Omit<RecoveryTimes, 'hasPriorities'>): number {
+export function staleBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTimes): number {
   return DRIFT * ((syncLimit + 1) * tickMs + 2 * sessionTimeoutMs) + READING_MS;
 }
 

@@ -68,6 +68,7 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
   const { scheduler, faults } = world;
   await untilLed(world, 'at the beginning');
   while (scheduler.now < lengthMs) {
+    world.endCalm();
     const episodeMs = faults.spread(2000, 90_000);
     for (let count = 1 + faults.below(4); count > 0; count--)
       world.later(faults.between(0, episodeMs), () => begin(world));

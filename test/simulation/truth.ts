@@ -5,6 +5,8 @@ import { ELECTION } from './candidates/candidate.js';
 /** One reign, as the servers committed it: who holds the record by which node. */
 interface Reign {
   readonly term: number;
+  /** How often the ensemble had lost its data before: what comes in one life begins anew in the next. */
+  readonly life: number;
   readonly node: string;
   endedAt: number | undefined;
 }
@@ -22,6 +24,7 @@ export class ElectionTruth {
   #zxid = 0n;
   #current: Reign | undefined;
   #changedAt = 0;
+  #life = 0;
 
   constructor(now: () => number, seat: number | undefined) {
     this.#now = now;
@@ -33,6 +36,15 @@ export class ElectionTruth {
     if (zxid < this.#zxid) return;
     if (change.path !== this.#record && change.path !== this.#holderPath) return;
     this.#zxid = zxid;
+    this.#look(read);
+  }
+
+  /** The ensemble has lost its data: what is true is what the servers know now, up to that transaction. */
+  beginAnew(zxid: bigint, read: NodeReader): void {
+    this.#life++;
+    this.#zxid = zxid;
+    this.#end();
+    this.#changedAt = this.#now();
     this.#look(read);
   }
 
@@ -49,7 +61,7 @@ export class ElectionTruth {
 
   #begin(term: number, node: string): void {
     this.#end();
-    this.#current = { term, node, endedAt: undefined };
+    this.#current = { term, life: this.#life, node, endedAt: undefined };
     this.#reigns.set(node, this.#current);
     this.#changedAt = this.#now();
   }

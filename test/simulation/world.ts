@@ -14,7 +14,7 @@ import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
 import { Onlooker } from './onlooker.js';
-import { recoveryBoundMs, staleBoundMs } from './recovery.js';
+import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';
 import { ElectionTruth } from './truth.js';
@@ -42,8 +42,8 @@ export interface Lookout {
   onlooker: Onlooker;
 }
 
-/** How often it is looked at what observers show. */
-const LOOK_AT_OBSERVERS_EVERY_MS = 2000;
+/** How often it is looked at what observers show, and at sessions without a server. */
+const LOOK_EVERY_MS = 2000;
 
 /**
  * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
@@ -70,6 +70,8 @@ export class World {
   readonly ensemble: Ensemble;
   readonly hosts: readonly Host[];
   readonly lookouts: readonly Lookout[];
+  /** Whether the ensemble may lose its data. */
+  readonly losesData: boolean;
   /** Whether a guardian looks after each candidate. */
   readonly isGuarded: boolean;
   readonly faults: Random;
@@ -83,7 +85,11 @@ export class World {
   #processes = 0;
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
-  #healedAt = 0;
+  /** When all was mended last; never while something may be wrong. */
+  #healedAt = Number.POSITIVE_INFINITY;
+  readonly #servedBoundMs: number;
+  /** When the ensemble has lost its data, and whether some of it was left. */
+  readonly #losses: { readonly at: number; readonly wasRestored: boolean }[] = [];
   /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
   #standstills = 0;
   #lastStandstillAt = Number.NEGATIVE_INFINITY;
@@ -96,7 +102,6 @@ export class World {
     this.#clients = new Random(seed, STREAMS.clients);
     this.faults = new Random(seed, STREAMS.faults);
     this.ledger = new Ledger(() => this.scheduler.now);
-    this.checker = new LeadershipChecker(this.ledger, () => this.hosts.map(({ candidate }) => candidate));
     const tickMs = setup.pick(faultRate === 'many' ? [1000, 2000] : [2000]);
     const syncLimit = setup.pick([5, 5, 10]);
     const sessionTimeoutMs = tickMs * setup.pick(SESSION_TICKS[faultRate]);
@@ -112,8 +117,21 @@ export class World {
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
     const [observes, hasLookout] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
+    this.losesData = setup.chance(0.25) && rules === 'shipped';
     const times = { tickMs, syncLimit, sessionTimeoutMs };
-    this.recoveryBoundMs = recoveryBoundMs({ ...times, hasPriorities: this.#priorities && seats === 1 });
+    const hasPriorities = this.#priorities && seats === 1;
+    this.recoveryBoundMs = recoveryBoundMs({ ...times, hasPriorities, losesData: this.losesData });
+    this.#servedBoundMs = servedBoundMs(times);
+    this.checker = new LeadershipChecker(
+      this.ledger,
+      () => this.hosts.map(({ candidate }) => candidate),
+      () => {
+        const last = this.#losses.at(-1);
+        return { lostAt: last?.at ?? Number.NEGATIVE_INFINITY, wasRestored: last?.wasRestored ?? false };
+      },
+      () => this.scheduler.now,
+      (sessionTimeoutMs / 3) * (1 + 2 * WORST_DRIFT),
+    );
     this.#settleMs = sessionTimeoutMs + 2 * tickMs + LONGEST_ON_ITS_WAY_MS;
     const { ensemble } = this;
     const queues = {
@@ -131,6 +149,7 @@ export class World {
       seats,
       rules,
       sessionTimeoutMs,
+      lifeAt: (wallTime) => this.#losses.filter(({ at }) => at < wallTime).length,
       truth,
       staleMs: staleBoundMs(times),
       observes,
@@ -149,7 +168,7 @@ export class World {
   start(): void {
     for (const host of this.hosts) this.#begin(host);
     for (const lookout of this.lookouts) this.#beginToLook(lookout);
-    if (this.lookouts.length > 0 || this.surroundings.observes) this.#lookAtObservers();
+    this.#lookAround();
   }
 
   get onlookers(): Onlooker[] {
@@ -160,11 +179,53 @@ export class World {
     return all.filter((each) => each !== undefined);
   }
 
-  #lookAtObservers(): void {
-    this.scheduler.after(LOOK_AT_OBSERVERS_EVERY_MS, () => {
+  #lookAround(): void {
+    this.scheduler.after(LOOK_EVERY_MS, () => {
       for (const each of this.onlookers) each.checkStaleness();
-      this.#lookAtObservers();
+      for (const { candidate } of this.hosts) this.#checkServed(candidate.environment);
+      for (const { onlooker } of this.lookouts) this.#checkServed(onlooker.environment);
+      this.#lookAround();
     });
+  }
+
+  /** Whatever the servers have been through: when all is well a session is served again, or over. */
+  #checkServed({ clock, sessions }: SimulatedEnvironment): void {
+    if (clock.isDead || clock.isFrozen) return;
+    for (const session of sessions) {
+      const { state } = session;
+      if (state.name !== 'suspended') continue;
+      const since = Math.max(this.#healedAt, clock.runsSince, clock.wallTimeOf(state.sinceMs));
+      const unservedMs = this.scheduler.now - since;
+      const inThousandths = (1000 * unservedMs) / this.#servedBoundMs;
+      if (unservedMs > 0)
+        this.ledger.time('a session was neither served nor over, in thousandths of the bound', inThousandths);
+      if (unservedMs < this.#servedBoundMs) continue;
+      this.ledger.violate('session', `${clock.name} has one that is neither served nor over`);
+      sessions.delete(session); // It is told once.
+    }
+  }
+
+  /**
+   * All servers lose what they know, but for an earlier state, perhaps. What was promised by what they knew is promised no
+   * more, and what is numbered begins again.
+   *
+   * @returns what starts the servers again
+   */
+  loseData(): () => void {
+    const { ensemble, faults } = this;
+    const share = faults.chance(0.6) ? 0 : faults.next();
+    this.#losses.push({ at: this.scheduler.now, wasRestored: share > 0 });
+    this.ledger.count(share > 0 ? 'ensemble: restored from an earlier state' : 'ensemble: lost all data');
+    ensemble.loseData(share);
+    const { truth, resource, lockResource, lockChecker } = this.surroundings;
+    const { zxid, tree } = ensemble.furthest;
+    truth.beginAnew(zxid, (path) => tree.get(path));
+    for (const each of [resource, lockResource, lockChecker]) each.beginAnew();
+    const endStandstill = this.beginStandstill();
+    return () => {
+      for (const server of ensemble.servers) server.restart();
+      endStandstill();
+    };
   }
 
   /** A session is its process's own, and afterwards that of who winds up what the process has left. */
@@ -209,6 +270,16 @@ export class World {
   /** Whether a lease may outlive its node: also for a while after such a fault, when what it has held back comes. */
   get areLeasesUnsure(): boolean {
     return this.#standstills > 0 || this.scheduler.now - this.#lastStandstillAt < this.#settleMs;
+  }
+
+  /** From now on nothing is wrong. */
+  beginCalm(): void {
+    this.#healedAt = this.scheduler.now;
+  }
+
+  /** From now on something may be wrong. */
+  endCalm(): void {
+    this.#healedAt = Number.POSITIVE_INFINITY;
   }
 
   /** Something that is part of a fault: it doesn't happen any more when all is healed. */
@@ -333,7 +404,7 @@ export class World {
       clock.goOn();
       if (clock.isDead) this.replaceOnlooker(lookout);
     }
-    this.#healedAt = this.scheduler.now;
+    this.beginCalm();
   }
 
   /** When all has been well for long: what is seen is true, and nothing is left of what is over. */

@@ -30,6 +30,8 @@ export interface Surroundings {
   readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
+  /** How often the ensemble had lost its data by then. */
+  lifeAt(wallTime: number): number;
   /** Who leads the first seat, by what the servers have committed. */
   readonly truth: ElectionTruth;
   /** How long an observer may show what isn't so any more, at most. */
@@ -55,6 +57,8 @@ export function standing({ priority, surroundings: { seats } }: CandidateSetup) 
 interface Leadership {
   readonly term: Term;
   readonly node: OwnNode;
+  /** Of the ensemble, in which the term was claimed. */
+  readonly life: number;
 }
 
 /** One process that stands for election and does a leader's work, as an application would. */
@@ -106,6 +110,11 @@ export abstract class Candidate {
     return !term.signal.aborted && node.isCurrent();
   }
 
+  /** The life of the ensemble that it leads in. */
+  get life(): number {
+    return this.#leadership?.life ?? 0;
+  }
+
   /** The seat that it leads, or led last. */
   get seat(): number {
     return this.#leadership?.term.seat ?? 0;
@@ -154,12 +163,14 @@ export abstract class Candidate {
   // ---- what the library tells ----
 
   protected elected(term: Term): void {
-    const { ledger, checker } = this.surroundings;
+    const { ledger, checker, lifeAt } = this.surroundings;
     if (this.#leadership !== undefined)
       ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
     const node = this.environment.nodes.get(ELECTION) as OwnNode;
-    this.#leadership = { term, node };
-    checker.elected(term);
+    // The newest write that was committed while the node was there: the claim.
+    const life = lifeAt(this.environment.clock.wallTimeOf(this.environment.provenAt.get(node) ?? 0));
+    this.#leadership = { term, node, life };
+    checker.elected(term, life);
   }
 
   protected demoted(term: Term, reason: DemotionReason): void {

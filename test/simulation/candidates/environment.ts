@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { GuardianLink } from '../../../src/cluster/guardian-link.js';
+import { onAbort } from '../../../src/ending.js';
 import type { Logger } from '../../../src/logger.js';
 import type { Server as Address } from '../../../src/session/connect-string.js';
 import type { Environment } from '../../../src/session/environment.js';
@@ -36,6 +37,10 @@ export class SimulatedEnvironment implements Environment {
   readonly nodes = new Map<string, OwnNode>();
   /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
   readonly acquiring = new Map<string, { count: number; endedAt: number }>();
+  /** When the newest write was sent that has shown each node to be there. */
+  readonly provenAt = new WeakMap<OwnNode, number>();
+  /** The sessions that this process has opened. */
+  readonly sessions = new Set<Session>();
   /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
   onUnwanted: () => void = () => undefined;
   /** Called whenever a lease may have got longer. */
@@ -76,6 +81,21 @@ export class SimulatedEnvironment implements Environment {
 
 // ---- what is looked at from outside, and nothing is changed by it ----
 
+for (const way of ['connect', 'takeOver'] as const) {
+  const open = Session[way] as (...how: unknown[]) => Promise<Session>;
+  Object.assign(Session, {
+    [way]: async (...how: unknown[]) => {
+      const session = await open.apply(Session, how);
+      const { environment } = session;
+      if (environment instanceof SimulatedEnvironment) {
+        environment.sessions.add(session);
+        onAbort(session.over, () => environment.sessions.delete(session));
+      }
+      return session;
+    },
+  });
+}
+
 const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
 const { own } = Session.prototype;
 const { confirm } = OwnNode.prototype;
@@ -97,5 +117,7 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
 
 OwnNode.prototype.confirm = function (sentAt: number): void {
   confirm.call(this, sentAt);
-  environments.get(this)?.onConfirmed();
+  const environment = environments.get(this);
+  environment?.provenAt.set(this, sentAt);
+  environment?.onConfirmed();
 };

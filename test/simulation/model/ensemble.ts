@@ -104,6 +104,20 @@ export class Ensemble {
       .reduce((one, other) => (other.zxid > one.zxid ? other : one));
   }
 
+  /**
+   * All servers die, and what they knew is lost, but for the beginning of what they had committed, if it is restored.
+   *
+   * @param share - how much is left: 0 for nothing
+   */
+  loseData(share: number): void {
+    for (const server of this.servers) server.kill();
+    const known = this.servers
+      .map(({ committedLog }) => committedLog)
+      .reduce((one, other) => (other.length > one.length ? other : one));
+    const left = known.slice(0, Math.floor(share * known.length));
+    for (const server of this.servers) server.replaceData(left);
+  }
+
   /** A leader that a server may follow right now. */
   leaderFor(server: Server): Server | undefined {
     return this.servers.find(

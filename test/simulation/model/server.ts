@@ -20,7 +20,7 @@ import type { ServerConnection } from './connection.js';
 import type { Ensemble } from './ensemble.js';
 import { Replica } from './replica.js';
 import type { Listening } from './socket.js';
-import { firstZxid, type Transaction } from './transaction.js';
+import { epochOf, firstZxid, type Transaction } from './transaction.js';
 
 /** The connection between a leader and one of its followers. */
 class Peering {
@@ -130,6 +130,21 @@ export class Server implements Listening {
   kill(): void {
     this.#leaveRole();
     this.machine.kill();
+  }
+
+  /** While it doesn't run, its disk is given another content: that log, as it was committed, and nothing else. */
+  replaceData(log: readonly Transaction[]): void {
+    this.log = [...log];
+    this.epoch = epochOf(log.at(-1)?.zxid ?? 0n);
+    this.replica = new Replica(this.#ensemble.witness.applied);
+    this.#committed = log.length;
+    this.#applied = 0;
+    this.#applyCommitted();
+  }
+
+  /** What it has on its disk, as far as it knows that to be committed. */
+  get committedLog(): readonly Transaction[] {
+    return this.log.slice(0, this.#committed);
   }
 
   /** It starts again with what is on its disk. */

@@ -22,6 +22,10 @@ export type Transaction = {
 
 const COUNTER_BITS = 32n;
 
+export function epochOf(zxid: bigint): number {
+  return Number(zxid >> COUNTER_BITS);
+}
+
 /** The epoch in the upper half, a counter in the lower one: what a new leader does comes after all that was done before. */
 export function firstZxid(epoch: number): bigint {
   return BigInt(epoch) << COUNTER_BITS;
