@@ -5,7 +5,11 @@ import type { World } from './world.js';
 /** What is tried on purpose when all is well otherwise: by chance alone it would hardly ever come about. */
 type Drill = (world: World) => Promise<void>;
 
+/** Most of the time it notices what happened before the observer has looked. */
+const ROUNDS = 3;
 const LOOK_EVERY_MS = 25;
+/** By then the dialer has been at each server. */
+const LONGEST_SEARCH_MS = 10_000;
 
 /** A guarded leader is killed: the next in line needn't wait for anything. */
 async function killGuardedLeader(world: World): Promise<void> {
@@ -48,12 +52,15 @@ async function leaveObserverBehind(world: World): Promise<void> {
  * one: for up to half a tick it answers as if it still led, and knows nothing of who leads the election now.
  */
 async function comeToFormerLeader(world: World): Promise<void> {
-  const { scheduler, ledger, lookouts, ensemble, faults, surroundings } = world;
+  const { scheduler, ledger, lookouts, ensemble, surroundings } = world;
   const { tickMs, syncLimit } = ensemble.times;
-  const { leader } = ensemble;
-  if (leader === undefined) return;
+  const [lookout] = lookouts;
+  if (lookout === undefined) return;
+  const { routes, onlooker } = lookout;
   world.endCalm();
-  for (const { routes, onlooker } of lookouts) {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { leader } = ensemble;
+    if (leader === undefined) break;
     const endStandstill = world.beginStandstill();
     leader.machine.freeze();
     // By then its clients have left it.
@@ -63,7 +70,9 @@ async function comeToFormerLeader(world: World): Promise<void> {
     const links = routes.filter((_, index) => index !== leader.index).flatMap((route) => route.links);
     for (const link of links) link.cut();
     for (const wire of onlooker.environment.wires) wire.reset();
-    await scheduler.sleep(faults.between(100, 3000));
+    const isAsking = () => [...onlooker.environment.wires].some((wire) => wire.server === leader);
+    for (let waitedMs = 0; !isAsking() && waitedMs < LONGEST_SEARCH_MS; waitedMs += LOOK_EVERY_MS)
+      await scheduler.sleep(LOOK_EVERY_MS);
     leader.machine.thaw();
     await scheduler.sleep(2 * tickMs);
     for (const link of links) link.heal();
@@ -73,4 +82,10 @@ async function comeToFormerLeader(world: World): Promise<void> {
   world.beginCalm();
 }
 
-export const DRILLS: readonly Drill[] = [killGuardedLeader, leaveObserverBehind, comeToFormerLeader];
+/** One of those for which there is what it takes. */
+export async function drill(world: World): Promise<void> {
+  const { lookouts, isGuarded, faults } = world;
+  const forObservers = lookouts.length > 0 ? [leaveObserverBehind, comeToFormerLeader] : [];
+  const possible: readonly Drill[] = [...(isGuarded ? [killGuardedLeader] : []), ...forObservers];
+  if (possible.length > 0) await faults.pick(possible)(world);
+}

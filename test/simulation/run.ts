@@ -1,4 +1,4 @@
-import { DRILLS } from './drills.js';
+import { drill } from './drills.js';
 import { begin, replaceWhoGaveUp } from './faults.js';
 import type { Violation } from './ledger.js';
 import { feedLeasesWith, type Rules } from './rules.js';
@@ -78,7 +78,7 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
     await scheduler.sleep(faults.spread(200, LONGEST_CALM_MS[faultRate]));
     checkCalm(world);
     replaceWhoGaveUp(world);
-    if (world.isWell) await faults.pick(DRILLS)(world);
+    if (world.isWell) await drill(world);
   }
   await end(world);
 }
@@ -94,6 +94,8 @@ async function untilLed(world: World, when: string): Promise<void> {
   const { scheduler, ledger, recoveryBoundMs } = world;
   let waitedMs = 0;
   while (!world.isLed) {
+    if (waitedMs > recoveryBoundMs && world.isHaunted)
+      return ledger.count('not led for nodes that came back');
     if (waitedMs > recoveryBoundMs) {
       ledger.violate('no leader', `${when}: not for all seats in ${recoveryBoundMs} ms`);
       return;

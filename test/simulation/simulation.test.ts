@@ -9,11 +9,11 @@ import { Tally } from './tally.js';
 
 const FIRST_SEED = 1;
 /** How long the simulation may take here; `npm run simulate` takes as long as it is told. */
-const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 60_000);
+const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 40_000);
 /** However slow the machine is. */
 const LEAST_HOURS = 10;
 const MOST_HOURS = 120;
-const MOST_TRIES = 40;
+const MOST_TRIES = 100;
 
 const failing = JSON.parse(readFileSync(join(import.meta.dirname, 'failing-seeds.json'), 'utf8')) as Run[];
 const many = (seed: number, rules: Rules = 'shipped', hours = 0.3): Run => {
@@ -61,7 +61,7 @@ describe('the simulation', () => {
 
   it.each<[Rules, number]>([
     ['no-delay', 12],
-    ['pings', 195],
+    ['pings', 1],
     ['pings-no-delay', 7],
     ['curator', 1],
   ])(

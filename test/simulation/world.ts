@@ -89,6 +89,8 @@ export class World {
   #healedAt = Number.POSITIVE_INFINITY;
   readonly #servedBoundMs: number;
   /** When the ensemble has lost its data, and whether some of it was left. */
+  /** Nodes in queues that were there again when the ensemble had been restored from an earlier state. */
+  #cameBack: readonly string[] = [];
   readonly #losses: { readonly at: number; readonly wasRestored: boolean }[] = [];
   /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
   #standstills = 0;
@@ -220,6 +222,7 @@ export class World {
     const { truth, resource, lockResource, lockChecker } = this.surroundings;
     const { zxid, tree } = ensemble.furthest;
     truth.beginAnew(zxid, (path) => tree.get(path));
+    this.#cameBack = [...this.#places()].map(({ path }) => path);
     for (const each of [resource, lockResource, lockChecker]) each.beginAnew();
     const endStandstill = this.beginStandstill();
     return () => {
@@ -411,11 +414,31 @@ export class World {
   checkCalm(): void {
     if (this.scheduler.now - this.#healedAt < this.recoveryBoundMs + this.surroundings.staleMs) return;
     for (const each of this.onlookers) each.checkTruth();
+    for (const { path, owner } of this.#places()) this.#checkOwner(path, owner);
+  }
+
+  /** The nodes in all queues, as far as any server has got. */
+  *#places(): Generator<{ readonly path: string; readonly owner: bigint }> {
     const { tree } = this.ensemble.furthest;
     for (const queue of [ELECTION, ...LOCK_PATHS])
-      for (const node of tree.get(queue)?.children ?? [])
-        if (parseLockEntry(node) !== undefined)
-          this.#checkOwner(`${queue}/${node}`, tree.get(`${queue}/${node}`)?.ephemeralOwner ?? 0n);
+      for (const node of tree.get(queue)?.children ?? []) {
+        const path = `${queue}/${node}`;
+        if (parseLockEntry(node) !== undefined) yield { path, owner: tree.get(path)?.ephemeralOwner ?? 0n };
+      }
+  }
+
+  /**
+   * Whether a node that its session had given up has come back with an earlier state of the ensemble, and with it, since the
+   * servers know it again, that session, which lives. Until it ends everybody waits for that node.
+   */
+  get isHaunted(): boolean {
+    return [...this.#places()].some(({ path }) => path.startsWith(ELECTION) && this.#isGhost(path));
+  }
+
+  #isGhost(path: string): boolean {
+    if (!this.#cameBack.includes(path)) return false;
+    const queue = path.slice(0, path.lastIndexOf('/'));
+    return this.hosts.every(({ candidate }) => candidate.environment.nodes.get(queue)?.path !== path);
   }
 
   #checkOwner(path: string, sessionId: bigint): void {
@@ -431,7 +454,8 @@ export class World {
     for (const queue of [ELECTION, ...LOCK_PATHS]) {
       const children = leader?.replica.tree.get(queue)?.children ?? [];
       for (const node of children)
-        if (parseLockEntry(node) !== undefined) found.push(`the node ${queue}/${node}`);
+        if (parseLockEntry(node) !== undefined && !this.#isGhost(`${queue}/${node}`))
+          found.push(`the node ${queue}/${node}`);
     }
     const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
     if (new Set(known).size > 1) found.push('servers that do not agree');

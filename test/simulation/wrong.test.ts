@@ -9,7 +9,7 @@ import { Session } from '../../src/session/session.js';
 import { type Run, simulate } from './run.js';
 import type { FaultRate } from './world.js';
 
-const MOST_TRIES = 40;
+const MOST_TRIES = 60;
 
 /** Something that is wrong with Conclave, and that the simulation has to find out. */
 interface Wrong {
@@ -39,7 +39,7 @@ function replace<T extends object, K extends keyof T>(
 const WRONG: readonly Wrong[] = [
   {
     what: 'an observer that believes a server that is behind',
-    hint: 19,
+    hint: 1,
     found: /^observer: .* shows term \d+ after term/,
     faultRate: 'few',
     make: () => {
@@ -63,6 +63,20 @@ const WRONG: readonly Wrong[] = [
           return listener.name === 'onSuspended' ? this : right.call(this, event, listener);
         } as Session['on'];
       }),
+  },
+  {
+    what: 'a session that insists on what it has seen when the ensemble has lost its data',
+    hint: 25,
+    found: /^session: .* neither served nor over/,
+    faultRate: 'few',
+    make: () => {
+      const seen = new Map<bigint, bigint>();
+      return replace(Connection, 'open', (right) => (server, transport, handshake, ...more) => {
+        const lastZxid = handshake.lastZxid || seen.get(handshake.id) || 0n;
+        seen.set(handshake.id, lastZxid);
+        return right.call(Connection, server, transport, { ...handshake, lastZxid }, ...more);
+      });
+    },
   },
   {
     what: 'a guardian that winds up nothing',

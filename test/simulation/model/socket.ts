@@ -113,6 +113,11 @@ export class Wire {
     return this.#client;
   }
 
+  /** Where it goes. */
+  get server(): Listening {
+    return this.#server;
+  }
+
   toServer(bytes: Buffer): void {
     this.#scheduler.note(bytes.length);
     this.#up.send(() => this.#atServer((connection) => this.#server.receive(connection, bytes)));
