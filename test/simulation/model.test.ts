@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../helpers/random.js';
 import { Machine } from './machine.js';
+import { Ensemble } from './model/ensemble.js';
+import { firstZxid } from './model/transaction.js';
 import { Link, Pipe } from './network.js';
 import { Scheduler } from './scheduler.js';
 
@@ -75,6 +77,61 @@ describe('a frozen machine', () => {
     machine.kill();
     await run(scheduler, 10);
     expect(machine.timers).toBe(0);
+  });
+});
+
+describe('an interruption', () => {
+  it('comes once, right before or right after the thing that it was ordered for, and ahead of what follows from that', async () => {
+    const { scheduler, machine } = setting();
+    const orders = new Set<string>();
+    for (let round = 0; round < 20; round++) {
+      const seen: string[] = [];
+      machine.interruptAfter(2, () => seen.push('stop'));
+      for (const name of ['a', 'b', 'c'])
+        machine.after(10, () => {
+          seen.push(name);
+          queueMicrotask(() => seen.push(`after ${name}`));
+        });
+      await run(scheduler, 20);
+      orders.add(seen.join(', '));
+    }
+    expect([...orders].sort()).toEqual([
+      'a, after a, b, stop, after b, c, after c',
+      'a, after a, stop, b, after b, c, after c',
+    ]);
+  });
+
+  it('can be taken back', async () => {
+    const { scheduler, machine } = setting();
+    machine.interruptAfter(1, () => expect.unreachable());
+    machine.goOn();
+    machine.after(10, () => undefined);
+    await run(scheduler, 20);
+  });
+});
+
+describe('an ensemble', () => {
+  it('loses its data, or goes back to an earlier state, and begins from there', async () => {
+    const { scheduler, random } = setting();
+    const witness = { count: () => undefined, applied: () => undefined, shown: () => undefined };
+    const ensemble = new Ensemble({ tickMs: 1000, syncLimit: 5 }, scheduler, random, witness);
+    const zxids = () => new Set(ensemble.servers.map(({ replica }) => replica.zxid));
+    const serve = async (writes: number) => {
+      for (const server of ensemble.servers) server.restart();
+      await run(scheduler, 5000);
+      for (let count = 0; count < writes; count++) ensemble.leader?.deleteAsOperator('/none');
+      await run(scheduler, 5000);
+    };
+    await serve(10);
+    expect(zxids()).toEqual(new Set([firstZxid(1) + 10n]));
+    ensemble.loseData(0.3);
+    expect(zxids()).toEqual(new Set([firstZxid(1) + 3n]));
+    await serve(1);
+    expect(zxids()).toEqual(new Set([firstZxid(2) + 1n]));
+    ensemble.loseData(0);
+    expect(zxids()).toEqual(new Set([0n]));
+    await serve(1);
+    expect(zxids()).toEqual(new Set([firstZxid(1) + 1n]));
   });
 });
 
