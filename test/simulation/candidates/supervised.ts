@@ -14,6 +14,8 @@ export class SupervisedCandidate extends Candidate {
   /** How often the hook has succeeded since the last time that it stood for election. */
   #cleanings = 0;
   #cleaning = false;
+  /** Whether it has lost a session since the hook was called last. */
+  #owesCleanUp = false;
   #lost: Term | undefined;
   #stopping = false;
   #failed = false;
@@ -48,6 +50,9 @@ export class SupervisedCandidate extends Candidate {
     const { ledger } = this.surroundings;
     const wrong = (what: string) => ledger.violate('hook', `${this.id} ${what}`);
     this.#supervisor
+      .on('expired', () => {
+        this.#owesCleanUp = true;
+      })
       .on('elected', (term) => {
         if (this.#cleaning) wrong('was elected while the hook was running');
         this.#lost = undefined;
@@ -68,6 +73,7 @@ export class SupervisedCandidate extends Candidate {
         if (error instanceof CleanupFailedError) this.#failed = true;
       })
       .on('stopped', () => {
+        if (this.#owesCleanUp) wrong('has stopped, and the hook was not called after a loss');
         if (this.#stopping) return;
         if (this.#failed) this.#gaveUp = true;
         else wrong('stopped by itself');
@@ -76,6 +82,7 @@ export class SupervisedCandidate extends Candidate {
 
   #beginCleaning(term: Term | undefined): void {
     this.#cleaning = true;
+    this.#owesCleanUp = false;
     const { ledger } = this.surroundings;
     if (this.isActing) ledger.violate('hook', `${this.id} acts while the hook runs`);
     if (term !== undefined && term !== this.#lost)
