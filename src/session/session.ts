@@ -491,11 +491,11 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /**
-   * What a new connection is asked before it serves the session; `undefined` if it ended over it, as it does when there is no answer
-   * within a third of the session timeout. @throws AuthenticationError if the credentials are refused
+   * What a connection is asked before it serves the session, or when it doesn't any more; `undefined` if it ended over it, as it does
+   * when there is no answer within a third of the session timeout. @throws AuthenticationError if the credentials are refused
    */
   async #soon<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
-    const silent = new ConnectionLossError('no answer to what a new connection was asked');
+    const silent = new ConnectionLossError('no answer in time: the link is dead');
     const tooLate = afterListening(this.clock, this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
@@ -613,19 +613,12 @@ export class Session extends Operations<SessionEvents> {
     await this.#findServer();
   }
 
-  /** Closes the session at its server and waits until that is acknowledged or the connection ends. */
+  /** Closes the session at its server; if that isn't acknowledged in time, the next one is told, if one is found. */
   async #sayGoodbye(connection: Connection): Promise<void> {
-    const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
-    try {
-      await connection.send(requests.closeSessionRequest());
-      // The servers know it no more. What it has seen is still what its owner's next session is compared with.
-      this.#identity = { ...NO_IDENTITY, lastZxid: this.newestZxid };
-    } catch {
-      return; // Not acknowledged: the next server is told, if one is found in time.
-    } finally {
-      giveUp();
-      connection.destroy(new SessionClosedError('the session was closed'));
-    }
+    const reply = await this.#soon(connection, () => connection.send(requests.closeSessionRequest()));
+    // The servers know it no more. What it has seen is still what its owner's next session is compared with.
+    if (reply !== undefined) this.#identity = { ...NO_IDENTITY, lastZxid: this.newestZxid };
+    connection.destroy(new SessionClosedError('the session was closed'));
   }
 
   /** No server would have the session any more. Who waits for it to be opened is told by that. */

@@ -4,14 +4,17 @@ import { FrameReader } from '../../src/session/frames.js';
 
 /** What a fake server does with the frames of one connection. */
 export interface Dialogue {
-  /** Answers the handshake; gives the reply's timeout, 0 for a session that is over, `undefined` for no answer. */
-  readonly handshake: (connection: number) => number | undefined;
-  /** Answers a request: an error code, or a body and no error; `undefined` for no answer. */
+  /**
+   * Answers the handshake, which shows the newest transaction that was seen; gives the reply's timeout, 0 for a session that
+   * is over, `undefined` for no answer.
+   */
+  readonly handshake: (connection: number, seenZxid: bigint) => number | undefined;
+  /** Answers a request: an error code, or a body and no error, at transaction 1 unless it says another; `undefined` for no answer. */
   readonly answer?: (
     xid: number,
     type: number,
     connection: number,
-  ) => { code: number; body?: Buffer } | undefined;
+  ) => { code: number; body?: Buffer; zxid?: bigint } | undefined;
 }
 
 const PASSWORD_BYTES = 16;
@@ -28,7 +31,7 @@ export async function startFakeServer(dialogue: Dialogue): Promise<{ connectStri
     socket.on('data', (chunk: Buffer) => {
       for (const frame of frames.push(chunk)) {
         if (greeted) answer(socket, frame, dialogue, connection);
-        else greet(socket, dialogue.handshake(connection));
+        else greet(socket, dialogue.handshake(connection, frame.readBigInt64BE(4)));
         greeted = true;
       }
     });
@@ -51,7 +54,7 @@ function answer(socket: Socket, frame: Buffer, dialogue: Dialogue, connection: n
   if (given === undefined) return;
   const header = Buffer.alloc(16);
   header.writeInt32BE(xid, 0);
-  header.writeBigInt64BE(1n, 4);
+  header.writeBigInt64BE(given.zxid ?? 1n, 4);
   header.writeInt32BE(given.code, 12);
   socket.write(framed(Buffer.concat([header, given.body ?? Buffer.alloc(0)])));
 }

@@ -8,6 +8,7 @@ import { ignore } from '../../src/promises.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { nextEvent, recordEvents, until } from '../helpers/cluster.js';
+import { startFakeServer } from '../helpers/fake-server.js';
 
 const SESSION_MS = 400;
 const PATH = '/elections/lost-data';
@@ -107,6 +108,24 @@ describe('servers that have lost their data', () => {
     await suspended;
     await session.close({ timeoutMs: 60_000 }); // It waited as long as it may.
     expect(session.state).toEqual({ name: 'closed' });
+  });
+
+  it('left a session neither alive nor over when they fell silent over its closing: it expires', async () => {
+    const [EXISTS, PING, CLOSE] = [3, 11, -11];
+    let closings = 0;
+    const behind = await startFakeServer({
+      handshake: (connection, seenZxid) => (connection === 1 || seenZxid === 0n ? SESSION_MS : undefined),
+      answer: (_, type, connection) => {
+        if (connection === 1) return type === EXISTS ? { code: 0, body: Buffer.alloc(68), zxid: 9n } : undefined;
+        // A follower answers pings by itself; it needs a quorum to close a session.
+        return type === PING || (type === CLOSE && ++closings > 1) ? { code: 0 } : undefined;
+      },
+    });
+    const session = await Session.connect(behind.connectString, { sessionTimeoutMs: SESSION_MS });
+    const expired = nextEvent(session, 'expired');
+    await session.exists('/');
+    await expired;
+    expect(closings).toBe(2);
   });
 
   it('left a supervisor without a session for ever: it cleans up, leads again, and says once that fencing starts anew', async () => {
