@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { afterListening, sleep } from '../clock.js';
 import { type Abortable, Ending, onAbort } from '../ending.js';
-import { ConnectTimeoutError, describe, type NoServerError } from '../errors.js';
+import { ConnectTimeoutError, describe } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { abortable } from '../promises.js';
 import type { Server } from './connect-string.js';
@@ -63,8 +63,8 @@ export interface DialerOptions {
   readonly logger: Logger;
   /** The time without a server: told here of each that has its turn, and of its end by who is served. */
   readonly outage: Outage;
-  /** No server serves, which is to be said now. Must not throw. */
-  readonly onNoServer: (error: NoServerError) => void;
+  /** A server has had its turn, in vain. Must not throw. */
+  readonly onTried: () => void;
 }
 
 /** A server that has answered a handshake. */
@@ -86,7 +86,7 @@ export class Dialer {
   readonly #tls: ConnectionOptions | undefined;
   readonly #logger: Logger;
   readonly #outage: Outage;
-  readonly #onNoServer: (error: NoServerError) => void;
+  readonly #onTried: () => void;
   /** How many addresses each server had when its name was last looked up, if one was. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;
@@ -96,13 +96,13 @@ export class Dialer {
   #lastFailure: unknown;
   #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ servers, environment, tls, logger, outage, onNoServer }: DialerOptions) {
+  constructor({ servers, environment, tls, logger, outage, onTried }: DialerOptions) {
     this.#servers = shuffled(servers, environment.random);
     this.#environment = environment;
     this.#tls = tls;
     this.#logger = logger;
     this.#outage = outage;
-    this.#onNoServer = onNoServer;
+    this.#onTried = onTried;
   }
 
   /** Why the last try failed, if any has. */
@@ -128,7 +128,7 @@ export class Dialer {
     signal: Abortable,
   ): Promise<Dialled> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
-    this.#tellOfOutage(); // The last one may have taken the session, and let go of it before it served.
+    this.#onTried(); // The last one may have taken the session, and let go of it before it served.
     while (worthwhile()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
@@ -140,14 +140,9 @@ export class Dialer {
         const opened = await this.#try({ server, address }, greet(), owner, signal);
         if (opened !== undefined) return opened;
       }
-      this.#tellOfOutage();
+      this.#onTried();
     }
     throw new ConnectTimeoutError('no server took the session');
-  }
-
-  #tellOfOutage(): void {
-    const error = this.#outage.report(this.#environment.clock.now(), this.#servers.length);
-    if (error !== undefined) this.#onNoServer(error);
   }
 
   #pause(signal: Abortable): Promise<void> {

@@ -9,7 +9,6 @@ import {
   ConnectTimeoutError,
   describe,
   type ListenerError,
-  type NoServerError,
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
@@ -177,8 +176,9 @@ export class Session extends Operations<SessionEvents> {
     if (credentials !== undefined) this.#identity = { ...identityOf(credentials), ...NOTHING_SEEN };
     this.#outage = outage;
     if (onError !== undefined) this.on('error', onError);
-    const onNoServer = (error: NoServerError) => this.#reportNoServer(error);
-    this.#dialer = new Dialer({ ...options, servers: target.servers, outage, onNoServer });
+    const { servers } = target;
+    const onTried = () => this.#reportOutage(servers.length);
+    this.#dialer = new Dialer({ ...options, servers, outage, onTried });
     this.#guard = new PathGuard(this, watchfulness(options));
     this.#outbox = new Outbox(this.#environment.clock);
     this.#heartbeat = new Heartbeat(this.#environment.clock);
@@ -415,9 +415,11 @@ export class Session extends Operations<SessionEvents> {
     return !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
   }
 
-  /** While a session that was closed looks for a server, nobody waits for that any more. */
-  #reportNoServer(error: NoServerError): void {
-    if (!isOver(this.#state)) this.report(error, 'no server serves the session');
+  /** While a session that was closed looks for a server, nobody waits for that any more: the next session has the word. */
+  #reportOutage(servers: number): void {
+    if (isOver(this.#state)) return;
+    const error = this.#outage.report(this.clock.now(), servers);
+    if (error !== undefined) this.report(error, 'no server serves the session');
   }
 
   #dial() {

@@ -47,7 +47,7 @@ describe('looking for a server', () => {
       tls: undefined,
       logger: resolveLogger(undefined),
       outage: new Outage(),
-      onNoServer: () => undefined,
+      onTried: () => undefined,
     });
     const handshake = { ...NEW_SESSION, timeoutMs: 3000 };
     const dialling = dialer.dial(

@@ -8,8 +8,8 @@ import { FakeClock, settle } from '../helpers/fake-clock.js';
 
 const CONNECT_TIMEOUT_MS = 200;
 
-/** No server in reach: when a session was given up, and what else went wrong. */
-function outOfReach() {
+/** No server in reach, as is known after a while: when a session was given up, and what else went wrong. */
+function outOfReach(knownAfterMs = 0) {
   const clock = new FakeClock();
   const environment: Environment = {
     clock,
@@ -18,7 +18,9 @@ function outOfReach() {
     resolve: (host) => Promise.resolve([host]),
     openSocket: () => {
       const socket = new Socket();
-      setImmediate(() => socket.destroy(new Error('nobody listens')));
+      const fail = () => void socket.destroy(new Error('nobody listens'));
+      if (knownAfterMs === 0) setImmediate(fail);
+      else clock.after(knownAfterMs, fail);
       return socket;
     },
   };
@@ -68,6 +70,18 @@ describe('the sessions of an observer', () => {
     }
     expect(errors.length).toBeGreaterThan(7);
     expect(errors.length).toBeLessThan(12);
+    await sessions.close();
+  });
+
+  it('tell it also when each is given up before its first try has come to its end (that was silent)', async () => {
+    const { clock, sessions, errors } = outOfReach(CONNECT_TIMEOUT_MS + 100);
+    const stop = new AbortController();
+    const opening = sessions.session(stop.signal);
+    while (clock.now() < 60_000) await clock.advance(50);
+    stop.abort(new Error('enough'));
+    await expect(opening).rejects.toThrow('enough');
+    expect(errors.length).toBeGreaterThan(4);
+    expect(errors[0]?.error).toMatchObject({ code: 'NO_SERVER', cause: { message: 'nobody listens' } });
     await sessions.close();
   });
 
