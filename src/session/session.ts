@@ -397,7 +397,8 @@ export class Session extends Operations<SessionEvents> {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
         }
-        if (handshake.lastZxid < this.#identity.lastZxid && !(await this.#hasAllSeen(connection))) {
+        const isWaived = !isOver(this.#state) && handshake.lastZxid < this.#identity.lastZxid;
+        if (isWaived && !(await this.#hasAllSeen(connection))) {
           await this.#sayGoodbye(connection);
           if (this.#identity.id === NO_IDENTITY.id) return this.#expire(LOST_DATA);
         } else if (await this.#use(connection, reply)) return;
@@ -573,6 +574,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #expire(why: string): void {
+    if (isOver(this.#state)) return; // Closed meanwhile: that is what there is to say, and its owner may be without a server.
     this.#outage.end(); // A server has said so.
     this.#logger.warn({ cause: why }, 'session expired');
     this.#end({ name: 'expired' }, new SessionExpiredError(why));
@@ -590,6 +592,7 @@ export class Session extends Operations<SessionEvents> {
 
   #end(state: { name: 'expired' } | { name: 'closed' }, reason: Error): void {
     if (isOver(this.#state)) return;
+    this.#identity = { ...this.#identity, lastZxid: this.newestZxid }; // What its connection has seen too.
     this.#become(state);
     this.#outbox.end(reason);
     this.#connected?.reject(reason);
@@ -619,7 +622,7 @@ export class Session extends Operations<SessionEvents> {
   async #sayGoodbye(connection: Connection): Promise<void> {
     const reply = await this.#soon(connection, () => connection.send(requests.closeSessionRequest()));
     // The servers know it no more. What it has seen is still what its owner's next session is compared with.
-    if (reply !== undefined) this.#identity = { ...NO_IDENTITY, lastZxid: this.newestZxid };
+    if (reply !== undefined) this.#identity = { ...NO_IDENTITY, lastZxid: this.#identity.lastZxid };
     connection.destroy(new SessionClosedError('the session was closed'));
   }
 

@@ -4,7 +4,9 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
 import { ElectionObserver } from '../../src/election/observer.js';
 import type { Term } from '../../src/election/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
+import type { Logger } from '../../src/logger.js';
 import { ignore } from '../../src/promises.js';
+import { EnsembleHistory } from '../../src/session/ensemble-history.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { nextEvent, recordEvents, until } from '../helpers/cluster.js';
@@ -52,8 +54,12 @@ async function startServerWithoutQuorum(
   return { stop, refused: () => refused };
 }
 
-async function connect(server: EmbeddedZooKeeper, sessionTimeoutMs = SESSION_MS): Promise<Session> {
-  const session = await Session.connect(server.connectString, { sessionTimeoutMs });
+async function connect(
+  server: EmbeddedZooKeeper,
+  sessionTimeoutMs = SESSION_MS,
+  logger: Logger = quiet,
+): Promise<Session> {
+  const session = await Session.connect(server.connectString, { sessionTimeoutMs, logger });
   onTestFinished(() => session.close());
   return session;
 }
@@ -101,13 +107,30 @@ describe('servers that have lost their data', () => {
 
   it('are told to close a session at once when it is closed while it looks for a server', async () => {
     const server = await startServer();
-    const session = await connect(server);
+    const said: string[] = [];
+    const warn = (_: object, message: string) => void said.push(message);
+    const session = await connect(server, SESSION_MS, { ...quiet, warn });
     await session.create('/seen');
+    const seen = session.newestZxid;
+    said.length = 0;
     const suspended = nextEvent(session, 'suspended');
     await restartWithoutData(server);
     await suspended;
     await session.close({ timeoutMs: 60_000 }); // It waited as long as it may.
     expect(session.state).toEqual({ name: 'closed' });
+    expect(said).toEqual(['session suspended']); // It said afterwards that the session had expired.
+    expect(session.newestZxid).toBe(seen);
+  });
+
+  it('went unnoticed by who had closed its session: what that had seen was forgotten', async () => {
+    const server = await startServer();
+    const session = await connect(server);
+    for (let round = 0; round < 10; round++) await session.create(`/n${round}`);
+    const history = new EnsembleHistory();
+    expect(await history.follow(session)).toBeUndefined();
+    await session.close();
+    const next = await connect(await restartWithoutData(server));
+    expect(await history.follow(next)).toBeInstanceOf(EnsembleResetError);
   });
 
   it('left a session neither alive nor over when they fell silent over its closing: it expires', async () => {
@@ -116,7 +139,8 @@ describe('servers that have lost their data', () => {
     const behind = await startFakeServer({
       handshake: (connection, seenZxid) => (connection === 1 || seenZxid === 0n ? SESSION_MS : undefined),
       answer: (_, type, connection) => {
-        if (connection === 1) return type === EXISTS ? { code: 0, body: Buffer.alloc(68), zxid: 9n } : undefined;
+        if (connection === 1)
+          return type === EXISTS ? { code: 0, body: Buffer.alloc(68), zxid: 9n } : undefined;
         // A follower answers pings by itself; it needs a quorum to close a session.
         return type === PING || (type === CLOSE && ++closings > 1) ? { code: 0 } : undefined;
       },
