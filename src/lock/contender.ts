@@ -323,10 +323,17 @@ export class Contender {
     const place = queue.findIndex(({ node }) => node === this.entry.node);
     if (place < 0) this.own.gone();
     this.own.lost.throwIfAborted();
-    const { ownerless } = this.#session.guard;
     return queue
       .slice(0, Math.max(0, place))
-      .filter((entry) => admission.blocks(entry) && !ownerless.has(this.queue, entry.node));
+      .filter((entry) => admission.blocks(entry) && !this.#isOwnerless(entry));
+  }
+
+  /**
+   * Whether the node was seen to go with no session. What was seen in earlier waits counts for names with a uuid only: another
+   * client's name may be a number alone, which comes again when the queue was deleted and is made anew.
+   */
+  #isOwnerless({ node }: QueueEntry): boolean {
+    return this.#session.guard.ownerless.has(this.queue, node) && parseLockEntry(node) !== undefined;
   }
 
   /**

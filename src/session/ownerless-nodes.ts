@@ -1,7 +1,7 @@
 import type { Logger } from '../logger.js';
 import { hasSession, type Stat } from './records.js';
 
-// A name is used once, so what is forgotten here is only looked at again.
+// What is forgotten here is only looked at again.
 const MOST_KNOWN = 10_000;
 
 /**
@@ -24,7 +24,7 @@ export class OwnerlessNodes {
     return true;
   }
 
-  /** Whether that child of `queue` was seen to be one. */
+  /** Whether that child of `queue` was seen to be one. It may be another node by now, unless its name is used only once. */
   has(queue: string, child: string): boolean {
     return this.#paths.size > 0 && this.#paths.has(`${queue}/${child}`);
   }

@@ -133,6 +133,26 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect(hold.isHeld()).toBe(false);
   });
 
+  it('that was deleted with its queue is not taken for the node of that name in the next one', async () => {
+    const stranger = await openSession();
+    const path = uniquePath('queue');
+    const node = `${path}/lock-0000000000`;
+    await stranger.create(path);
+    await stranger.create(node);
+    const lock = new DistributedLock(await openSession(), path, { extraLockPatterns: ['lock-'] });
+    await (await lock.acquire({ timeoutMs: 5000 })).release();
+    for (const each of [node, path]) await stranger.remove(each);
+    await stranger.create(path);
+    // Another client's names say nothing but the number, which begins anew.
+    const { value } = await stranger.create(`${path}/lock-`, { mode: 'ephemeral-sequential' });
+    expect(value).toBe(node);
+    expect(await lock.tryAcquire()).toBeUndefined();
+    const asker = await ask(lock);
+    expect(asker.held()).toBe(false);
+    await stranger.remove(node);
+    await (await asker.hold).release();
+  });
+
   it('keeps nobody from being elected, and leads nothing', async () => {
     const stranger = await openSession();
     const path = uniquePath('election');
