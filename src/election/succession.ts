@@ -92,11 +92,22 @@ export class Succession {
     const calling = async () => {
       const children = await this.#session.untilAnswered(() => this.#session.listChildren(this.#path));
       if (children.strings(mayHavePriority).length === 0) return;
-      const preferred = preferredSuccessor(queueOf(children.strings()).filter(mayLead))?.node;
-      if (preferred !== undefined && (await this.call(preferred, after))) called = preferred;
+      called = await this.#callFirst(queueOf(children.strings()).filter(mayLead), after);
     };
     await settledWithin(clock, calling(), leaseMs / 2);
     return called;
+  }
+
+  /** Of those that are there and heed calls. What goes with no session is never next in line, and seen when it is called. */
+  async #callFirst(queue: readonly QueueEntry[], after: string): Promise<string | undefined> {
+    const { ownerless } = this.#session.guard;
+    const left = queue.filter(({ node }) => !ownerless.has(this.#path, node));
+    const preferred = preferredSuccessor(left);
+    if (preferred === undefined || (await this.call(preferred.node, after))) return preferred?.node;
+    return await this.#callFirst(
+      left.filter((entry) => entry !== preferred),
+      after,
+    );
   }
 
   /**

@@ -197,6 +197,40 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 });
 
+describe('a leader that goes, with nodes of no session in its queue', () => {
+  it.each([
+    ['behind', 9],
+    ['ahead', 0],
+  ])('calls the one with the highest priority of those that can lead: a node %s', async (_, number) => {
+    const path = uniquePath('election');
+    const stranger = await openSession();
+    if (number === 0) {
+      await stranger.create(path);
+      await stranger.create(`${path}/${nameOf(number, PRIORITY_255)}`);
+    }
+    const first = await lead(path);
+    if (number > 0) await stranger.create(`${path}/${nameOf(number, PRIORITY_255)}`);
+    const elected: string[] = [];
+    const electors = [];
+    for (const [id, priority] of [
+      ['ordinary', 0],
+      ['preferred', 7],
+    ] as const) {
+      const elector = new LeaderElector(await openSession(), path, { id, priority });
+      onTestFinished(() => elector.stop());
+      elector.on('elected', () => void elected.push(id));
+      const waiting = nextEvent(elector, 'waiting');
+      await elector.start();
+      await waiting;
+      electors.push(elector);
+    }
+    const next = Promise.race(electors.map((elector) => nextEvent(elector, 'elected')));
+    await first.elector.stop();
+    await next;
+    expect(elected).toEqual(['preferred']);
+  });
+});
+
 describe('a node with the last number that no server has given', () => {
   it('costs those who join no further request, however long the queue is', async () => {
     const path = uniquePath('queue');
