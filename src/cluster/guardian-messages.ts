@@ -80,7 +80,8 @@ export function decodeChildWord(message: unknown): ChildWord | undefined {
   }
 }
 
-const SESSION_NAME = /^0x[0-9a-f]{1,16}$/;
+// Without leading zeros: each session has one name, by which it is known whose it is.
+const SESSION_NAME = /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/;
 // What is kept of a word is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
 const LONGEST_PASSWORD = 128;
 const LONGEST_PATH = 4096;

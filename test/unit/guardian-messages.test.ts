@@ -66,6 +66,7 @@ describe('what a process tells its guardian', () => {
     { kind: 'over' },
     { kind: 'over', session: '7' },
     { kind: 'over', session: '0x12345678901234567' },
+    { kind: 'over', session: '0x07' }, // Another name of a session that may be another process's.
     { kind: 'waits', session: '0x7' },
     { kind: 'waits', session: '0x7', election: 'scheduler' },
     { kind: 'leads', session: '0x7', election: '/e' },
