@@ -55,13 +55,14 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path once more where that may be another one than it was. For who has a node there: asked for after the
-   * node's creation. There is nothing to wait for if it gives no promise.
+   * Checks the path once more where that may be another one than it was, or was forgotten since it was checked. For who has a
+   * node there: asked for after the node's creation. There is nothing to wait for if it gives no promise.
    *
    * @throws as {@link PathGuard.check} does
    */
   confirm(path: string): Promise<void> | undefined {
-    return this.#protected?.get(path) === 'while-used' ? this.#checkItself(path) : undefined;
+    if (this.#protected === undefined || this.#protected.get(path) === 'for-good') return undefined;
+    return this.#checkItself(path);
   }
 
   /**

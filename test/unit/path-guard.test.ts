@@ -124,6 +124,14 @@ describe('what looks after the paths of queues', () => {
     await expect(guard.check('/mine')).rejects.toMatchObject({ path: '/mine' });
   });
 
+  it('looks again at one that was forgotten since it was checked, by another contender’s failure say', async () => {
+    const { guard, acls } = setUp('check', { '/': EVERYBODY, '/mine': NOBODY });
+    await guard.check('/mine');
+    guard.forget('/mine');
+    acls['/mine'] = EVERYBODY;
+    await expect(guard.confirm('/mine')).rejects.toMatchObject({ path: '/mine' });
+  });
+
   it('looks again each time at one below a node whose access list it may not see', async () => {
     const hidden = new ZooKeeperError(-102, 'NO_AUTH', 'getAcl');
     const { guard } = setUp('check', { '/a': hidden, '/a/mine': NOBODY });
