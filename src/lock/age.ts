@@ -21,7 +21,7 @@ export function inOrderOfAge(
   parse: EntryParser,
   own?: QueueEntry,
 ): QueueEntry[] | Promise<QueueEntry[]> {
-  const entries = queueOf(children, parse);
+  const entries = queueOf(children, parse, own);
   const isInDoubt = own === undefined || isWorn(own);
   return isInDoubt && entries.some(isWorn) ? byBirth(session, queue, entries) : entries;
 }

@@ -143,10 +143,24 @@ function endsBefore(bytes: Buffer, start: number, end: number): boolean {
   return from >= start;
 }
 
-/** The contenders among `children`, first come first. */
-export function queueOf(children: readonly string[], parse: EntryParser = parseEntry): QueueEntry[] {
+/**
+ * The contenders among `children`, first come first.
+ *
+ * @param own - the one who wants to know who is ahead: then all are compared with its number. Numbers that are compared with each
+ *   other, and that no server gave, may go round in a circle, and no sort of them says who is ahead of whom
+ */
+export function queueOf(
+  children: readonly string[],
+  parse: EntryParser = parseEntry,
+  own?: QueueEntry,
+): QueueEntry[] {
+  const compare =
+    own === undefined
+      ? (a: QueueEntry, b: QueueEntry) => compareSequences(a.sequence, b.sequence)
+      : (a: QueueEntry, b: QueueEntry) =>
+          compareSequences(a.sequence, own.sequence) - compareSequences(b.sequence, own.sequence);
   return children
     .map(parse)
     .filter((each) => each !== undefined)
-    .sort((a, b) => compareSequences(a.sequence, b.sequence));
+    .sort(compare);
 }

@@ -58,7 +58,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/order.ts',
-        from: '.sort((a, b) => compareSequences(a.sequence, b.sequence));',
+        from: '.sort(compare);',
         to: '.sort((a, b) => (a.node.slice(-10) < b.node.slice(-10) ? -1 : 1));',
       },
     ],
@@ -72,12 +72,20 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/order.ts',
-        from: '.sort((a, b) => compareSequences(a.sequence, b.sequence));',
+        from: '.sort(compare);',
         to: '.sort((a, b) => (a.node < b.node ? -1 : 1));',
       },
     ],
     file: 'unit/order.test.ts',
     test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
+  },
+  {
+    name: 'circular-order',
+    what: 'numbers that others have made up are compared with each other',
+    danger: 'they go round in a circle, and one that is ahead is sorted behind: two are first',
+    edits: [{ file: 'lock/age.ts', from: 'queueOf(children, parse, own)', to: 'queueOf(children, parse)' }],
+    file: 'unit/age.test.ts',
+    test: 'the order of age > is that of the numbers a server gave, whatever numbers others have made up',
   },
   {
     name: 'lease-from-reply',

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inOrderOfAge } from '../../src/lock/age.js';
 import { parseEntry } from '../../src/lock/order.js';
@@ -67,6 +68,30 @@ describe('the order of age', () => {
     const ordered = await order([C(LAST), D('-2147483648'), own, ahead], own);
     expect(ordered.slice(0, 2)).toEqual([ahead, own]);
     expect(asked).toEqual([]);
+  });
+
+  it('is that of the numbers a server gave, whatever numbers others have made up', async () => {
+    const real = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 12 });
+    const madeUp = fc.array(
+      fc.oneof(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), fc.integer({ min: -4, max: 40 })),
+      { maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(real, madeUp, fc.nat(), async (numbers, others, which) => {
+        const { order } = setUp({});
+        const own = numbers[which % numbers.length] as number;
+        const nameOf = (number: number) =>
+          number < 0 ? `-${String(-number).padStart(9, '0')}` : String(number).padStart(10, '0');
+        const children = [...others.map((number) => B(nameOf(number))), ...numbers.map((n) => A(nameOf(n)))];
+        const ordered = await order(children, A(nameOf(own)));
+        const ahead = ordered.slice(0, ordered.indexOf(A(nameOf(own))));
+        const expected = numbers.filter((number) => number < own).sort((a, b) => a - b);
+        expect(ahead.filter((node) => node.includes(UUIDS[0] as string))).toEqual(
+          expected.map((number) => A(nameOf(number))),
+        );
+      }),
+      { examples: [[[0, 1, 2], [0, 0, 1210371448, -937112201, 0, -1], 1]] },
+    );
   });
 
   it('is without those that are gone when they are asked about', async () => {
