@@ -35,7 +35,10 @@ export async function callLead(lead: Lead, term: ElectedTerm, logger: Logger): P
   logger.warn({ term: term.number }, MESSAGE);
 }
 
+// What stdout and stderr are, to a terminal or a pipe: the first line that a process prints opens them.
+const STANDARD_STREAMS: ReadonlySet<string> = new Set(['TTYWrap', 'PipeWrap']);
+
 /** How many there are of what keeps the process alive. */
 function activeResources(): number {
-  return process.getActiveResourcesInfo().length;
+  return process.getActiveResourcesInfo().filter((kind) => !STANDARD_STREAMS.has(kind)).length;
 }

@@ -45,6 +45,11 @@ describe('when nobody listens and no logger is given', () => {
     expect(warnings).toEqual([expect.stringMatching(/^warn .*did you forget to await it.* term=1$/)]);
   });
 
+  it('a lead that prints a line and returns is no reason for a warning, also if that opens stdout', async () => {
+    const result = await run('lead prints a line and returns');
+    expect(result).toMatchObject({ heard: ['leading', 'leading', 'done'], said: [] });
+  });
+
   it('a clean-up that fails is said, also that the supervisor has stopped over it (all was silent)', async () => {
     const errors = untimed((await run('clean-up fails')).said).filter((line) => line.startsWith('error'));
     expect(errors).toEqual([
