@@ -27,7 +27,7 @@ import type { Environment } from '../session/environment.js';
 import { Outage } from '../session/outage.js';
 import { Session } from '../session/session.js';
 import { showAs } from '../shown.js';
-import { type StartOptions, start } from '../starting.js';
+import { excuse, type StartOptions, start } from '../starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { isWithin, runFor, Undertaking } from '../undertaking.js';
 import { backoffMs } from './backoff.js';
@@ -260,7 +260,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** Never rejects. */
   async #leave(): Promise<void> {
     if (!this.#stop.signal.aborted) {
-      this.#started.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
+      excuse(this.#started.promise);
       this.#stopping.begin();
       this.#stop.abort(new StopRequest());
       if (this.#state.name === 'idle') this.#finish();

@@ -24,7 +24,7 @@ import { checkInstance, checkMetadata, checkPath } from '../options.js';
 import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
 import { Session } from '../session/session.js';
 import { showAs } from '../shown.js';
-import { type StartOptions, start } from '../starting.js';
+import { excuse, type StartOptions, start } from '../starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { Advertisement } from './advertisement.js';
 import { callLead } from './call-lead.js';
@@ -234,7 +234,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** What {@link LeaderElector.stop} does, for a supervisor, which itself says what it waits for. Never rejects. @internal */
   async withdraw(): Promise<void> {
     if (!this.#stop.aborted) {
-      this.#placed.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
+      excuse(this.#placed.promise);
       this.#waitingSince = earlyBy(this.#session.clock);
       this.#stopping.begin();
       this.#stop.abortFor(() => new StopRequest());

@@ -16,7 +16,7 @@ import { abortable, type Deferred, deferred, ignore } from '../promises.js';
 import type { ReadOptions } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { showAs } from '../shown.js';
-import { type StartOptions, start } from '../starting.js';
+import { excuse, type StartOptions, start } from '../starting.js';
 import { Backlog } from './backlog.js';
 import type { Candidate } from './candidate.js';
 import { cooldownMs } from './cooldown.js';
@@ -123,7 +123,7 @@ export class ElectionObserver
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
   async stop(): Promise<void> {
-    this.#started.promise.catch(ignore); // Whoever waits for it sees it: it comes to nothing because of this.
+    excuse(this.#started.promise);
     this.#end(new InvalidStateError('the observer was stopped before it had looked'));
     await this.#running;
   }
