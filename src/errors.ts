@@ -418,9 +418,11 @@ export class CleanupFailedError extends ConclaveError {
     cause: unknown,
   ) {
     const times = attempts === 1 ? 'once' : `${attempts} times, the last time`;
-    super(`the clean-up hook failed ${times} with: ${describe(cause)}; the clean-up is outstanding`, {
-      cause,
-    });
+    const advice = 'clean up by hand, then make a new supervisor or start the process again';
+    super(
+      `the clean-up hook failed ${times} with: ${describe(cause)}; the clean-up is outstanding, so the supervisor has stopped: ${advice}`,
+      { cause },
+    );
   }
 }
 

@@ -79,11 +79,12 @@ export function logError(
   logger: Logger,
   error: Error,
   message: string,
-  teller: { listenerCount(event: 'error'): number },
+  teller: { readonly path?: string; listenerCount(event: 'error'): number },
 ): void {
   if (logged.has(error) || (isLastResort(logger) && teller.listenerCount('error') > 0)) return;
   logged.add(error);
-  logger.error({ cause: describe(error) }, message);
+  const { path } = teller;
+  logger.error({ ...(path !== undefined && { path }), cause: describe(error) }, message);
 }
 
 const warnedOf = new Set<string>();

@@ -105,7 +105,7 @@ export class Connection {
   #go: 'none' | 'begun' | 'urgent' = 'none';
   readonly #owner: ConnectionOwner;
   #handshake: Deferred<HandshakeReply> | undefined;
-  #authentications: Deferred<void>[] = [];
+  #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
   #xid = 0;
   #lastZxid = 0n;
@@ -229,7 +229,7 @@ export class Connection {
   async authenticate({ scheme, credentials }: Credentials): Promise<void> {
     if (this.#end !== undefined) throw this.#lossOf('authentication');
     const outcome = deferred();
-    this.#authentications.push(outcome);
+    this.#authentications.push({ scheme, outcome });
     this.#write(encodeAuth(scheme, credentials));
     await outcome.promise;
   }
@@ -240,7 +240,7 @@ export class Connection {
     this.#end = reason;
     this.#socket.destroy();
     this.#handshake?.reject(reason);
-    for (const outcome of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
     for (const chain of [this.#pending, this.#pings])
       for (let next = chain.shift(); next !== undefined; next = chain.shift())
         next.outcome.reject(this.#lossOf(next.name));
@@ -352,9 +352,12 @@ export class Connection {
   }
 
   #settleAuthentication(errorCode: number): void {
-    const outcome = this.#authentications.shift();
-    if (errorCode === 0) outcome?.resolve();
-    else outcome?.reject(new AuthenticationError(`a server refused the credentials (${errorCode})`));
+    const asked = this.#authentications.shift();
+    if (asked === undefined) return;
+    if (errorCode === 0) return asked.outcome.resolve();
+    const refusal = `a server refused the credentials of the scheme '${asked.scheme}' (${errorCode})`;
+    const advice = 'is that scheme set up on the servers, and are these credentials right for it?';
+    asked.outcome.reject(new AuthenticationError(`${refusal}: ${advice}`));
   }
 
   #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: ReplyHeader): void {

@@ -136,6 +136,7 @@ describe('a server that is not what it should be', () => {
     const connecting = Session.connect(server.connectString, { auth });
     await expect(connecting).rejects.toBeInstanceOf(AuthenticationError);
     await expect(connecting).rejects.not.toThrow('secret');
+    await expect(connecting).rejects.toThrow(/of the scheme 'digest' \(-115\): .*set up on the servers/);
   });
 
   it('that answers "session expired" loses the operation; the next handshake tells that the session is over', async () => {

@@ -137,6 +137,7 @@ describe('what is printed, and written as JSON,', () => {
     });
     await clock.advanceUntil(elector.stop());
     expect(logged).toContainEqual({ term: 1, token: String(token), reason: 'stopped' });
-    expect(logged).toContainEqual({ cause: "a listener of 'demoted' failed: a string" });
+    const cause = "a listener of 'demoted' failed: a string";
+    expect(logged).toContainEqual({ path: '/elections/one', cause });
   });
 });

@@ -55,7 +55,7 @@ describe('when nobody listens and no logger is given', () => {
     expect(errors).toEqual([
       expect.stringContaining('the clean-up hook failed at attempt 1: the cache is locked'),
       expect.stringContaining(
-        'the clean-up hook failed once with: the cache is locked; the clean-up is outstanding',
+        'the clean-up hook failed once with: the cache is locked; the clean-up is outstanding, so the supervisor has stopped: clean up by hand',
       ),
     ]);
   });

@@ -89,6 +89,15 @@ describe('an error that is told by an event', () => {
     expect(said).toEqual([expect.stringMatching(/something went wrong cause="the reason"$/)]);
   });
 
+  it('is logged with the path of the election that it is about, since a process may stand in several', () => {
+    const { logger, said } = byDefault();
+    const teller = { ...nobody, path: '/elections/a' };
+    logError(logger, new Error('the reason'), 'something went wrong', teller);
+    expect(said).toEqual([
+      expect.stringMatching(/something went wrong path=\/elections\/a cause="the reason"$/),
+    ]);
+  });
+
   it('is logged to a logger that was given, once, also if it is handed on to another who tells it', () => {
     const log: unknown[] = [];
     const given = { error: (details: object) => void log.push(details) } as unknown as Logger;
