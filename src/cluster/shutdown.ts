@@ -181,10 +181,10 @@ function isEcho(demand: Demand, first: Demand): boolean {
 
 /** What a shutdown that hangs is waiting for, in words. */
 export function whatIsLeft(progress: Progress, state: SupervisorState): string {
+  if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
   const elector = 'elector' in state ? state.elector.state : undefined;
   switch (progress) {
     case 'settling': {
-      if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
       const term = termOf(state);
       return term === undefined
         ? 'the election has still to be left'

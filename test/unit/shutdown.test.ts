@@ -20,6 +20,8 @@ describe('a shutdown that hangs says that', () => {
   it.each<[string, Parameters<typeof whatIsLeft>[0], SupervisorState]>([
     ['the work of term 7 still runs', 'settling', ending],
     ["the supervisor's clean-up hook still runs", 'settling', { name: 'cleaning', attempt: 2 }],
+    // The session was lost only while the shutdown's own clean-up ran.
+    ["the supervisor's clean-up hook still runs", 'leaving', { name: 'cleaning', attempt: 1 }],
     ['the election has still to be left', 'settling', settling({ name: 'joining' })],
     ['the election has still to be left', 'settling', { name: 'connecting', attempt: 1, sinceMs: 0 }],
     ['the clean-up of the shutdown still runs', 'cleaning', ending],
