@@ -8,18 +8,24 @@ const MESSAGE =
   'lead returned at once, and what it began goes on: did you forget to await it, or to return its promise? ' +
   'The term is given back as soon as lead has returned; what is to outlive that is counted with term.waitUntil()';
 
-/** Those that were warned about. */
-const warned = new WeakSet<Lead>();
+// A look takes as long as the process has timers and sockets: 1 ms with 20,000 of them. One that leads thousands of elections
+// has them, and its functions are mostly the same one.
+const MOST_LOOKS = 100;
+/** The functions that were looked at: each in its first term, and so many in the life of the process. */
+const seen = new WeakSet<Lead>();
+let looks = 0;
 
 /**
- * Does the leader's work, and warns, once for each such function, if it has returned at once and left something behind:
+ * Does the leader's work, and warns, in the first term of each such function, if it has returned at once and left something behind:
  * timers, sockets, files or processes of which there are more right after the call than there were right before it, so
  * nobody else can have begun them; and all it gave back had settled before the event loop turned, so that it can't have
  * waited for them. What was counted with `waitUntil` is none of that. Not seen is what is begun later, or goes over a socket
- * that is open already: so there are no false alarms.
+ * that is open already. A file that a logger writes to later, as pino does with `sync: false`, may be taken for such work.
  */
 export async function callLead(lead: Lead, term: ElectedTerm, logger: Logger): Promise<void> {
-  if (warned.has(lead)) return void (await lead(term));
+  if (seen.has(lead) || looks === MOST_LOOKS) return void (await lead(term));
+  seen.add(lead);
+  looks++;
   const [resources, works] = [activeResources(), term.workCount];
   const result = lead(term);
   const began = activeResources() > resources && term.workCount === works;
@@ -31,7 +37,6 @@ export async function callLead(lead: Lead, term: ElectedTerm, logger: Logger): P
   });
   await result;
   if (turned) return;
-  warned.add(lead);
   logger.warn({ term: term.number }, MESSAGE);
 }
 

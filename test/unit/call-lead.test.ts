@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { callLead } from '../../src/election/call-lead.js';
 import type { ElectedTerm, Term } from '../../src/election/term.js';
 import type { Logger } from '../../src/logger.js';
@@ -82,5 +82,19 @@ describe('a lead that returns at once', () => {
     };
     const [warnings] = await Promise.all([lead(work, 5), others()]);
     expect(warnings).toEqual([]);
+  });
+
+  it('was looked for in every term, which took 1 ms beside 20,000 timers: it is in the first one of a function', async () => {
+    const list = vi.spyOn(process, 'getActiveResourcesInfo');
+    onTestFinished(() => list.mockRestore());
+    await lead(() => undefined, 50);
+    expect(list.mock.calls.length).toBeLessThanOrEqual(2);
+  });
+
+  it('was looked for in each of thousands of elections: it is in the first hundred of a process', async () => {
+    const list = vi.spyOn(process, 'getActiveResourcesInfo');
+    onTestFinished(() => list.mockRestore());
+    for (let election = 0; election < 300; election++) await lead(() => undefined);
+    expect(list.mock.calls.length).toBeLessThanOrEqual(200);
   });
 });
