@@ -11,7 +11,7 @@ const LIGHT = ['testing/index', 'cluster/command/keeper'];
 /** What is imported, run or started by the name of its file. Beside these there is only what several of them share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
 /** What runs in a thread of its own, and meets no object of the others. Their code goes where the thread is started. */
-const THREADS = ['election/watchdog-thread'];
+const THREADS = ['election/watchdog/thread'];
 
 /**
  * Writes the JavaScript of `dist/`: a few files, since most of an import's time goes into finding, reading and linking

@@ -1,5 +1,5 @@
-import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './copies.js';
-import { forJson } from './shown.js';
+import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/copies.js';
+import { forJson } from './classes/inspection.js';
 
 /**
  * Every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` holds for errors of

@@ -1,39 +1,36 @@
-export type { Clock, Timer, TimerOptions } from './clock.js';
-export type { RetryOptions } from './cluster/backoff.js';
-export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/cleanup.js';
-export type { ClusterOptions } from './cluster/cluster-options.js';
+export type { ElectionRole } from './cluster/guardian/guarded-process.js';
+export { registerWithGuardian } from './cluster/guardian/guardian-link.js';
+export type { SessionCleanup } from './cluster/guardian/session-cleanup.js';
+export {
+  type CleanupReport,
+  SessionGuardian,
+  type SessionGuardianEvents,
+  type SessionGuardianOptions,
+} from './cluster/guardian/session-guardian.js';
+export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/supervisor/cleanup.js';
+export type { Health } from './cluster/supervisor/health.js';
+export type { Shutdown, ShutdownOptions } from './cluster/supervisor/shutdown.js';
+export { ElectionSupervisor } from './cluster/supervisor/supervisor.js';
+export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/supervisor-events.js';
+export type { ElectionSupervisorOptions } from './cluster/supervisor/supervisor-options.js';
+export type { ClusterOptions } from './cluster/workers/cluster-options.js';
 export {
   type ClusterEvents,
   ClusterSupervisor,
   superviseCluster,
   type WorkerRestart,
   type WorkerStatus,
-} from './cluster/cluster-supervisor.js';
-export { entrust } from './cluster/guardian-link.js';
-export type { Health } from './cluster/health.js';
-export {
-  type Burial,
-  SessionGuardian,
-  type SessionGuardianEvents,
-  type SessionGuardianOptions,
-} from './cluster/session-guardian.js';
-export type { Shutdown, ShutdownOptions } from './cluster/shutdown.js';
-export { ElectionSupervisor } from './cluster/supervisor.js';
-export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor-events.js';
-export type { ElectionSupervisorOptions } from './cluster/supervisor-options.js';
-export type { Standing } from './cluster/ward.js';
-export type { WindingUp } from './cluster/winding-up.js';
-export type { WorkerExit } from './cluster/worker-slot.js';
-export type { Candidate } from './election/candidate.js';
+} from './cluster/workers/cluster-supervisor.js';
+export type { WorkerExit } from './cluster/workers/worker-slot.js';
 export { LeaderElector } from './election/elector.js';
 export type { LeaderElectorOptions, Revocation } from './election/elector-options.js';
 export type { ElectorState, LeaderElectorEvents } from './election/elector-state.js';
-export { ElectionObserver } from './election/observer.js';
-export type { ElectionObserverOptions } from './election/observer-options.js';
-export type { ElectionObserverEvents } from './election/observer-state.js';
-export { type RevocationOptions, revokeLeader } from './election/revocation.js';
-export type { SessionSource } from './election/session-source.js';
-export type { Term } from './election/term.js';
+export type { Candidate } from './election/nodes/candidate.js';
+export { ElectionObserver } from './election/observer/observer.js';
+export type { ElectionObserverOptions } from './election/observer/observer-options.js';
+export type { ElectionObserverEvents } from './election/observer/observer-state.js';
+export { type RevocationOptions, revokeLeader } from './election/revoke-leader.js';
+export type { Term } from './election/term/term.js';
 export {
   AuthenticationError,
   BadVersionError,
@@ -70,9 +67,8 @@ export {
   WorkOverrunError,
   ZooKeeperError,
 } from './errors.js';
-export type { Place } from './lock/contender.js';
+export type { GuardedTransaction } from './lease/guarded-transaction.js';
 export { DistributedLock } from './lock/distributed-lock.js';
-export type { GuardedTransaction } from './lock/guarded-transaction.js';
 export type {
   AcquireOptions,
   Lock,
@@ -83,17 +79,22 @@ export type {
 export type { LockHold } from './lock/lock-hold.js';
 export type { MultiHold } from './lock/multi-hold.js';
 export { type Locks, MultiLock } from './lock/multi-lock.js';
-export type { Purpose } from './lock/order.js';
+export type { QueuePosition } from './lock/queue/contender.js';
+export type { Purpose } from './lock/queue/order.js';
 export type { QueueLock } from './lock/queue-lock.js';
 export { ReadWriteLock } from './lock/read-write-lock.js';
 export { Semaphore } from './lock/semaphore.js';
-export type { Logger } from './logger.js';
-export type { Access, AccessEntry } from './session/access.js';
-export type { Credentials, Reply } from './session/connection.js';
-export type { Environment } from './session/environment.js';
+export type { StartOptions } from './platform/async/starting.js';
+export type { StopOptions } from './platform/async/stopping.js';
+export type { Environment } from './platform/environment.js';
+export type { Logger } from './platform/logging/logger.js';
+export type { RetryOptions } from './platform/retry/backoff.js';
+export type { Clock, Timer, TimerOptions } from './platform/time/clock.js';
+export type { Credentials, Reply } from './session/connection/connection.js';
 export type { CreateOptions, ReadOptions } from './session/operations.js';
-export type { Change } from './session/protocol.js';
-export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/records.js';
+export type { Access, AccessEntry } from './session/protocol/acl.js';
+export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol/records.js';
+export type { Change } from './session/protocol/requests.js';
 export {
   type CloseOptions,
   Session,
@@ -101,5 +102,4 @@ export {
   type SessionState,
 } from './session/session.js';
 export type { SessionOptions } from './session/session-options.js';
-export type { StartOptions } from './starting.js';
-export type { StopOptions } from './stopping.js';
+export type { SessionSource } from './session/session-source.js';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { addDevServer } from './dev-server.js';
-import { addElect } from './elect.js';
+import { addDevServer } from './commands/dev-server.js';
+import { addElect } from './commands/elect.js';
+import { addObserve } from './commands/observe.js';
+import { addResign } from './commands/resign.js';
+import { addRun } from './commands/run.js';
+import { addStatus } from './commands/status.js';
 import { EXIT } from './exit-codes.js';
-import { addObserve } from './observe.js';
-import { Problem } from './problem.js';
-import { addResign } from './resign.js';
-import { addRun } from './run.js';
-import { addStatus } from './status.js';
+import { UserError } from './user-error.js';
 
 /**
  * Does what the command line says.
@@ -25,7 +25,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   } catch (error) {
     // Commander has said what is wrong. Help and version, where they were asked for, come as errors too, of code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (!(error instanceof Problem)) throw error;
+    if (!(error instanceof UserError)) throw error;
     console.error(`conclave: ${error.message}`);
     return error.exitCode;
   }

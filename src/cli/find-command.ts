@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { EXIT } from './exit-codes.js';
-import { Problem } from './problem.js';
+import { UserError } from './user-error.js';
 
 /**
  * Looks whether a command can be started, as the system would: before anybody is kept from leading by one who can't.
@@ -14,8 +14,8 @@ export function checkCommand(command: string, searchPath = process.env.PATH ?? '
     : searchPath.split(delimiter).map((folder) => join(folder, command));
   const files = command === '' ? [] : places.filter(isFile);
   if (files.some(isExecutable)) return;
-  if (files.length > 0) throw new Problem(EXIT.notExecutable, `${command} can't be executed`);
-  throw new Problem(EXIT.notFound, `there is no command ${command}`);
+  if (files.length > 0) throw new UserError(EXIT.notExecutable, `${command} can't be executed`);
+  throw new UserError(EXIT.notFound, `there is no command ${command}`);
 }
 
 function isFile(path: string): boolean {

@@ -1,10 +1,10 @@
-import type { Abortable } from '../ending.js';
 import { BadVersionError, NodeLostError, NoNodeError } from '../errors.js';
-import { abortable, endingWith, ignore } from '../promises.js';
-import type { OwnNode } from '../session/own-node.js';
+import type { EphemeralNode } from '../lease/ephemeral-node.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
-import { serializeCandidate } from './candidate.js';
-import { withAllAsked } from './request.js';
+import { serializeCandidate } from './nodes/candidate.js';
+import { withAllAsked } from './nodes/candidate-request.js';
 
 /**
  * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
@@ -48,15 +48,15 @@ export class Advertisement {
    *
    * @throws what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
-  async publish(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
+  async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
     if (this.#published === this.#revision) return;
     const turn = this.#writing.then(() => this.#write(session, own, signal));
     this.#writing = turn.catch(ignore); // Its own caller sees it; whoever comes next tries for itself.
     await abortable(turn, signal); // Another one's turn may take longer than the signal allows.
   }
 
-  async #write(session: Session, own: OwnNode, signal?: Abortable): Promise<void> {
-    const { ending: over, forget } = endingWith(own.lost, signal);
+  async #write(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
+    const { ending: over, forget } = anyAbort(own.lost, signal);
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
@@ -70,7 +70,7 @@ export class Advertisement {
       }
     };
     try {
-      while (this.#published < this.#revision) await session.untilAnswered(writeNewest, over);
+      while (this.#published < this.#revision) await session.retryUntilAnswered(writeNewest, over);
     } catch (error) {
       if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error;
     } finally {

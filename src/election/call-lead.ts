@@ -1,6 +1,6 @@
-import type { Logger } from '../logger.js';
-import { nextTick } from '../timers.js';
-import type { ElectedTerm, Term } from './term.js';
+import type { Logger } from '../platform/logging/logger.js';
+import { nextTick } from '../platform/time/timers.js';
+import type { ElectedTerm, Term } from './term/term.js';
 
 type Lead = (term: Term) => unknown;
 

@@ -1,14 +1,14 @@
-import { type Abortable, Ending } from '../ending.js';
-import type { Admission } from '../lock/admission.js';
-import type { Contender, Place } from '../lock/contender.js';
-import { endingWith, ignore } from '../promises.js';
-import type { Foresight } from './claim.js';
-import type { Behind, Claim, Claims, Turn } from './claimant.js';
+import type { Contender, QueuePosition } from '../lock/queue/contender.js';
+import type { TurnRule } from '../lock/queue/turn-rule.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { anyAbort, ignore } from '../platform/async/promises.js';
+import type { ExpectedRecord } from './term/claim-rules.js';
+import type { Blocked, Claim, Claims, Turn } from './term/claimant.js';
 
 /** What a campaign tells while it goes on. */
 export interface CampaignListener {
   /** It has its place, and will be told when it comes nearer. */
-  onWaiting(place: Place): void;
+  onWaiting(place: QueuePosition): void;
   onClaiming(): void;
   /** A claim has just been sent: what is asked now is answered right after it. */
   onClaimSent(): void;
@@ -26,11 +26,11 @@ class Call extends Error {}
 export class Campaign {
   readonly #contender: Contender;
   readonly #claims: Claims;
-  readonly #admission: Admission;
+  readonly #admission: TurnRule;
   readonly #listener: CampaignListener;
   /** What was seen of the record when this contender joined. */
-  #prepared: Foresight | undefined;
-  #calls = new Ending();
+  #prepared: ExpectedRecord | undefined;
+  #calls = new LazyAbortController();
   #lastCall: string | undefined;
 
   /**
@@ -40,9 +40,9 @@ export class Campaign {
   constructor(
     contender: Contender,
     claims: Claims,
-    admission: Admission,
+    admission: TurnRule,
     listener: CampaignListener,
-    prepared?: Foresight,
+    prepared?: ExpectedRecord,
   ) {
     this.#prepared = prepared;
     this.#contender = contender;
@@ -74,14 +74,14 @@ export class Campaign {
   }
 
   async #untilTurn(signal: Abortable): Promise<Turn> {
-    const { ending, forget } = endingWith(signal, this.#calls);
+    const { ending, forget } = anyAbort(signal, this.#calls);
     let seen = Promise.resolve(this.#prepared);
     this.#prepared = undefined;
-    const onWaiting = (place: Place) => {
+    const onWaiting = (place: QueuePosition) => {
       // What was seen before says nothing of what the one ahead leaves behind.
       seen = place.position === 1 ? this.#foresee(place.ahead, signal) : NOTHING_SEEN;
     };
-    const onWatching = (place: Place) => this.#listener.onWaiting(place);
+    const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
     const onListing = () => {
       seen = this.#claims.glance(signal);
     };
@@ -90,7 +90,7 @@ export class Campaign {
       return { outOfTurn: false, foresight: await seen };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
-      this.#calls = new Ending();
+      this.#calls = new LazyAbortController();
       this.#contender.own.keepAlive();
       return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
     } finally {
@@ -100,9 +100,9 @@ export class Campaign {
 
   /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
   async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
-    const { ending: over, forget } = endingWith(signal);
+    const { ending: over, forget } = anyAbort(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
-    const onWatching = (place: Place) => this.#listener.onWaiting(place);
+    const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
     const first = this.#contender.untilTurn({ signal: over, onWatching }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
@@ -114,14 +114,14 @@ export class Campaign {
   }
 
   /** First in the queue, and yet somebody else leads, or has been called to. */
-  async #waitBehind({ behind, atMostMs }: Behind, signal: Abortable): Promise<Turn> {
+  async #waitBehind({ behind, atMostMs }: Blocked, signal: Abortable): Promise<Turn> {
     const foresight = this.#foresee(behind, signal);
     this.#listener.onWaiting({ position: 1, ahead: behind });
     await this.#contender.untilGone(behind, signal, atMostMs);
     return { outOfTurn: false, foresight: await foresight };
   }
 
-  #foresee(ahead: string, signal: Abortable): Promise<Foresight | undefined> {
-    return this.#claims.foresee(ahead, signal);
+  #foresee(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined> {
+    return this.#claims.predictRecord(ahead, signal);
   }
 }

@@ -1,5 +1,5 @@
 import { type DemotionReason, SessionExpiredError } from '../errors.js';
-import { deferred, whenSettled } from '../promises.js';
+import { deferred, whenSettled } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 
 /**
@@ -22,7 +22,7 @@ export class Demotion {
   constructor(session: Session, path: string, tell: (reason: DemotionReason) => void) {
     this.#session = session;
     this.#tell = tell;
-    const asked = session.untilAnswered(() => session.exists(path)); // A refusal is an answer too.
+    const asked = session.retryUntilAnswered(() => session.exists(path)); // A refusal is an answer too.
     whenSettled(session.clock, asked, session.leaseMs, () => this.conclude());
   }
 
@@ -35,7 +35,7 @@ export class Demotion {
   conclude(): void {
     const tell = this.#tell;
     this.#tell = undefined;
-    tell?.(this.#session.over.reason instanceof SessionExpiredError ? 'session-expired' : 'node-deleted');
+    tell?.(this.#session.ended.reason instanceof SessionExpiredError ? 'session-expired' : 'node-deleted');
     this.#told.resolve();
   }
 }

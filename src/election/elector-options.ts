@@ -1,7 +1,5 @@
 import { hostname } from 'node:os';
 import { InvalidOptionError } from '../errors.js';
-import type { Logger } from '../logger.js';
-import { resolveLogger } from '../logger.js';
 import {
   checkBoolean,
   checkFunction,
@@ -11,10 +9,12 @@ import {
   checkOneOf,
   checkOptions,
   checkSeats,
-} from '../options.js';
+} from '../platform/checks.js';
+import type { Logger } from '../platform/logging/logger.js';
+import { resolveLogger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
-import { HIGHEST_PRIORITY } from './priority.js';
-import type { Term } from './term.js';
+import { HIGHEST_PRIORITY } from './nodes/priority.js';
+import type { Term } from './term/term.js';
 
 /** How a candidate stands and leads. All times are in milliseconds. */
 export interface CandidacyOptions {

@@ -1,7 +1,7 @@
-import type { EventNames } from '../emitter.js';
 import type { DemotionReason, StopWait } from '../errors.js';
-import type { Place } from '../lock/contender.js';
-import type { ElectedTerm, Term } from './term.js';
+import type { QueuePosition } from '../lock/queue/contender.js';
+import type { EventNames } from '../platform/safe-emitter.js';
+import type { ElectedTerm, Term } from './term/term.js';
 
 /**
  * Where an elector stands.
@@ -22,7 +22,7 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'idle' }
   | { readonly name: 'starting' }
   | { readonly name: 'joining' }
-  | ({ readonly name: 'waiting' } & Place)
+  | ({ readonly name: 'waiting' } & QueuePosition)
   | { readonly name: 'claiming' }
   | { readonly name: 'leading'; readonly term: T }
   | { readonly name: 'ending'; readonly term: T; readonly reason: DemotionReason }
@@ -39,7 +39,7 @@ export function holdUpOf(state: ElectorState<ElectedTerm>): StopWait {
 /** The events of a `LeaderElector`. They inform; `term.signal` and `term.isHeld()` protect. */
 export interface LeaderElectorEvents {
   /** Somebody is ahead: how many, and the name of the nearest one's node. */
-  waiting(place: Place): void;
+  waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;
   /** That term has ended; exactly one for each `elected`. Its work may still have to settle. See {@link DemotionReason}. */

@@ -1,7 +1,5 @@
-import { earlyBy, sleep } from '../clock.js';
-import { mark } from '../copies.js';
-import { type EventNames, SafeEmitter } from '../emitter.js';
-import { Ending, onAbort } from '../ending.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import {
   type DemotionReason,
   describe,
@@ -16,24 +14,28 @@ import {
   type StopWait,
   WorkOverrunError,
 } from '../errors.js';
-import { ALONE } from '../lock/admission.js';
-import { Contender, withdraw } from '../lock/contender.js';
-import { parseEntry } from '../lock/order.js';
-import { logError } from '../logger.js';
-import { checkInstance, checkMetadata, checkPath } from '../options.js';
-import { abortable, type Deferred, deferred, endingWith, ignore, settledWithin } from '../promises.js';
+import { Contender, withdraw } from '../lock/queue/contender.js';
+import { parseEntry } from '../lock/queue/order.js';
+import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
+import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import {
+  abortable,
+  anyAbort,
+  type Deferred,
+  deferred,
+  ignore,
+  settledWithin,
+} from '../platform/async/promises.js';
+import { excuse, type StartOptions, start } from '../platform/async/starting.js';
+import { resolveStop, type StopOptions, Stopping } from '../platform/async/stopping.js';
+import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
+import { logError } from '../platform/logging/logger.js';
+import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
+import { lowerBoundNow, sleep } from '../platform/time/clock.js';
 import { Session } from '../session/session.js';
-import { showAs } from '../shown.js';
-import { excuse, type StartOptions, start } from '../starting.js';
-import { resolveStop, type StopOptions, Stopping } from '../stopping.js';
 import { Advertisement } from './advertisement.js';
 import { callLead } from './call-lead.js';
 import { Campaign, type CampaignListener } from './campaign.js';
-import type { Candidate } from './candidate.js';
-import type { Foresight } from './claim.js';
-import type { Claim, Claims } from './claimant.js';
-import { Restraint } from './cooldown.js';
-import type { Deed } from './deed.js';
 import { Demotion } from './demotion.js';
 import {
   type LeaderElectorOptions,
@@ -41,15 +43,20 @@ import {
   resolveElectorOptions,
 } from './elector-options.js';
 import { ELECTOR_EVENTS, type ElectorState, holdUpOf, type LeaderElectorEvents } from './elector-state.js';
-import type { Next } from './next.js';
-import { Outlook } from './outlook.js';
-import { Petitions } from './petitions.js';
-import { uuidWithPriority } from './priority.js';
-import { leadersOf, Roll } from './roll.js';
-import { claimsOf } from './seats-claimant.js';
-import { Succession } from './succession.js';
-import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term.js';
-import { Watchdog } from './watchdog.js';
+import type { Candidate } from './nodes/candidate.js';
+import { ElectionReader, leadersOf } from './nodes/election-reader.js';
+import { uuidWithPriority } from './nodes/priority.js';
+import { RejoinBackoff } from './rejoin-backoff.js';
+import { RequestHandler } from './request-handler.js';
+import type { NextInLine } from './successor/next-in-line.js';
+import { ReleasePlan } from './successor/release-plan.js';
+import { Successor } from './successor/successor.js';
+import type { ExpectedRecord } from './term/claim-rules.js';
+import type { Claim, Claims } from './term/claimant.js';
+import type { Deed } from './term/release.js';
+import { claimsOf } from './term/seat-claimant.js';
+import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term/term.js';
+import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which `stop()` interrupts what the elector waits for. Never seen outside. */
 class StopRequest extends Error {}
@@ -83,11 +90,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #options: ResolvedElectorOptions;
   readonly #claims: Claims;
   readonly #advertisement: Advertisement;
-  readonly #succession: Succession;
-  readonly #petitions: Petitions;
-  readonly #stop = new Ending();
+  readonly #succession: Successor;
+  readonly #petitions: RequestHandler;
+  readonly #stop = new LazyAbortController();
   readonly #stopping: Stopping;
-  readonly #restraint = new Restraint();
+  readonly #restraint = new RejoinBackoff();
   readonly #campaigning: Omit<CampaignListener, 'onClaimSent'> = {
     onWaiting: (place) => {
       this.#become({ name: 'waiting', ...place });
@@ -119,11 +126,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#options = resolveElectorOptions(options, this.#session);
     this.id = this.#options.id;
     this.#advertisement = new Advertisement(this.id, this.#options.data);
-    this.#succession = new Succession(session, path);
+    this.#succession = new Successor(session, path);
     const report = (error: Error) => this.#report(error);
     const graceMs = () => session.leaseMs;
     this.#stopping = new Stopping({ clock: session.clock, graceMs, holdUp: () => this.holdUp, report });
-    this.#petitions = new Petitions(session, this.#options.onRevoke, {
+    this.#petitions = new RequestHandler(session, this.#options.onRevoke, {
       leading: () => (this.#state.name === 'leading' ? this.#state.term : undefined),
       stepDown: (term, settleBy) => this.#endTerm(term, 'revoked', { settleBy }),
       report,
@@ -235,7 +242,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async withdraw(): Promise<void> {
     if (!this.#stop.aborted) {
       excuse(this.#placed.promise);
-      this.#waitingSince = earlyBy(this.#session.clock);
+      this.#waitingSince = lowerBoundNow(this.#session.clock);
       this.#stopping.begin();
       this.#stop.abortFor(() => new StopRequest());
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
@@ -288,7 +295,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   async advertise(data: string | Uint8Array): Promise<void> {
     if (checkMetadata('data', data) === undefined)
       throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
-    this.#session.over.throwIfAborted();
+    this.#session.ended.throwIfAborted();
     if (this.#state.name === 'stopped') throw new InvalidStateError('the elector has stopped');
     this.#advertisement.change(data);
     // Without a node, the next one is created with it.
@@ -297,7 +304,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
   candidates(): Promise<Candidate[]> {
-    return new Roll(this.#session, this.path).candidates();
+    return new ElectionReader(this.#session, this.path).candidates();
   }
 
   /**
@@ -327,9 +334,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       const outlook = this.#outlook(contender);
       const listener = { ...this.#campaigning, onClaimSent: () => outlook?.list() };
       // Everybody ahead must be gone, or all but those for whom there are other seats.
-      const admission = { ...ALONE, spare: this.#options.seats - 1 };
-      const campaign = new Campaign(contender, this.#claims, admission, listener, seen);
-      this.#petitions.heed(contender, campaign);
+      const rule: TurnRule = { ...EXCLUSIVE, capacity: this.#options.seats - 1 };
+      const campaign = new Campaign(contender, this.#claims, rule, listener, seen);
+      this.#petitions.handle(contender, campaign);
       await this.#advertisement.publish(this.#session, contender.own, this.#stop);
       const claim = await campaign.untilElected(this.#stop);
       const next = await this.#lead(contender, claim, campaign, outlook);
@@ -341,8 +348,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Stands again and again, until it is stopped or the session is over. Never rejects. */
   async #run(): Promise<void> {
-    const forget = onAbort(this.#session.over, () => this.#onSessionOver());
-    while (!this.#stop.aborted && !this.#session.over.aborted) {
+    const forget = onAbort(this.#session.ended, () => this.#onSessionOver());
+    while (!this.#stop.aborted && !this.#session.ended.aborted) {
       try {
         await this.#stand();
         await this.#coolDown();
@@ -355,14 +362,14 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /** Gives its place, and what it has seen of the record meanwhile. */
-  async #join(): Promise<{ contender: Contender; seen: Foresight | undefined }> {
+  async #join(): Promise<{ contender: Contender; seen: ExpectedRecord | undefined }> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const { bytes, revision } = this.#advertisement;
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
     const signal = this.#stop;
     const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
-    let seen: Foresight | undefined;
+    let seen: ExpectedRecord | undefined;
     try {
       const announced = joining.then((contender) => this.#announce(contender));
       [this.#contender, seen] = await abortable(Promise.all([joining, preparing, announced]), signal);
@@ -384,13 +391,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     contender: Contender,
     claim: Claim,
     campaign: Campaign,
-    outlook: Outlook | undefined,
-  ): Promise<Next> {
+    outlook: ReleasePlan | undefined,
+  ): Promise<NextInLine> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
     if (this.#stop.aborted || !contender.own.isCurrent()) return (await outlook?.next()) ?? {};
     const { clock } = this.#session;
     const { lead, logger } = this.#options;
-    const beganAt = earlyBy(clock);
+    const beganAt = lowerBoundNow(clock);
     const ended = deferred();
     const term: ElectedTerm = new ElectedTerm(
       claim,
@@ -411,7 +418,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
           () => this.#endTerm(term, 'finished'),
         );
     });
-    this.#petitions.heed(contender, campaign); // What was asked between the claim and now.
+    this.#petitions.handle(contender, campaign); // What was asked between the claim and now.
     await ended.promise;
     const { successor } = term.ending;
     const next = successor === undefined ? outlook?.next() : { successor }; // While the work settles.
@@ -419,15 +426,15 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await term.settled(() => this.#onOverrun(term));
     await this.#demotion?.told;
     await this.#beforeRelease?.();
-    if (takesTime && this.#stop.aborted) this.#waitingSince = earlyBy(clock);
+    if (takesTime && this.#stop.aborted) this.#waitingSince = lowerBoundNow(clock);
     this.#restraint.note(term.endedFor === 'finished' && clock.now() - beganAt < this.#session.leaseMs);
     return (await next) ?? {};
   }
 
   /** For those with a priority, if there may be any: with several seats the queue decides. */
-  #outlook(contender: Contender): Outlook | undefined {
+  #outlook(contender: Contender): ReleasePlan | undefined {
     if (this.#options.seats > 1) return undefined;
-    return new Outlook(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
+    return new ReleasePlan(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
   }
 
   /**
@@ -451,7 +458,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   #onSessionOver(): void {
-    const reason = this.#session.over.reason as Error;
+    const reason = this.#session.ended.reason as Error;
     const expired = reason instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause: reason });
@@ -468,7 +475,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Whether to stand again. What can't be mended by standing again ends the elector, or `start()` if that still waits. */
   async #goesOnAfter(error: unknown): Promise<boolean> {
-    if (this.#stop.aborted || this.#session.over.aborted) return false;
+    if (this.#stop.aborted || this.#session.ended.aborted) return false;
     if (error instanceof NodeLostError || error instanceof NoNodeError) {
       this.#claims.notePlaceLost(); // Somebody deleted the node.
       return true;
@@ -483,11 +490,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   async #coolDown(): Promise<void> {
-    const { clock, environment, over } = this.#session;
+    const { clock, environment, ended: over } = this.#session;
     const ms = this.#restraint.pauseMs(environment);
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
-    const { ending, forget } = endingWith(this.#stop, over);
+    const { ending, forget } = anyAbort(this.#stop, over);
     await sleep(clock, ms, ending).catch(ignore); // Seen by the loop.
     forget();
   }
@@ -496,7 +503,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #finish(): void {
     this.#watchdog?.stop();
     this.#stopping.end();
-    const over: unknown = this.#session.over.reason;
+    const over: unknown = this.#session.ended.reason;
     if (over !== undefined) this.#placed.reject(over);
     else if (this.#state.name === 'starting')
       this.#placed.reject(new InvalidStateError('stopped before it had a place'));
@@ -515,7 +522,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   #goneOrUnreachable(leaving: Promise<void>): Promise<void> {
     const { clock, leaseMs } = this.#session;
     // What `stop` has waited for already, the outcome of a claim say, counts.
-    const waitedMs = this.#waitingSince === undefined ? 0 : earlyBy(clock) - this.#waitingSince;
+    const waitedMs = this.#waitingSince === undefined ? 0 : lowerBoundNow(clock) - this.#waitingSince;
     return settledWithin(clock, leaving, Math.max(0, leaseMs - waitedMs));
   }
 

@@ -1,17 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Timer } from '../clock.js';
-import { type Abortable, Ending } from '../ending.js';
 import { LockTimeoutError } from '../errors.js';
-import { abortable, endingWith, ignore, settledWithin } from '../promises.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { abortable, anyAbort, ignore, settledWithin } from '../platform/async/promises.js';
+import type { Timer } from '../platform/time/clock.js';
+import { nextTick } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
-import { nextTick } from '../timers.js';
-import type { Admission } from './admission.js';
-import { Contender, type Place, withdraw } from './contender.js';
-import { HeldPlace, type Mode } from './held-place.js';
+import { LockGrant, type Mode } from './grant.js';
 import type { AcquireOptions, ResolvedLockOptions } from './lock.js';
-import { PlaceHold } from './lock-hold.js';
-import type { EntryParser, Purpose } from './order.js';
-import type { TurnWaiter } from './turn-wait.js';
+import { GrantHold } from './lock-hold.js';
+import { Contender, type QueuePosition, withdraw } from './queue/contender.js';
+import type { EntryParser, Purpose } from './queue/order.js';
+import type { TurnRule } from './queue/turn-rule.js';
+import type { TurnWaiter } from './queue/turn-wait.js';
 
 /** What one kind of lock is, beyond the queue. */
 export interface LockKind {
@@ -30,7 +30,7 @@ export interface Acquirable extends LockKind {
   readonly options: ResolvedLockOptions;
   readonly parse: EntryParser;
   /** Who must be gone before a contender holds. @param signal - aborts when the answer is of no interest any more */
-  admission(signal: Abortable): Admission | Promise<Admission>;
+  admission(signal: Abortable): TurnRule | Promise<TurnRule>;
 }
 
 /** The reason with which what an acquisition has left behind is ended. Never seen outside. */
@@ -49,18 +49,18 @@ export function tooLate({ path }: { readonly path: string }, what: string, ms: n
 export class Acquisition implements TurnWaiter {
   readonly #lock: Acquirable;
   readonly #userSignal: AbortSignal | undefined;
-  readonly #settle: (hold: PlaceHold) => void;
+  readonly #settle: (hold: GrantHold) => void;
   readonly #refuse: (reason: unknown) => void;
-  readonly #giveUp = new Ending();
+  readonly #giveUp = new LazyAbortController();
   readonly #timer: Timer | undefined;
-  readonly onWaiting?: (place: Place) => void;
+  readonly onWaiting?: (place: QueuePosition) => void;
   #contender: Contender | undefined;
   #renewing: Promise<void> | undefined;
 
   private constructor(
     lock: Acquirable,
     { timeoutMs, signal, onWaiting }: AcquireOptions,
-    settle: (hold: PlaceHold) => void,
+    settle: (hold: GrantHold) => void,
     refuse: (reason: unknown) => void,
   ) {
     this.#lock = lock;
@@ -83,12 +83,12 @@ export class Acquisition implements TurnWaiter {
   }
 
   /** @param options - that were checked, with a signal that hasn't aborted */
-  static begin(lock: Acquirable, options: AcquireOptions): Promise<PlaceHold> {
+  static begin(lock: Acquirable, options: AcquireOptions): Promise<GrantHold> {
     return new Promise((settle, refuse) => new Acquisition(lock, options, settle, refuse));
   }
 
   /** @internal Aborts when it is given up: in time, or because the caller wants no more of it. */
-  get signal(): Ending {
+  get signal(): LazyAbortController {
     return this.#giveUp;
   }
 
@@ -104,7 +104,7 @@ export class Acquisition implements TurnWaiter {
     let joining: Promise<Contender> | undefined;
     try {
       const admission = this.#lock.admission(this.#giveUp);
-      const first = 'spare' in admission ? admission : await abortable(admission, this.#giveUp);
+      const first = 'capacity' in admission ? admission : await abortable(admission, this.#giveUp);
       this.#giveUp.throwIfAborted();
       joining = Contender.join(session, path, {
         ...(data !== undefined && { data }),
@@ -124,12 +124,12 @@ export class Acquisition implements TurnWaiter {
     }
   }
 
-  async #untilAdmitted(contender: Contender, first: Admission): Promise<true> {
+  async #untilAdmitted(contender: Contender, first: TurnRule): Promise<true> {
     const onListing = () => this.onListing();
     const wait = { onListing, ...(this.onWaiting !== undefined && { onWaiting: this.onWaiting }) };
     for (let admission = first; ; admission = await this.#ask()) {
       const { outdated } = admission;
-      const { ending, forget } = endingWith(this.#giveUp, outdated);
+      const { ending, forget } = anyAbort(this.#giveUp, outdated);
       try {
         await contender.untilTurn({ ...wait, signal: ending }, admission);
         return true;
@@ -142,13 +142,13 @@ export class Acquisition implements TurnWaiter {
   }
 
   /** Not waited for any longer than somebody waits for the lock: there may be no server to ask. */
-  async #ask(): Promise<Admission> {
+  async #ask(): Promise<TurnRule> {
     const admission = this.#lock.admission(this.#giveUp);
-    return 'spare' in admission ? admission : await abortable(admission, this.#giveUp);
+    return 'capacity' in admission ? admission : await abortable(admission, this.#giveUp);
   }
 
   /** Now or never. */
-  async #isAdmitted(contender: Contender, first: Admission): Promise<boolean> {
+  async #isAdmitted(contender: Contender, first: TurnRule): Promise<boolean> {
     for (let admission = first; ; admission = await this.#ask()) {
       const admitted = await abortable(contender.hasTurn(admission), this.#giveUp);
       // Told of before what was read here: the answer is one to a question that nobody asks any more.
@@ -205,8 +205,8 @@ export class Acquisition implements TurnWaiter {
       this.#giveUp.throwIfAborted();
       const { onRevoke } = options;
       const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);
-      const place = new HeldPlace(contender, session, identity, asked);
-      const hold: PlaceHold = new PlaceHold(place, mode);
+      const place = new LockGrant(contender, session, identity, asked);
+      const hold: GrantHold = new GrantHold(place, mode);
       this.#settle(hold);
       this.#done();
     } catch (error) {

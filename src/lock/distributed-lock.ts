@@ -1,7 +1,7 @@
-import { mark } from '../copies.js';
+import { mark } from '../classes/copies.js';
 import type { Session } from '../session/session.js';
-import { type Admission, ALONE } from './admission.js';
 import type { LockOptions } from './lock.js';
+import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
 /**
@@ -30,8 +30,8 @@ export class DistributedLock extends QueueLock {
   }
 
   /** @internal */
-  override admission(): Admission {
-    return ALONE;
+  override admission(): TurnRule {
+    return EXCLUSIVE;
   }
 }
 

@@ -1,11 +1,11 @@
-import { mark } from '../copies.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import { LockLostError } from '../errors.js';
-import { deferred, whenSettled } from '../promises.js';
-import type { OwnNode } from '../session/own-node.js';
-import { showAs } from '../shown.js';
-import type { GuardedTransaction } from './guarded-transaction.js';
-import type { HeldPlace, Mode } from './held-place.js';
-import { type LossReason, Tenure } from './tenure.js';
+import type { EphemeralNode } from '../lease/ephemeral-node.js';
+import type { GuardedTransaction } from '../lease/guarded-transaction.js';
+import { Hold, type LossReason } from '../lease/hold.js';
+import { deferred, whenSettled } from '../platform/async/promises.js';
+import type { LockGrant, Mode } from './grant.js';
 
 /** A lock, held. */
 export interface LockHold {
@@ -31,16 +31,16 @@ export interface LockHold {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** One of the holds on a {@link HeldPlace}. */
-export class PlaceHold extends Tenure implements LockHold {
+/** One of the holds on a {@link LockGrant}. */
+export class GrantHold extends Hold implements LockHold {
   readonly token: bigint;
   readonly path: string;
-  readonly #place: HeldPlace;
+  readonly #place: LockGrant;
   readonly #mode: Mode;
   #releasing: Promise<void> | undefined;
 
   /** @throws what ended the place, if it is lost */
-  constructor(place: HeldPlace, mode: Mode) {
+  constructor(place: LockGrant, mode: Mode) {
     const { contender, session } = place;
     place.begin(mode);
     super(contender.own, session.clock);
@@ -51,12 +51,12 @@ export class PlaceHold extends Tenure implements LockHold {
   }
 
   /** @internal What it is held by. */
-  get place(): HeldPlace {
+  get place(): LockGrant {
     return this.#place;
   }
 
   /** @internal The node that stands for it. */
-  get own(): OwnNode {
+  get own(): EphemeralNode {
     return this.#place.contender.own;
   }
 
@@ -98,5 +98,5 @@ export class PlaceHold extends Tenure implements LockHold {
   }
 }
 
-mark(PlaceHold, 'LockHold');
-showAs(PlaceHold, ({ path, token, seemsHeld: held }) => ({ path, token, held }));
+mark(GrantHold, 'LockHold');
+showAs(GrantHold, ({ path, token, seemsHeld: held }) => ({ path, token, held }));

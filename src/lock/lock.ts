@@ -1,10 +1,10 @@
 import { InvalidOptionError } from '../errors.js';
-import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../options.js';
-import { type Access, checkAccess } from '../session/access.js';
-import type { Place } from './contender.js';
-import { DOWNGRADED, REVOKE } from './held-place.js';
+import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../platform/checks.js';
+import { type Access, checkAccess } from '../session/protocol/acl.js';
+import { DOWNGRADED, REVOKE } from './grant.js';
 import type { LockHold } from './lock-hold.js';
-import type { Purpose } from './order.js';
+import type { QueuePosition } from './queue/contender.js';
+import type { Purpose } from './queue/order.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {
@@ -13,7 +13,7 @@ export interface AcquireOptions {
   /** Aborting it ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Called when there is somebody in the way, with how many have to go, and the name of the node that is waited for. */
-  readonly onWaiting?: (place: Place) => void;
+  readonly onWaiting?: (place: QueuePosition) => void;
 }
 
 /** How to ask for a lock that somebody else has. */

@@ -1,10 +1,10 @@
-import { mark } from '../copies.js';
-import { Ending, onAbort } from '../ending.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
-import { showAs } from '../shown.js';
-import { type GuardedTransaction, OwnNodeTransaction } from './guarded-transaction.js';
-import type { HeldPlace } from './held-place.js';
-import type { LockHold, PlaceHold } from './lock-hold.js';
+import { type GuardedTransaction, HolderTransaction } from '../lease/guarded-transaction.js';
+import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import type { LockGrant } from './grant.js';
+import type { GrantHold, LockHold } from './lock-hold.js';
 
 /** Several locks, held together. */
 export class MultiHold implements LockHold {
@@ -14,8 +14,8 @@ export class MultiHold implements LockHold {
   readonly token: bigint;
   /** The path of the node that was created last. */
   readonly path: string;
-  readonly #holds: readonly PlaceHold[];
-  readonly #ended = new Ending<Error>();
+  readonly #holds: readonly GrantHold[];
+  readonly #ended = new LazyAbortController<Error>();
   readonly #forget: (() => void)[];
 
   /**
@@ -23,7 +23,7 @@ export class MultiHold implements LockHold {
    * @param holds - one or more
    * @throws LockLostError if one of them isn't held
    */
-  constructor(holds: readonly PlaceHold[]) {
+  constructor(holds: readonly GrantHold[]) {
     for (const hold of holds) hold.assertHeld();
     const newest = holds.reduce((one, other) => (other.token > one.token ? other : one));
     this.holds = holds;
@@ -34,7 +34,7 @@ export class MultiHold implements LockHold {
   }
 
   /** @internal The places that it is held by. */
-  get places(): readonly HeldPlace[] {
+  get places(): readonly LockGrant[] {
     return this.#holds.map(({ place }) => place);
   }
 
@@ -62,11 +62,11 @@ export class MultiHold implements LockHold {
 
   /** @throws InvalidStateError if the locks belong to several sessions: use those of the single holds */
   transaction(): GuardedTransaction {
-    const [first, ...others] = this.#holds as readonly [PlaceHold, ...PlaceHold[]];
+    const [first, ...others] = this.#holds as readonly [GrantHold, ...GrantHold[]];
     const { session } = first.place;
     if (others.some(({ place }) => place.session !== session))
       throw new InvalidStateError('the locks are of several sessions: use the transactions of `holds`');
-    return new OwnNodeTransaction([first.own, ...others.map(({ own }) => own)], () => {
+    return new HolderTransaction([first.own, ...others.map(({ own }) => own)], () => {
       this.isHeld(); // Notes the loss, if nothing else has.
       return this.signal.reason;
     });

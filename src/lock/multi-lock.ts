@@ -1,8 +1,8 @@
-import { mark } from '../copies.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
-import { showAs } from '../shown.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from './lock.js';
-import type { PlaceHold } from './lock-hold.js';
+import type { GrantHold } from './lock-hold.js';
 import { MultiHold } from './multi-hold.js';
 import { QueueLock } from './queue-lock.js';
 import { runUnder } from './reentrancy.js';
@@ -78,7 +78,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
   async #takeAll({ timeoutMs, signal, onWaiting }: AcquireOptions): Promise<MultiHold> {
     const clock = (this.#locks[0] as QueueLock).session.clock;
     const deadline = clock.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-    const taken: PlaceHold[] = [];
+    const taken: GrantHold[] = [];
     try {
       for (const lock of this.#locks) {
         const leftMs = timeoutMs === 0 ? 0 : deadline - clock.now();

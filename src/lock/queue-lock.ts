@@ -1,14 +1,12 @@
-import { mark } from '../copies.js';
-import type { Abortable } from '../ending.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
-import { checkInstance, checkPath } from '../options.js';
-import { abortable, endingWith } from '../promises.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { abortable, anyAbort } from '../platform/async/promises.js';
+import { checkInstance, checkPath } from '../platform/checks.js';
 import { Session } from '../session/session.js';
-import { showAs } from '../shown.js';
 import { Acquisition, type LockKind, tooLate } from './acquisition.js';
-import type { Admission } from './admission.js';
-import { inOrderOfAge } from './age.js';
-import { type HeldPlace, type Mode, REVOKE } from './held-place.js';
+import { type LockGrant, type Mode, REVOKE } from './grant.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
@@ -20,10 +18,12 @@ import {
   type RevokeOptions,
   resolveLockOptions,
 } from './lock.js';
-import { type LockHold, PlaceHold } from './lock-hold.js';
-import { type EntryParser, lockEntryParser, type Purpose } from './order.js';
+import { GrantHold, type LockHold } from './lock-hold.js';
+import { type EntryParser, lockEntryParser, type Purpose } from './queue/order.js';
+import { untilGone } from './queue/predecessor-watch.js';
+import { inCreationOrder } from './queue/sequence-overflow.js';
+import type { TurnRule } from './queue/turn-rule.js';
 import { heldAround, runUnder } from './reentrancy.js';
-import { untilGone } from './vigil.js';
 
 /**
  * A lock made of the queue. What makes it this lock or that one is in two answers: who must be gone before a contender
@@ -65,11 +65,11 @@ export abstract class QueueLock implements Lock {
    *
    * @param signal - aborts when the answer is of no interest any more
    */
-  abstract admission(signal: Abortable): Admission | Promise<Admission>;
+  abstract admission(signal: Abortable): TurnRule | Promise<TurnRule>;
 
   /** @internal For work that is done under this lock and asks for it again. */
-  protected share(place: HeldPlace): PlaceHold {
-    return new PlaceHold(place, this.mode);
+  protected share(place: LockGrant): GrantHold {
+    return new GrantHold(place, this.mode);
   }
 
   /**
@@ -131,8 +131,8 @@ export abstract class QueueLock implements Lock {
   /** @throws what ended the session, or a `ZooKeeperError` if a server refuses */
   async contenders(): Promise<QueuedContender[]> {
     try {
-      const children = await this.session.untilAnswered(() => this.session.getChildren(this.path));
-      const queue = await inOrderOfAge(this.session, this.path, children, this.parse);
+      const children = await this.session.retryUntilAnswered(() => this.session.getChildren(this.path));
+      const queue = await inCreationOrder(this.session, this.path, children, this.parse);
       return queue.map((entry, position) => ({ ...entry, position }));
     } catch (error) {
       if (error instanceof NoNodeError) return [];
@@ -154,7 +154,7 @@ export abstract class QueueLock implements Lock {
     const { node, timeoutMs, signal } = checkRevokeOptions(options);
     signal?.throwIfAborted();
     const { session } = this;
-    const { ending: giveUp, forget } = endingWith(signal);
+    const { ending: giveUp, forget } = anyAbort(signal);
     const timer =
       timeoutMs === undefined
         ? undefined
@@ -177,9 +177,9 @@ export abstract class QueueLock implements Lock {
     const { session } = this;
     const { ownerless } = session.guard;
     try {
-      const stat = await session.untilAnswered(() => session.exists(path), giveUp);
+      const stat = await session.retryUntilAnswered(() => session.exists(path), giveUp);
       if (stat !== undefined && ownerless.isOne(path, stat)) return false;
-      await session.untilAnswered(() => session.setData(path, REVOKE), giveUp);
+      await session.retryUntilAnswered(() => session.setData(path, REVOKE), giveUp);
       await untilGone(session, path, giveUp);
     } catch (error) {
       if (!(error instanceof NoNodeError)) throw error;
@@ -188,7 +188,7 @@ export abstract class QueueLock implements Lock {
   }
 
   /** @internal As `acquire`, with options that were checked. @throws the signal's reason if it has aborted */
-  take(options: AcquireOptions): Promise<PlaceHold> {
+  take(options: AcquireOptions): Promise<GrantHold> {
     options.signal?.throwIfAborted();
     const place = heldAround(this.identity);
     if (place === undefined) return Acquisition.begin(this, options);

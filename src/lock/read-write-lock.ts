@@ -1,18 +1,18 @@
-import { mark } from '../copies.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import type { Session } from '../session/session.js';
-import { showAs } from '../shown.js';
-import { type Admission, ALONE } from './admission.js';
-import { DOWNGRADED, type HeldPlace } from './held-place.js';
+import { DOWNGRADED, type LockGrant } from './grant.js';
 import type { LockOptions } from './lock.js';
-import { type LockHold, PlaceHold } from './lock-hold.js';
+import { GrantHold, type LockHold } from './lock-hold.js';
+import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
 /** Whoever is ahead and hasn't come to read must be gone, or read only any more. */
-const BESIDE_READERS: Admission = {
+const BESIDE_READERS: TurnRule = {
   blocks: ({ purpose }) => purpose !== 'read',
-  yields: (data) => data.equals(DOWNGRADED),
-  spare: 0,
+  noLongerBlocks: (data) => data.equals(DOWNGRADED),
+  capacity: 0,
 };
 
 class ReadLock extends QueueLock {
@@ -21,7 +21,7 @@ class ReadLock extends QueueLock {
   }
 
   /** @internal */
-  override admission(): Admission {
+  override admission(): TurnRule {
     return BESIDE_READERS;
   }
 }
@@ -32,12 +32,12 @@ class WriteLock extends QueueLock {
   }
 
   /** @internal */
-  override admission(): Admission {
-    return ALONE;
+  override admission(): TurnRule {
+    return EXCLUSIVE;
   }
 
   /** @internal */
-  protected override share(place: HeldPlace): PlaceHold {
+  protected override share(place: LockGrant): GrantHold {
     if (place.isHeldAlone || place.isLost) return super.share(place); // Of one that is lost it tells that.
     throw new InvalidStateError(
       `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
@@ -85,15 +85,15 @@ export class ReadWriteLock {
    * @throws LockLostError if it isn't held any more
    */
   async downgrade(hold: LockHold): Promise<LockHold> {
-    if (!(hold instanceof PlaceHold && this.#isOwn(hold)))
+    if (!(hold instanceof GrantHold && this.#isOwn(hold)))
       throw new InvalidOptionError('hold', hold, `a hold of the write lock of ${this.path}`);
     hold.assertHeld();
-    const reading = new PlaceHold(hold.place, 'beside');
+    const reading = new GrantHold(hold.place, 'beside');
     await hold.release();
     return reading;
   }
 
-  #isOwn({ mode, place }: PlaceHold): boolean {
+  #isOwn({ mode, place }: GrantHold): boolean {
     return mode === 'alone' && place.lock === this;
   }
 }

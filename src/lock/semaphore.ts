@@ -1,11 +1,11 @@
-import { mark } from '../copies.js';
-import { type Abortable, Ending } from '../ending.js';
-import { checkSeats } from '../options.js';
+import { mark } from '../classes/copies.js';
+import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
+import { checkSeats } from '../platform/checks.js';
 import type { Session } from '../session/session.js';
-import type { Admission } from './admission.js';
 import type { LockOptions } from './lock.js';
+import { Seats } from './queue/seats.js';
+import type { TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
-import { Seats } from './seats.js';
 
 /** With this the wait for a seat is interrupted, to ask anew how many there are. Never seen outside. */
 class Resized extends Error {}
@@ -55,11 +55,11 @@ export class Semaphore extends QueueLock {
   }
 
   /** @internal */
-  override async admission(signal: Abortable): Promise<Admission> {
-    const outdated = new Ending();
+  override async admission(signal: Abortable): Promise<TurnRule> {
+    const outdated = new LazyAbortController();
     const onChange = () => outdated.abort(new Resized());
     const seats = await this.#seats.agree({ onChange, signal });
-    return { blocks: () => true, spare: seats - 1, outdated };
+    return { blocks: () => true, capacity: seats - 1, outdated };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Term } from '../election/term.js';
+import type { Term } from '../election/term/term.js';
 import {
   BadVersionError,
   ConnectionLossError,
@@ -7,8 +7,8 @@ import {
   OperationTimeoutError,
   TermEndedError,
 } from '../errors.js';
-import type { Logger } from '../logger.js';
-import { abortable } from '../promises.js';
+import { abortable } from '../platform/async/promises.js';
+import type { Logger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
 import { isDue, type LastRun, nodeNameOf, parseLastRun, type Slot, serializeLastRun } from './slot.js';
 
@@ -86,7 +86,7 @@ export class RunLog {
   async #look(path: string, term: Term, session: Session): Promise<Seen | undefined> {
     let seen: Seen | undefined;
     try {
-      const { data, stat } = await session.untilAnswered(() => session.getData(path), term.signal);
+      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path), term.signal);
       seen = { version: stat.version, last: parseLastRun(data) };
       this.#seenOf(term).set(path, seen);
     } catch (error) {

@@ -1,5 +1,5 @@
-import { parseJsonObject } from '../election/json.js';
 import { InvalidOptionError } from '../errors.js';
+import { parseJsonObject } from '../platform/json.js';
 
 /** One firing of a task: node-cron's key for it, taken apart. */
 export interface Slot {

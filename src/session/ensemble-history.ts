@@ -1,5 +1,5 @@
 import { EnsembleResetError } from '../errors.js';
-import { ignore } from '../promises.js';
+import { ignore } from '../platform/async/promises.js';
 import type { Session } from './session.js';
 
 /**

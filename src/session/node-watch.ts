@@ -1,12 +1,12 @@
 import { NoNodeError } from '../errors.js';
-import { soon } from '../promises.js';
-import type { Change } from './protocol.js';
-import type { NodeData } from './records.js';
+import { microtask } from '../platform/async/promises.js';
+import type { NodeData } from './protocol/records.js';
+import type { Change } from './protocol/requests.js';
 import type { Session } from './session.js';
-import type { Watcher } from './watches.js';
+import type { Watcher } from './watch-registry.js';
 
 /** Who follows a node. */
-export interface Follower {
+export interface NodeListener {
   /** What the node says, at first and after each change. */
   read(node: NodeData): void;
   /** There is no such node, or not any more. The last word. */
@@ -28,12 +28,12 @@ const STOPPED = new Error('nobody follows it any more');
 export class NodeWatch implements Watcher {
   readonly #session: Session;
   readonly #path: string;
-  readonly #follower: Follower;
+  readonly #follower: NodeListener;
   #isOver = false;
   /** Taken back without a connection, while the read that sets the watch was held: it goes out all the same. */
   #isUntold = false;
 
-  constructor(session: Session, path: string, follower: Follower) {
+  constructor(session: Session, path: string, follower: NodeListener) {
     this.#session = session;
     this.#path = path;
     this.#follower = follower;
@@ -50,7 +50,7 @@ export class NodeWatch implements Watcher {
   /** Each change is only a hint: what counts is what is read after it. But for a deletion, which says it all. */
   changed(change: Change): void {
     // Not on the connection's stack, and still before anything that the server says after the event.
-    soon(() => {
+    microtask(() => {
       if (change === 'deleted') this.#end((follower) => follower.gone());
       else if (!this.#isOver) void this.#read(); // Never rejects.
     });
@@ -61,7 +61,7 @@ export class NodeWatch implements Watcher {
     const read = () =>
       this.#isOver ? Promise.reject(STOPPED) : this.#session.readAndWatch(this.#path, this);
     try {
-      const node = await this.#session.untilAnswered(read);
+      const node = await this.#session.retryUntilAnswered(read);
       if (this.#isUntold) this.#session.forgetWatch(this.#path);
       if (!this.#isOver) this.#follower.read(node);
     } catch (error) {
@@ -69,7 +69,7 @@ export class NodeWatch implements Watcher {
     }
   }
 
-  #end(tell: (follower: Follower) => void): void {
+  #end(tell: (follower: NodeListener) => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
     tell(this.#follower);

@@ -1,5 +1,3 @@
-import { SafeEmitter } from '../emitter.js';
-import { type Abortable, onAbort } from '../ending.js';
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -8,12 +6,15 @@ import {
   NoNodeError,
   OperationTimeoutError,
 } from '../errors.js';
-import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../options.js';
-import { abortable, ignore, soon } from '../promises.js';
-import { type Access, type AccessEntry, checkAccess } from './access.js';
-import type { Reply } from './connection.js';
-import type { Names } from './names.js';
-import * as requests from './protocol.js';
+import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
+import { abortable, ignore, microtask } from '../platform/async/promises.js';
+import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
+import { SafeEmitter } from '../platform/safe-emitter.js';
+import type { Reply } from './connection/connection.js';
+import { ServerReply } from './connection/reply.js';
+import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
+import type { ChildNames } from './protocol/child-names.js';
+import { isNoAuth } from './protocol/error-codes.js';
 import {
   ANY_VERSION,
   type CreateMode,
@@ -21,10 +22,9 @@ import {
   type PartResult,
   type Stat,
   type TransactionPart,
-} from './records.js';
-import { isNoAuth } from './refusals.js';
-import { ServerReply } from './reply.js';
-import { type Watcher, WatchRegistry } from './watches.js';
+} from './protocol/records.js';
+import * as requests from './protocol/requests.js';
+import { type Watcher, WatchRegistry } from './watch-registry.js';
 
 /** How a node is created. */
 export interface CreateOptions {
@@ -134,7 +134,7 @@ export abstract class Operations<
       changed: (change: requests.Change) => {
         takeBack();
         // Not on the connection's stack, and still before anything that the server says after the event.
-        soon(() => this.#tell(onChange, change));
+        microtask(() => this.#tell(onChange, change));
       },
     };
     let untold = false;
@@ -225,7 +225,7 @@ export abstract class Operations<
   }
 
   /** @internal The same, for whoever wants some of the names. */
-  async listChildren(path: string, isUrgent = false): Promise<Names> {
+  async listChildren(path: string, isUrgent = false): Promise<ChildNames> {
     return (await this.perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
   }
 
@@ -267,11 +267,11 @@ export abstract class Operations<
    */
   async ensurePath(path: string, access?: Access): Promise<void> {
     try {
-      await this.untilAnswered(() => this.create(path, access === undefined ? {} : { access }));
+      await this.retryUntilAnswered(() => this.create(path, access === undefined ? {} : { access }));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
       // Who may not create it is refused before the servers look whether it is there: somebody else may have made it.
-      if (isNoAuth(error) && (await this.untilAnswered(() => this.isThere(path)))) return;
+      if (isNoAuth(error) && (await this.retryUntilAnswered(() => this.isThere(path)))) return;
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
       await (parent === '' ? this.ensureChroot() : this.ensurePath(parent));
@@ -285,7 +285,7 @@ export abstract class Operations<
    *
    * @throws the server's refusal, what ended the session, or the signal's reason
    */
-  async untilAnswered<T>(operation: () => Promise<T>, signal?: Abortable): Promise<T> {
+  async retryUntilAnswered<T>(operation: () => Promise<T>, signal?: Abortable): Promise<T> {
     for (;;) {
       signal?.throwIfAborted();
       try {
@@ -311,18 +311,18 @@ export abstract class Operations<
   /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
   protected async ensureChroot(): Promise<void> {
     // Asked first: whoever may use it needn't be allowed to create it.
-    if (this.#chroot === '' || (await this.untilAnswered(() => this.isThere('/')))) return;
+    if (this.#chroot === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
     const parts = this.#chroot.split('/').slice(1);
     for (const index of parts.keys()) {
       const path = `/${parts.slice(0, index + 1).join('/')}`;
-      if (await this.untilAnswered(() => this.#isThereAt(path))) continue;
+      if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
       const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
-        await this.untilAnswered(() => this.perform(request));
+        await this.retryUntilAnswered(() => this.perform(request));
       } catch (error) {
         if (error instanceof NodeExistsError) continue;
         // Who may not create it is refused before the servers look whether it is there: by now it may be.
-        if (!isNoAuth(error) || !(await this.untilAnswered(() => this.#isThereAt(path)))) throw error;
+        if (!isNoAuth(error) || !(await this.retryUntilAnswered(() => this.#isThereAt(path)))) throw error;
       }
     }
   }

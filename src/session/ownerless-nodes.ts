@@ -1,5 +1,5 @@
-import type { Logger } from '../logger.js';
-import { hasSession, type Stat } from './records.js';
+import type { Logger } from '../platform/logging/logger.js';
+import { hasSession, type Stat } from './protocol/records.js';
 
 // What is forgotten here is only looked at again.
 const MOST_KNOWN = 10_000;

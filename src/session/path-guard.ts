@@ -1,14 +1,21 @@
 import { NoNodeError, UnprotectedPathError, ZooKeeperError } from '../errors.js';
-import { warnOfSetup } from '../logger.js';
-import { type Access, type AccessEntry, DANGEROUS, describeEntry, openEntry, PERMISSION } from './access.js';
+import { warnOfSetup } from '../platform/logging/logger.js';
 import { OwnerlessNodes } from './ownerless-nodes.js';
+import {
+  type Access,
+  type AccessEntry,
+  DANGEROUS,
+  describeEntry,
+  openEntry,
+  PERMISSION,
+} from './protocol/acl.js';
 import type { Session } from './session.js';
 
 // Enough for the locks that a service uses, not for those that it makes up by the thousand.
 const MOST_KNOWN = 1000;
 
 /** What to do about a path: see that it is protected, say once that nothing is, or let it pass. */
-export type Watchfulness = 'check' | 'warn' | 'trust';
+export type PathPolicy = 'check' | 'warn' | 'trust';
 
 /**
  * How long what was seen of a path's access list stays true: `for-good`, since only those who may do so anyway can delete the
@@ -33,7 +40,7 @@ export class PathGuard {
   /** Paths that were seen to be protected, when they are checked at all. */
   readonly #protected: Map<string, Validity> | undefined;
 
-  constructor(session: Session, watchfulness: Watchfulness) {
+  constructor(session: Session, watchfulness: PathPolicy) {
     this.#session = session;
     this.ownerless = new OwnerlessNodes(session.logger);
     this.#warns = watchfulness === 'warn';
@@ -134,7 +141,7 @@ export class PathGuard {
   }
 
   #accessOf(path: string): Promise<AccessEntry[]> {
-    return this.#session.untilAnswered(() => this.#session.getAcl(path));
+    return this.#session.retryUntilAnswered(() => this.#session.getAcl(path));
   }
 
   /** The path was gone: whoever creates it again may let everybody in. */

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { describe, InvalidOptionError } from '../errors.js';
-import type { Logger } from '../logger.js';
-import { checkBoolean, checkOptions, checkPositiveMs, checkSignal, definedOnly } from '../options.js';
-import { type Access, checkAccess } from './access.js';
-import type { Credentials } from './connection.js';
-import { type Environment, systemEnvironment } from './environment.js';
+import { checkBoolean, checkOptions, checkPositiveMs, checkSignal, definedOnly } from '../platform/checks.js';
+import { type Environment, systemEnvironment } from '../platform/environment.js';
+import type { Logger } from '../platform/logging/logger.js';
+import type { Credentials } from './connection/connection.js';
+import { type Access, checkAccess } from './protocol/acl.js';
 
 /** How a session is opened. All times are in milliseconds. */
 export interface SessionOptions {

@@ -1,8 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import { afterListening, type Clock } from '../clock.js';
-import { mark } from '../copies.js';
-import type { EventNames } from '../emitter.js';
-import { type Abortable, Ending, onAbort } from '../ending.js';
+import { mark } from '../classes/copies.js';
+import { showAs } from '../classes/inspection.js';
 import {
   AuthenticationError,
   ConnectionLossError,
@@ -12,29 +10,36 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../errors.js';
-import { isLastResort, type Logger, logError, resolveLogger, warnOfSetup } from '../logger.js';
-import { checkMs, checkOptions } from '../options.js';
-import { abortable, type Deferred, deferred, ignore, settledWithin } from '../promises.js';
-import { showAs } from '../shown.js';
-import { isOpenToAll } from './access.js';
-import { type ConnectTarget, parseConnectString } from './connect-string.js';
-import { type Connection, type Outcome, type Reply, SessionGoneError } from './connection.js';
-import { Dialer } from './dialer.js';
-import type { Environment } from './environment.js';
-import { type Glance, Heartbeat } from './heartbeat.js';
+import { type Abortable, LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
+import { abortable, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
+import { checkMs, checkOptions } from '../platform/checks.js';
+import type { Environment } from '../platform/environment.js';
+import {
+  isLastResort,
+  type Logger,
+  logError,
+  resolveLogger,
+  warnOfSetup,
+} from '../platform/logging/logger.js';
+import type { EventNames } from '../platform/safe-emitter.js';
+import { afterPendingInput, type Clock } from '../platform/time/clock.js';
+import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
+import { type Connection, type Outcome, type Reply, SessionGoneError } from './connection/connection.js';
+import { Dialer } from './connection/dialer.js';
+import { Heartbeat } from './connection/heartbeat.js';
+import { Outage } from './connection/outage.js';
+import { Outbox } from './connection/outbox.js';
+import { waivesZxid } from './connection/zxid-waiver.js';
 import { Operations } from './operations.js';
-import { Outage } from './outage.js';
-import { Outbox } from './outbox.js';
-import { OwnNode } from './own-node.js';
-import { PathGuard, type Watchfulness } from './path-guard.js';
-import * as requests from './protocol.js';
-import type { Stat } from './records.js';
+import { PathGuard, type PathPolicy } from './path-guard.js';
+import { isOpenToAll } from './protocol/acl.js';
+import type { Stat } from './protocol/records.js';
+import * as requests from './protocol/requests.js';
 import {
   type ResolvedSessionOptions,
   resolveSessionOptions,
   type SessionOptions,
 } from './session-options.js';
-import { waivesZxid } from './zxid-waiver.js';
 
 /**
  * Where a session stands.
@@ -142,9 +147,9 @@ export class Session extends Operations<SessionEvents> {
   readonly #heartbeat: Heartbeat;
   readonly #guard: PathGuard;
   readonly #outage: Outage;
-  readonly #over = new Ending();
+  readonly #over = new LazyAbortController();
   /** Ends the search for a server, which outlives the session's end when there is something left to close. */
-  readonly #network = new Ending<Error>();
+  readonly #network = new LazyAbortController<Error>();
   #state: SessionState = { name: 'connecting' };
   /** For those who wait for a connection, if anybody does. */
   #connected: Deferred<void> | undefined;
@@ -291,7 +296,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** @internal {@link Session.signal}, for those who needn't have a signal of the platform's. */
-  get over(): Ending {
+  get ended(): LazyAbortController {
     return this.#over;
   }
 
@@ -300,26 +305,9 @@ export class Session extends Operations<SessionEvents> {
     return this.#identity.id !== 0n && stat.ephemeralOwner === this.#identity.id;
   }
 
-  /**
-   * @internal Keeps an eye on an ephemeral node that this session has created.
-   *
-   * @param sentAt - when the write that created it was sent: its lease counts from then
-   */
-  own(path: string, sentAt?: number): OwnNode {
-    return new OwnNode(this, this.#heartbeat, path, sentAt);
-  }
-
-  /**
-   * @internal Looks at a node now and then, in the place of the pings of a session that does nothing else: costs no
-   * request more. Once a fifth of the session timeout, or less often among very many.
-   */
-  addGlance(glance: Glance): void {
-    this.#heartbeat.addGlance(glance);
-  }
-
-  /** @internal It isn't looked at any more. */
-  removeGlance(glance: Glance): void {
-    this.#heartbeat.removeGlance(glance);
+  /** @internal What proves this session's nodes to be there. */
+  get heartbeat(): Heartbeat {
+    return this.#heartbeat;
   }
 
   /** @internal What looks after the paths of queues. */
@@ -358,9 +346,9 @@ export class Session extends Operations<SessionEvents> {
   async #open(): Promise<void> {
     const { connectTimeoutMs, signal } = this.#options;
     this.#searching = this.#findServer();
-    const giveUp = new Ending();
+    const giveUp = new LazyAbortController();
     const timer = Number.isFinite(connectTimeoutMs)
-      ? afterListening(this.clock, connectTimeoutMs, () => {
+      ? afterPendingInput(this.clock, connectTimeoutMs, () => {
           const cause = this.#dialer.lastFailure;
           const why = cause === undefined ? '' : ` (the last one tried: ${describe(cause)})`;
           const message = `no server took the session within ${connectTimeoutMs} ms${why}`;
@@ -397,7 +385,7 @@ export class Session extends Operations<SessionEvents> {
           connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');
         }
-        const isWaived = !isOver(this.#state) && handshake.lastZxid < this.#identity.lastZxid;
+        const isWaived = !hasEnded(this.#state) && handshake.lastZxid < this.#identity.lastZxid;
         if (isWaived && !(await this.#hasAllSeen(connection))) {
           await this.#sayGoodbye(connection);
           if (this.#identity.id === NO_IDENTITY.id) return this.#expire(LOST_DATA);
@@ -405,7 +393,7 @@ export class Session extends Operations<SessionEvents> {
       }
     } catch (error) {
       connection?.destroy(toError(error)); // If it is over, that changes nothing.
-      if (isOver(this.#state)) return; // The search for a server was given up.
+      if (hasEnded(this.#state)) return; // The search for a server was given up.
       this.#reportEnd(toError(error));
       this.#end({ name: 'closed' }, toError(error));
     }
@@ -413,12 +401,12 @@ export class Session extends Operations<SessionEvents> {
 
   /** While the session lives, and after it was closed as long as the servers haven't been told. */
   #needsServer(): boolean {
-    return !isOver(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
+    return !hasEnded(this.#state) || (this.#state.name === 'closed' && this.#identity.id !== NO_IDENTITY.id);
   }
 
   /** While a session that was closed looks for a server, nobody waits for that any more: the next session has the word. */
   #reportOutage(servers: number): void {
-    if (isOver(this.#state)) return;
+    if (hasEnded(this.#state)) return;
     const error = this.#outage.report(this.clock.now(), servers);
     if (error !== undefined) this.report(error, 'no server serves the session');
   }
@@ -439,15 +427,15 @@ export class Session extends Operations<SessionEvents> {
   /** What has to be done over a new connection; `true` if it serves the session then. */
   async #use(connection: Connection, reply: requests.HandshakeReply): Promise<boolean> {
     this.#adopt(reply);
-    if (!isOver(this.#state) && !(await this.#authenticate(connection))) return false;
-    if (isOver(this.#state)) {
+    if (!hasEnded(this.#state) && !(await this.#authenticate(connection))) return false;
+    if (hasEnded(this.#state)) {
       await this.#sayGoodbye(connection);
       return false;
     }
     connection.restoreWatches(this.watches.portions(WATCHES_PORTION_BYTES), this.#identity.repliedZxid);
     this.#become({ name: 'connected' }, connection);
     // That may have been told before it served anybody.
-    if (connection.end !== undefined) this.ended(connection, connection.end);
+    if (connection.end !== undefined) this.connectionEnded(connection, connection.end);
     return true;
   }
 
@@ -457,7 +445,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /** @internal A connection has ended. */
-  ended(connection: Connection, reason: Error): void {
+  connectionEnded(connection: Connection, reason: Error): void {
     // One that never served the session, or did until that was closed: whoever has it sees its end, and goes on.
     if (connection === this.#connection)
       this.#context.runInAsyncScope(() => this.#goOnAfter(connection, reason));
@@ -499,7 +487,9 @@ export class Session extends Operations<SessionEvents> {
    */
   async #soon<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
     const silent = new ConnectionLossError('no answer in time: the link is dead');
-    const tooLate = afterListening(this.clock, this.#sessionTimeoutMs / 3, () => connection.destroy(silent));
+    const tooLate = afterPendingInput(this.clock, this.#sessionTimeoutMs / 3, () =>
+      connection.destroy(silent),
+    );
     const giveUp = onAbort(this.#network, () => connection.destroy(this.#network.reason as Error));
     try {
       return await ask();
@@ -542,7 +532,7 @@ export class Session extends Operations<SessionEvents> {
   /** The only place that writes the state. */
   #become(next: SessionState, connection?: Connection): void {
     const previous = this.#state;
-    if (isOver(previous)) return;
+    if (hasEnded(previous)) return;
     this.#state = next;
     this.#connection = connection;
     switch (next.name) {
@@ -574,7 +564,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #expire(why: string): void {
-    if (isOver(this.#state)) return; // Closed meanwhile: that is what there is to say, and its owner may be without a server.
+    if (hasEnded(this.#state)) return; // Closed meanwhile: that is what there is to say, and its owner may be without a server.
     this.#outage.end(); // A server has said so.
     this.#logger.warn({ cause: why }, 'session expired');
     this.#end({ name: 'expired' }, new SessionExpiredError(why));
@@ -591,7 +581,7 @@ export class Session extends Operations<SessionEvents> {
   }
 
   #end(state: { name: 'expired' } | { name: 'closed' }, reason: Error): void {
-    if (isOver(this.#state)) return;
+    if (hasEnded(this.#state)) return;
     this.#identity = { ...this.#identity, lastZxid: this.newestZxid }; // What its connection has seen too.
     this.#become(state);
     this.#outbox.end(reason);
@@ -659,11 +649,11 @@ showAs(Session, ({ state: { name: state }, sessionTimeoutMs, leaseMs }) => ({
 }));
 
 /** Whether the session has ended, one way or the other. */
-export function isOver(state: SessionState): boolean {
+export function hasEnded(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
 }
 
-function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): Watchfulness {
+function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): PathPolicy {
   if (isOpenToAll(access)) return 'warn';
   return allowUnprotectedPaths ? 'trust' : 'check';
 }

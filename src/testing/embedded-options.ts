@@ -1,8 +1,8 @@
-import { type Clock, SystemClock } from '../clock.js';
-import { isOfAnotherCopy } from '../copies.js';
+import { isOfAnotherCopy } from '../classes/copies.js';
 import { InvalidOptionError } from '../errors.js';
-import { type Logger, resolveLogger } from '../logger.js';
-import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../options.js';
+import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../platform/checks.js';
+import { type Logger, resolveLogger } from '../platform/logging/logger.js';
+import { type Clock, SystemClock } from '../platform/time/clock.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 
 /** How an {@link EmbeddedZooKeeper} is started. All times are in milliseconds. */

@@ -1,20 +1,25 @@
-import { mark } from '../copies.js';
+import { mark } from '../classes/copies.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { checkMs } from '../options.js';
+import { checkMs } from '../platform/checks.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import type { Fault, FaultTarget } from './controls/faults.js';
+import {
+  type LoggedEvent,
+  type LoggedOperation,
+  type LoggedRequest,
+  RequestLog,
+} from './controls/request-log.js';
+import { TestClock } from './controls/test-clock.js';
 import {
   type EmbeddedZooKeeperOptions,
   type RestartOptions,
   resolveEmbeddedOptions,
   resolveRestartOptions,
 } from './embedded-options.js';
-import { ERROR_CODES, type ErrorName, type EventType } from './op-codes.js';
-import { type LoggedEvent, type LoggedOperation, type LoggedRequest, RequestLog } from './request-log.js';
-import { OPERATION_NAMES } from './requests.js';
-import { Server } from './server.js';
-import type { SessionRecord } from './session-table.js';
-import { TestClock } from './test-clock.js';
+import { ERROR_CODES, type ErrorName, type EventType } from './protocol/op-codes.js';
+import { OPERATION_NAMES } from './protocol/requests.js';
+import { Server } from './server/server.js';
+import type { SessionRecord } from './state/session-table.js';
 
 /**
  * A ZooKeeper server inside this process, for tests and demos: one server, in memory, on loopback, speaking ZooKeeper's

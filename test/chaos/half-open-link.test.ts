@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
+import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import type { Session } from '../../src/session/session.js';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble, FollowedEnvironment } from '../helpers/ensemble.js';
@@ -35,7 +36,7 @@ async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) 
   }
   const path = uniquePath('half-open');
   const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-  if (holding === 'a node kept alive') session.own(path, sentAt).keepAlive();
+  if (holding === 'a node kept alive') EphemeralNode.of(session, path, sentAt).keepAlive();
   /** Which of these the session is connected to. */
   const current = <T>(places: readonly T[]) => places[proxies.indexOf(environment.serverAmong(proxies))] as T;
   return { session, path, proxies, current };

@@ -72,7 +72,7 @@ describe('a session with replies of 40 KB under way', () => {
       await server.kill();
       const restarted = server.start();
       await until(() => load.unanswered > unanswered, 'the loss of the reads that were under way');
-      const { stat } = await session.untilAnswered(() => session.getData('/own'));
+      const { stat } = await session.retryUntilAnswered(() => session.getData('/own'));
       expect(session.owns(stat)).toBe(true);
       // Reads take the processor from the server that starts, and are of no use until the next kill.
       load.end();

@@ -2,14 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
-import type { Place } from '../../src/lock/contender.js';
-import { deferred } from '../../src/promises.js';
-import { Connection } from '../../src/session/connection.js';
-import { systemEnvironment } from '../../src/session/environment.js';
-import { NEW_SESSION } from '../../src/session/protocol.js';
+import type { Term } from '../../src/election/term/term.js';
+import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import type { QueuePosition } from '../../src/lock/queue/contender.js';
+import { deferred } from '../../src/platform/async/promises.js';
+import { systemEnvironment } from '../../src/platform/environment.js';
+import { Connection } from '../../src/session/connection/connection.js';
+import { openTransport } from '../../src/session/connection/transport.js';
+import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { Session } from '../../src/session/session.js';
-import { openTransport } from '../../src/session/transport.js';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble } from '../helpers/ensemble.js';
 import { beside, onTestFinished } from '../helpers/finish.js';
@@ -103,7 +104,7 @@ async function leaveSessionsBehind({ port }: ZooKeeperServer, forMs: number): Pr
         openTransport({ server, address: server.host }, systemEnvironment, undefined),
         { ...NEW_SESSION, timeoutMs: SESSION_TIMEOUT_MS },
         clock,
-        { notified: () => undefined, ended: () => undefined },
+        { notified: () => undefined, connectionEnded: () => undefined },
         new AbortController().signal,
       );
       connection.destroy(new Error('left behind'));
@@ -199,7 +200,7 @@ describe.concurrent('leases of a third of the session timeout', () => {
       const nodes = await holders(cast, THIRD_MS, async (session) => {
         const path = uniquePath('held');
         const { sentAt } = await session.create(path, { mode: 'ephemeral' });
-        const own = session.own(path, sentAt);
+        const own = EphemeralNode.of(session, path, sentAt);
         own.keepAlive();
         return { path, heldUntil: watchHeld(own), ...(await watchNode(observer, path)) };
       });
@@ -246,7 +247,7 @@ async function handovers(fault: Fault, leaseMs: number) {
     await first.start();
     const [term] = await elected;
     const second = new LeaderElector(waiting, path);
-    const queued = nextEvent<[Place]>(second, 'waiting');
+    const queued = nextEvent<[QueuePosition]>(second, 'waiting');
     const handover = nextEvent(second, 'elected').then(() => ({ at: clock.now(), held: term.isHeld() }));
     await second.start();
     const [{ ahead }] = await queued;

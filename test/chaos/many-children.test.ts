@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startZooKeeper } from '../../scripts/zookeeper.mjs';
-import { encodeChildWord, sessionName } from '../../src/cluster/guardian-messages.js';
-import { type Burial, SessionGuardian } from '../../src/cluster/session-guardian.js';
+import { encodeChildMessage, sessionName } from '../../src/cluster/guardian/guardian-messages.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { SessionCredentials } from '../../src/session/session.js';
 import { nextEvent, openSession, recordEvents, until } from '../helpers/cluster.js';
@@ -34,7 +34,7 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     await until(() => guardian.standingOf(child) === (index === 0 ? 'leading' : 'waiting'));
   }
 
-  const buried = new Map<number | undefined, Burial>();
+  const buried = new Map<number | undefined, CleanupReport>();
   guardian.on('buried', (burial) => void buried.set(burial.pid, burial));
   const opened: SessionCredentials[] = [];
   const cycle = async () => {
@@ -42,7 +42,7 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     socket.destroy(); // The session lives on, and is the child's from here on.
     const credentials = { id, password };
     opened.push(credentials);
-    const word = encodeChildWord({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
+    const word = encodeChildMessage({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
     const child = fork(fixture('brief.sh'), [JSON.stringify(word)], { execPath: '/bin/sh', execArgv: [] });
     guardian.watch(child);
     await nextEvent(child, 'exit');

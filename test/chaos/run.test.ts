@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFailed } from 'vitest';
-import { revokeLeader } from '../../src/election/revocation.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { openSession, uniquePath, until } from '../helpers/cluster.js';
 import { FaultProxy } from '../helpers/proxy.js';
 import { type Act, ActLog, isAlive, machineNowMs, Runner, STUBBORN } from '../helpers/runner.js';

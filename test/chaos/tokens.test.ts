@@ -23,10 +23,10 @@ it('tokens rise over ordinary terms, a restart of the whole ensemble, and an ele
 
   await Promise.all(ensemble.servers.map((server) => server.kill('SIGKILL')));
   await Promise.all(ensemble.servers.map((server) => server.start()));
-  await session.untilAnswered(() => session.exists(path));
+  await session.retryUntilAnswered(() => session.exists(path));
   terms.push(await oneTerm(session, path));
 
-  await session.untilAnswered(() => session.remove(path));
+  await session.retryUntilAnswered(() => session.remove(path));
   terms.push(await oneTerm(session, path), await oneTerm(session, path));
 
   // The numbers of the terms begin anew with the election: that is why they aren't the tokens.

@@ -1,6 +1,6 @@
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import type { Session } from '../../src/session/session.js';
 import { nextEvent } from './cluster.js';
 

@@ -1,5 +1,5 @@
 import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
-import { type Environment, systemEnvironment } from '../../src/session/environment.js';
+import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
 import { until } from './cluster.js';
 import { onTestFinished } from './finish.js';
 import { FaultProxy } from './proxy.js';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/clock.js';
+import type { Clock, Timer } from '../../src/platform/time/clock.js';
 
 /** A clock that stands still until it is told to go on. */
 export class FakeClock implements Clock {

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { FrameReader } from '../../src/session/frames.js';
+import { FrameReader } from '../../src/wire/frames.js';
 
 /** What a fake server does with the frames of one connection. */
 export interface Dialogue {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { Connection } from '../../src/session/connection.js';
-import { NEW_SESSION } from '../../src/session/protocol.js';
+import { Connection } from '../../src/session/connection/connection.js';
+import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { FakeClock } from './fake-clock.js';
 
 /** A socket whose other end is the test. */
@@ -27,7 +27,7 @@ export async function openConnection(greeting: Buffer) {
     { socket: socket as unknown as Socket, ready: 'connect' },
     { ...NEW_SESSION, timeoutMs: 1000 },
     clock,
-    { notified: () => undefined, ended: () => undefined },
+    { notified: () => undefined, connectionEnded: () => undefined },
     new AbortController().signal,
   );
   opening.catch(() => undefined);

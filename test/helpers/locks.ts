@@ -1,6 +1,6 @@
 import type { Lock } from '../../src/lock/lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { deferred, ignore } from '../../src/promises.js';
+import { deferred, ignore } from '../../src/platform/async/promises.js';
 
 /** Somebody who has asked for a lock. */
 export interface Asker {

@@ -1,12 +1,12 @@
-import { Names } from '../../src/session/names.js';
-import { WireWriter } from '../../src/wire.js';
+import { ChildNames } from '../../src/session/protocol/child-names.js';
+import { WireWriter } from '../../src/wire/jute.js';
 
 const LENGTH_BYTES = 4;
 
 /** Names as a server lists them. */
-export function namesOf(children: readonly string[]): Names {
+export function namesOf(children: readonly string[]): ChildNames {
   const out = new WireWriter();
-  return new Names(
+  return new ChildNames(
     out
       .vector(children, (name) => out.string(name))
       .frame()

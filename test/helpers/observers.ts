@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
-import type { Candidate } from '../../src/election/candidate.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { ElectionObserver } from '../../src/election/observer.js';
-import type { SessionSource } from '../../src/election/session-source.js';
-import type { NodeData } from '../../src/session/records.js';
+import type { Candidate } from '../../src/election/nodes/candidate.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
+import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
+import type { SessionSource } from '../../src/session/session-source.js';
 import { nextEvent } from './cluster.js';
 
 /** A leader. */

@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import type { AccessEntry } from '../../src/session/access.js';
+import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import * as operations from '../conformance/support/operations.js';
 import { RawClient } from '../conformance/support/raw-client.js';
 import { onTestFinished } from './finish.js';

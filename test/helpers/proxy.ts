@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { inject } from 'vitest';
-import { FrameReader } from '../../src/session/frames.js';
+import { FrameReader } from '../../src/wire/frames.js';
 import { onTestFinished } from './finish.js';
 
 /** ZooKeeper's operation codes, as far as tests wait for them. */

@@ -9,7 +9,7 @@ import { LockTimeoutError, NoNodeError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockOptions } from '../../src/lock/lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { compareSequences, type Purpose } from '../../src/lock/order.js';
+import { compareSequences, type Purpose } from '../../src/lock/queue/order.js';
 import type { QueueLock } from '../../src/lock/queue-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import type { Session } from '../../src/session/session.js';

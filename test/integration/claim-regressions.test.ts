@@ -1,9 +1,9 @@
 /** Faults that were found in claims, calls and requests, each with the test that failed before it was mended. */
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record.js';
-import { revokeLeader } from '../../src/election/revocation.js';
-import type { Term } from '../../src/election/term.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
+import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';

@@ -2,10 +2,10 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ClusterOptions } from '../../src/cluster/cluster-options.js';
-import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/cluster-supervisor.js';
-import type { Burial } from '../../src/cluster/session-guardian.js';
-import type { WorkerExit } from '../../src/cluster/worker-slot.js';
+import type { CleanupReport } from '../../src/cluster/guardian/session-guardian.js';
+import type { ClusterOptions } from '../../src/cluster/workers/cluster-options.js';
+import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
+import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
 import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
 import {
   connectString,
@@ -51,7 +51,7 @@ describe('a cluster', () => {
     const workers = startWorkers(uniquePath('cluster'));
     await allStand(workers);
     const killed = leaderOf(workers);
-    const buried = nextEvent<[Burial]>(workers.guardian, 'buried');
+    const buried = nextEvent<[CleanupReport]>(workers.guardian, 'buried');
     const restarting = nextEvent(workers, 'restarting');
     process.kill(killed?.pid as number, 'SIGKILL');
     expect((await buried)[0]).toMatchObject({ pid: killed?.pid, sessions: [{ terms: 1, clean: true }] });

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
-import type { Restart } from '../../src/cluster/supervisor-events.js';
-import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
-import type { Term } from '../../src/election/term.js';
-import { deferred } from '../../src/promises.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { Restart } from '../../src/cluster/supervisor/supervisor-events.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
+import type { Term } from '../../src/election/term/term.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { FaultProxy } from '../helpers/proxy.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import {
   type DemotionReason,
   InvalidStateError,
@@ -381,7 +381,7 @@ describe('a lost reply', () => {
     const [term] = await elected;
     await lost;
     expect(term.number).toBe(1);
-    expect(term.token).toBe((await session.untilAnswered(() => session.getData(path))).stat.mzxid);
+    expect(term.token).toBe((await session.retryUntilAnswered(() => session.getData(path))).stat.mzxid);
     expect(term.isHeld()).toBe(true);
     await elector.stop();
     expect(events).toEqual(['elected', 'demoted', 'stopped']);

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Session } from '../../src/session/session.js';
+import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import { TestClock } from '../../src/testing/test-clock.js';
 import {
   aborted,
   connectString,

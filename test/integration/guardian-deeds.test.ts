@@ -1,15 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ChildWord, encodeChildWord, sessionName } from '../../src/cluster/guardian-messages.js';
-import { type Burial, SessionGuardian } from '../../src/cluster/session-guardian.js';
-import { estateOf } from '../../src/cluster/ward.js';
-import { windUp } from '../../src/cluster/winding-up.js';
-import type { Deed } from '../../src/election/deed.js';
+import { openSessionOf } from '../../src/cluster/guardian/guarded-process.js';
+import {
+  type ChildMessage,
+  encodeChildMessage,
+  sessionName,
+} from '../../src/cluster/guardian/guardian-messages.js';
+import { cleanUpSession } from '../../src/cluster/guardian/session-cleanup.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
-import { parseConnectString } from '../../src/session/connect-string.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import type { Deed } from '../../src/election/term/release.js';
+import type { Term } from '../../src/election/term/term.js';
+import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 
@@ -37,8 +41,8 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
   guardian: SessionGuardian;
   child: ChildProcess;
   errors: Error[];
-  say(word: ChildWord): void;
-  dies(): Promise<Burial>;
+  say(word: ChildMessage): void;
+  dies(): Promise<CleanupReport>;
 }> {
   const errors: Error[] = [];
   guardian.on('error', (error) => void errors.push(error));
@@ -50,26 +54,26 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
     guardian,
     child,
     errors,
-    say: (word) => void child.send({ say: encodeChildWord(word) }),
+    say: (word) => void child.send({ say: encodeChildMessage(word) }),
     dies: async () => {
-      const buried = nextEvent<[Burial]>(guardian, 'buried');
+      const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
       child.kill('SIGKILL');
       return (await buried)[0];
     },
   };
 }
 
-function opened(session: Session, timeoutMs = session.sessionTimeoutMs): ChildWord {
+function opened(session: Session, timeoutMs = session.sessionTimeoutMs): ChildMessage {
   const { credentials } = session;
   return { kind: 'opened', session: sessionName(credentials.id), credentials, timeoutMs };
 }
 
-function leads(session: Session, deed: Deed): ChildWord {
+function leads(session: Session, deed: Deed): ChildMessage {
   return { kind: 'leads', session: sessionName(session.credentials.id), election: deed.record, deed };
 }
 
 /** The child says that it led this with mallory's session, and dies. */
-async function tryToHave(mallory: Session, deed: Deed): Promise<{ burial: Burial; errors: Error[] }> {
+async function tryToHave(mallory: Session, deed: Deed): Promise<{ burial: CleanupReport; errors: Error[] }> {
   const liar = await guardLiar();
   liar.say(opened(mallory));
   liar.say(leads(mallory, deed));
@@ -162,7 +166,11 @@ describe('a guardian that is told of something that the dead process did not lea
     const guardian = makeGuardian();
     const [first, second] = [await guardLiar(guardian), await guardLiar(guardian)];
     const session = await openSession();
-    const claim: ChildWord = { kind: 'waits', session: sessionName(session.credentials.id), election: '/e' };
+    const claim: ChildMessage = {
+      kind: 'waits',
+      session: sessionName(session.credentials.id),
+      election: '/e',
+    };
     for (const word of [opened(session), claim]) first.say(word);
     await until(() => guardian.standingOf(first.child) === 'waiting');
     const refused = nextEvent<[Error]>(guardian, 'error');
@@ -198,8 +206,8 @@ describe('a term of a dead process', () => {
     const path = uniquePath('election');
     const { term, node } = await leadAs(session, path, seats);
     await observer.setData(node, Buffer.from('written'));
-    const estate = estateOf(session, term);
-    const outcome = await windUp(parseConnectString(connectString()), estate, { auth: alice });
+    const estate = openSessionOf(session, term);
+    const outcome = await cleanUpSession(parseConnectString(connectString()), estate, { auth: alice });
     expect(outcome).toEqual({ terms: 1, clean: true });
     const { data, stat } = await observer.getData(seats === 1 ? path : `${path}/seat-0`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });

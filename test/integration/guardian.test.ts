@@ -3,12 +3,16 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { entrust, GuardianLink, type ParentChannel } from '../../src/cluster/guardian-link.js';
-import type { SessionGuardianOptions } from '../../src/cluster/session-guardian.js';
-import { type Burial, SessionGuardian } from '../../src/cluster/session-guardian.js';
+import {
+  GuardianLink,
+  type ParentChannel,
+  registerWithGuardian,
+} from '../../src/cluster/guardian/guardian-link.js';
+import type { SessionGuardianOptions } from '../../src/cluster/guardian/session-guardian.js';
+import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
@@ -78,7 +82,7 @@ describe('a guardian', () => {
       const guardian = makeGuardian();
       const child = await guardLeader(guardian, path);
       const { elected } = await nextInLine(path);
-      const buried = nextEvent<[Burial]>(guardian, 'buried');
+      const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
       end(child);
       const [term] = await elected;
       // 10 s are a session timeout, and 3.5 s the takeover delay: neither was waited for.
@@ -127,7 +131,7 @@ describe('a guardian', () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
-    const buried: Burial[] = [];
+    const buried: CleanupReport[] = [];
     guardian.on('buried', (burial) => void buried.push(burial));
     child.kill('SIGSTOP');
     const { elector } = await nextInLine(path);
@@ -150,7 +154,7 @@ describe('a guardian', () => {
     child.send('disconnect');
     await disconnected;
     const [term] = await elected;
-    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
     child.kill('SIGKILL');
     await buried;
     expect(term.isHeld()).toBe(true);
@@ -217,7 +221,7 @@ describe('a guardian', () => {
     const alice = await openSession({ auth });
     const [node] = await alice.getChildren(path);
     const owner = (await alice.exists(`${path}/${node}`))?.ephemeralOwner as bigint;
-    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
     const failed = nextEvent<[Error]>(guardian, 'error');
     child.kill('SIGKILL');
     const [burial] = await buried;
@@ -239,7 +243,7 @@ describe('a guardian', () => {
       { session: { sessionTimeoutMs: 10_000, auth } },
       `${connectString()}/alices`,
     );
-    const buried = nextEvent<[Burial]>(guardian, 'buried');
+    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
     child.kill('SIGKILL');
     expect((await buried)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
     const alice = await openSession({ auth });
@@ -322,7 +326,7 @@ describe('a process', () => {
     new GuardianLink({ ...channel, connected: false, on: channel.on, off: channel.off } as never).entrust(
       session,
     );
-    entrust(session);
+    registerWithGuardian(session);
     await session.close();
   });
 });

@@ -174,7 +174,7 @@ describe('a server that is not what it should be', () => {
       answer: (_, __, connection) => answers[connection - 1],
     });
     const session = await openSession({ sessionTimeoutMs: 3000 }, server.connectString);
-    expect(await session.untilAnswered(() => session.exists('/a'))).toBeUndefined();
+    expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();
     expect(session.state.name).toBe('connected');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { fourLetterWord } from '../../scripts/zookeeper.mjs';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { serializeRecord } from '../../src/election/nodes/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -14,7 +14,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { deferred } from '../../src/promises.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';

@@ -1,9 +1,9 @@
 /** What locks ask of a server, counted by the server, and what they leave there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Place } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { deferred } from '../../src/promises.js';
+import type { QueuePosition } from '../../src/lock/queue/contender.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { type AnyLock, LOCK_KINDS } from '../helpers/lock-kinds.js';
@@ -109,7 +109,7 @@ describe('one far behind', () => {
     const third = await ask(new DistributedLock(sessions[2] as Session, path));
     const isNext = deferred();
     const waiting = deferred();
-    const onWaiting = ({ position }: Place) => (position === 1 ? isNext : waiting).resolve();
+    const onWaiting = ({ position }: QueuePosition) => (position === 1 ? isNext : waiting).resolve();
     const held = new DistributedLock(last, path).acquire({ onWaiting });
     await waiting.promise;
     await first.release();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import {
   LockLostError,
@@ -8,9 +8,9 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../../src/errors.js';
-import { Contender } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
+import { Contender } from '../../src/lock/queue/contender.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead } from '../helpers/electors.js';
 import { ask } from '../helpers/locks.js';
@@ -351,15 +351,15 @@ describe('joining the queue', () => {
 describe('a session on which locks were taken and candidates stood', () => {
   it('has nobody left who listens for its end', async () => {
     const [session, other] = [await openSession(), await openSession()];
-    const before = session.over.listenerCount;
+    const before = session.ended.listenerCount;
     const path = uniquePath('lock');
     const held = await new DistributedLock(other, path).acquire();
     const waiting = await ask(new DistributedLock(session, path));
-    expect(session.over.listenerCount).toBeGreaterThan(before);
+    expect(session.ended.listenerCount).toBeGreaterThan(before);
     await held.release();
     await (await waiting.hold).release();
     const [elector] = await lead(session, uniquePath('election'));
     await elector.stop();
-    expect(session.over.listenerCount).toBe(before);
+    expect(session.ended.listenerCount).toBe(before);
   });
 });

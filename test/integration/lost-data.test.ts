@@ -1,11 +1,11 @@
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
-import { ElectionObserver } from '../../src/election/observer.js';
-import type { Term } from '../../src/election/term.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
+import type { Term } from '../../src/election/term/term.js';
 import { EnsembleResetError, NoServerError, SessionExpiredError } from '../../src/errors.js';
-import type { Logger } from '../../src/logger.js';
-import { ignore } from '../../src/promises.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import type { Logger } from '../../src/platform/logging/logger.js';
 import { EnsembleHistory } from '../../src/session/ensemble-history.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { createTask, type RunCoordinator, type ScheduledTask, type TaskContext } from 'node-cron';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import { LeaderRunCoordinator, type LeaderRunCoordinatorOptions } from '../../src/node-cron/index.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { fourLetterWord, freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
-import { type Candidate, serializeCandidate } from '../../src/election/candidate.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { ElectionObserver } from '../../src/election/observer.js';
-import { serializeRecord } from '../../src/election/record.js';
-import type { SessionSource } from '../../src/election/session-source.js';
+import { type Candidate, serializeCandidate } from '../../src/election/nodes/candidate.js';
+import { serializeRecord } from '../../src/election/nodes/record.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
 import {
   AuthenticationError,
   InvalidStateError,
   NoServerError,
   SessionClosedError,
 } from '../../src/errors.js';
-import { type Environment, systemEnvironment } from '../../src/session/environment.js';
-import type { NodeData } from '../../src/session/records.js';
+import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
+import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
+import type { SessionSource } from '../../src/session/session-source.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';
 import { lead, observe, oneAfterTheOther, record, servedLate, shown, showsId } from '../helpers/observers.js';

@@ -1,8 +1,8 @@
 /** Nodes with the names of contenders that no session goes with: whoever may create children can leave them there. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { serializeRecord } from '../../src/election/nodes/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';

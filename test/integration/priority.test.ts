@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { revokeLeader } from '../../src/election/revocation.js';
-import type { Term } from '../../src/election/term.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
+import type { Term } from '../../src/election/term/term.js';
 import { RevocationRefusedError } from '../../src/errors.js';
-import { deferred } from '../../src/promises.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { nextEvent, until } from '../helpers/cluster.js';

@@ -3,9 +3,9 @@ import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
 import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
-import { takeoverDelayMs } from '../../src/election/claim.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import { takeoverDelayMs } from '../../src/election/term/claim-rules.js';
+import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 

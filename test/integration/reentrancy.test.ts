@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { deferred } from '../../src/promises.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import { aborted, openSession, uniquePath } from '../helpers/cluster.js';
 
 async function makeLock() {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import {
   AuthenticationError,
   InvalidStateError,
@@ -9,7 +9,7 @@ import {
   SessionClosedError,
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { createRequest } from '../../src/session/protocol.js';
+import { createRequest } from '../../src/session/protocol/requests.js';
 import type { Session } from '../../src/session/session.js';
 import {
   aborted,

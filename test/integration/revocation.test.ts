@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type RevocationOptions, revokeLeader } from '../../src/election/revocation.js';
-import type { Term } from '../../src/election/term.js';
+import { type RevocationOptions, revokeLeader } from '../../src/election/revoke-leader.js';
+import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, RevocationRefusedError, WorkOverrunError } from '../../src/errors.js';
 import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { lead, stand } from '../helpers/electors.js';

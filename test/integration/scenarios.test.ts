@@ -1,14 +1,14 @@
 /** What broke other systems, by the issues that tell of it. Those that aren't here have their tests beside what they are about. */
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import type { Term } from '../../src/election/term/term.js';
 import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';
-import { Contender } from '../../src/lock/contender.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { entryPrefix } from '../../src/lock/order.js';
-import { systemEnvironment } from '../../src/session/environment.js';
+import { Contender } from '../../src/lock/queue/contender.js';
+import { entryPrefix } from '../../src/lock/queue/order.js';
+import { systemEnvironment } from '../../src/platform/environment.js';
 import { nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
 import { lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import { ElectionObserver } from '../../src/election/observer.js';
-import { revokeLeader } from '../../src/election/revocation.js';
-import type { Term } from '../../src/election/term.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
+import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, SeatsMismatchError } from '../../src/errors.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead } from '../helpers/electors.js';

@@ -12,8 +12,9 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
+import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { type Environment, systemEnvironment } from '../../src/session/environment.js';
+import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
 import { Session } from '../../src/session/session.js';
 import {
   aborted,
@@ -267,7 +268,7 @@ describe('a session whose connection goes', () => {
     const lost = proxy.loseReplyTo('create');
     await expect(session.create(path)).rejects.toMatchObject({ code: 'CONNECTION_LOSS', retryable: true });
     await lost;
-    expect(await session.untilAnswered(() => session.exists(path))).toBeDefined();
+    expect(await session.retryUntilAnswered(() => session.exists(path))).toBeDefined();
     await session.remove(path);
   });
 
@@ -318,7 +319,7 @@ describe('a session whose connection goes', () => {
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = session.own(value, sentAt);
+    const own = EphemeralNode.of(session, value, sentAt);
     proxy.cut();
     await until(async () => (await observer.exists(value)) === undefined, 'the expiry');
     const expired = nextEvent(session, 'expired');
@@ -342,7 +343,7 @@ describe('a session whose connection goes', () => {
       const other = proxy === first ? second : first;
       other.restore();
       proxy.cut();
-      await session.untilAnswered(() => session.exists('/'));
+      await session.retryUntilAnswered(() => session.exists('/'));
     }
     expect(session.state.name).toBe('connected');
   });
@@ -529,7 +530,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = session.own(value, sentAt);
+    const own = EphemeralNode.of(session, value, sentAt);
     own.watch();
     expect(own.isCurrent()).toBe(true);
     await other.remove(value);
@@ -542,7 +543,7 @@ describe('a node of a session', () => {
     const session = await openSession();
     const other = await openSession();
     const { value } = await other.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = session.own(value);
+    const own = EphemeralNode.of(session, value);
     own.watch();
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
   });
@@ -551,7 +552,7 @@ describe('a node of a session', () => {
     const proxy = await FaultProxy.start();
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 1000 }, proxy.connectString);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
-    const own = session.own(value, sentAt);
+    const own = EphemeralNode.of(session, value, sentAt);
     own.keepAlive();
     const end = performance.now() + 1500;
     while (performance.now() < end) {

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../scripts/zookeeper.mjs';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import { InvalidStateError } from '../../src/errors.js';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 

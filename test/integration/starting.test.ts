@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { ElectionObserver } from '../../src/election/observer.js';
+import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
-import type { Logger } from '../../src/logger.js';
-import { ignore } from '../../src/promises.js';
+import { ignore } from '../../src/platform/async/promises.js';
+import type { StartOptions } from '../../src/platform/async/starting.js';
+import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
-import type { StartOptions } from '../../src/starting.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { nextEvent, until } from '../helpers/cluster.js';
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { writesOfRelease } from '../../src/election/claim.js';
-import { type Deed, releaseParts } from '../../src/election/deed.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/record.js';
-import type { Term } from '../../src/election/term.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { writesOfRelease } from '../../src/election/term/claim-rules.js';
+import { type Deed, releaseParts } from '../../src/election/term/release.js';
+import type { Term } from '../../src/election/term/term.js';
 import {
   BadVersionError,
   InvalidOptionError,
   InvalidStateError,
   NoCandidateError,
 } from '../../src/errors.js';
-import { Contender } from '../../src/lock/contender.js';
+import { Contender } from '../../src/lock/queue/contender.js';
 import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
-import type { SessionLoss } from '../../src/cluster/cleanup.js';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
-import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
-import { revokeLeader } from '../../src/election/revocation.js';
-import type { Term } from '../../src/election/term.js';
+import type { SessionLoss } from '../../src/cluster/supervisor/cleanup.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
+import { revokeLeader } from '../../src/election/revoke-leader.js';
+import type { Term } from '../../src/election/term/term.js';
 import { CleanupFailedError, InvalidStateError, NoServerError } from '../../src/errors.js';
-import { deferred } from '../../src/promises.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import {
   aborted,
   connectString,

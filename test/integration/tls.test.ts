@@ -7,7 +7,7 @@ import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { ConnectTimeoutError, InvalidOptionError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { systemEnvironment } from '../../src/session/environment.js';
+import { systemEnvironment } from '../../src/platform/environment.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../helpers/certificates.js';

@@ -87,7 +87,7 @@ describe("a term's transaction", () => {
     const lost = proxy.loseReplyTo('multi', state);
     await expect(term.transaction().create(state).commit()).rejects.toBeInstanceOf(ConnectionLossError);
     await lost;
-    expect(await session.untilAnswered(() => session.exists(state))).toBeDefined();
+    expect(await session.retryUntilAnswered(() => session.exists(state))).toBeDefined();
     expect(term.isHeld()).toBe(true);
     await elector.stop();
   });

@@ -4,7 +4,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { UnprotectedPathError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import type { AccessEntry } from '../../src/session/access.js';
+import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { connectString, openSession, uniquePath } from '../helpers/cluster.js';

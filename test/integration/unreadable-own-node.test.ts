@@ -1,9 +1,9 @@
 /** An operator takes from a session the right to read its own node: nothing can prove any more that the node is there. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import type { AccessEntry } from '../../src/session/access.js';
+import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
 import { ask } from '../helpers/locks.js';
 import { openOperator } from '../helpers/operator.js';

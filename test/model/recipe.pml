@@ -207,7 +207,7 @@ inline commitRelease()
 #define allowsGuess(node) (held && holder == (node) && version % 2 == 1)
 #endif
 #endif
-inline foresee()
+inline predictRecord()
 {
 	printf("candidate %d reads the record, and will claim version %d\n", me, version + 1);
 	guess = version + 1;
@@ -429,7 +429,7 @@ waiting:
 	:: watch[me] == 0 && more -> goto queue
 	:: atomic { watch[me] == 0 && !more -> takeTurn() }
 #endif
-	:: d_step { !more && guess == 0 && allowsGuess(ahead) -> foresee() }
+	:: d_step { !more && guess == 0 && allowsGuess(ahead) -> predictRecord() }
 		goto waiting
 	:: call[me] != 0 -> goto called
 	:: d_step { call[me] != 0 -> call[me] = 0 } /* It doesn't heed calls, or comes too late. */
@@ -536,7 +536,7 @@ waitingBehind:
 #else
 	:: atomic { watch[me] == 0 || briefly -> takeTurn() }
 #endif
-	:: d_step { guess == 0 && allowsGuess(ahead) -> foresee() }
+	:: d_step { guess == 0 && allowsGuess(ahead) -> predictRecord() }
 		goto waitingBehind
 	orStop
 	orTheEnd

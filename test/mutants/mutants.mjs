@@ -29,7 +29,7 @@ export const MUTANTS = [
       'the first one may have been carried out: it stands in front of the second, and everybody waits for it',
     edits: [
       {
-        file: 'lock/contender.ts',
+        file: 'lock/queue/contender.ts',
         from: 'const found = await Contender.#find(session, queue, uuid, parse);',
         to: 'const found = undefined as Contender | undefined;',
       },
@@ -43,7 +43,7 @@ export const MUTANTS = [
     danger: "after a lost reply the node of another contender of the same session is taken for one's own",
     edits: [
       {
-        file: 'lock/contender.ts',
+        file: 'lock/queue/contender.ts',
         from: 'const uuid = options.id ?? session.environment.uuid();',
         to: "const uuid = '01234567-89ab-4def-8123-456789abcdef';",
       },
@@ -57,12 +57,12 @@ export const MUTANTS = [
     danger: 'after 2147483647 comes -2147483648: the queue is turned round, and two are first',
     edits: [
       {
-        file: 'lock/order.ts',
+        file: 'lock/queue/order.ts',
         from: '.sort(compare);',
         to: '.sort((a, b) => (a.node.slice(-10) < b.node.slice(-10) ? -1 : 1));',
       },
     ],
-    file: 'unit/order.test.ts',
+    file: 'unit/lock/queue/order.test.ts',
     test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
   },
   {
@@ -71,20 +71,26 @@ export const MUTANTS = [
     danger: 'one that comes later may be first while the holder still holds',
     edits: [
       {
-        file: 'lock/order.ts',
+        file: 'lock/queue/order.ts',
         from: '.sort(compare);',
         to: '.sort((a, b) => (a.node < b.node ? -1 : 1));',
       },
     ],
-    file: 'unit/order.test.ts',
+    file: 'unit/lock/queue/order.test.ts',
     test: 'the order of the queue > is the order of creation wherever the counter stands, also when it wraps round on the way',
   },
   {
     name: 'circular-order',
     what: 'numbers that others have made up are compared with each other',
     danger: 'they go round in a circle, and one that is ahead is sorted behind: two are first',
-    edits: [{ file: 'lock/age.ts', from: 'queueOf(children, parse, own)', to: 'queueOf(children, parse)' }],
-    file: 'unit/age.test.ts',
+    edits: [
+      {
+        file: 'lock/queue/sequence-overflow.ts',
+        from: 'queueOf(children, parse, own)',
+        to: 'queueOf(children, parse)',
+      },
+    ],
+    file: 'unit/lock/queue/sequence-overflow.test.ts',
     test: 'the order of age > is that of the numbers a server gave, whatever numbers others have made up',
   },
   {
@@ -93,7 +99,7 @@ export const MUTANTS = [
     danger: 'a reply that was under way for long begins a lease that others have waited out',
     edits: [
       {
-        file: 'session/connection.ts',
+        file: 'session/connection/connection.ts',
         from: 'outcome.resolve(new ServerReply(decode(body), zxid, sentAt));',
         to: 'outcome.resolve(new ServerReply(decode(body), zxid, Math.max(sentAt, this.#clock.now())));',
       },
@@ -107,7 +113,7 @@ export const MUTANTS = [
     danger: 'a server without a quorum answers them: the lease goes on after the node was given away',
     edits: [
       {
-        file: 'session/heartbeat.ts',
+        file: 'session/connection/heartbeat.ts',
         from: '...this.#parts.map((part) => this.#prove(part, connection)),',
         to: `connection.ping().then(({ sentAt }) => {
         for (const node of membersOf(this.#nodes)) node.confirm(sentAt);
@@ -121,7 +127,9 @@ export const MUTANTS = [
     name: 'no-takeover-delay',
     what: 'an unclean end is not waited out',
     danger: 'the former leader may be cut off from the servers, and act on its lease: two leaders',
-    edits: [{ file: 'election/claim.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' }],
+    edits: [
+      { file: 'election/term/claim-rules.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' },
+    ],
     file: 'unit/precautions.test.ts',
     test: 'a leader whose node the servers have given away > is followed by nobody as long as its own lease lasts, though it has not heard of it',
   },
@@ -132,7 +140,7 @@ export const MUTANTS = [
       'it wraps round, begins anew when the election is deleted, and falls when one is called out of turn',
     edits: [
       {
-        file: 'election/claimant.ts',
+        file: 'election/term/claimant.ts',
         from: 'token: stat.mzxid,',
         to: 'token: BigInt(contender.entry.sequence),',
       },
@@ -147,7 +155,7 @@ export const MUTANTS = [
       "it wraps round, and begins anew when the lock's path is deleted: what is protected refuses the holder",
     edits: [
       {
-        file: 'lock/contender.ts',
+        file: 'lock/queue/contender.ts',
         from: '{ path, entry: entryOf(path), token, sentAt, listing }',
         to: '{ path, entry: entryOf(path), token: BigInt(entryOf(path).sequence), sentAt, listing }',
       },
@@ -176,9 +184,9 @@ export const MUTANTS = [
       'the first one is still there: nobody owns the second, and nobody deletes it while the session lives',
     edits: [
       {
-        file: 'lock/contender.ts',
-        from: 'session.own(path, sentAt);',
-        to: `session.own(path, sentAt);
+        file: 'lock/queue/contender.ts',
+        from: 'EphemeralNode.of(session, path, sentAt);',
+        to: `EphemeralNode.of(session, path, sentAt);
     session.on('resumed', () => {
       const prefix = \`\${queue}/\${entryPrefix(entry.id, entry.purpose)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
@@ -225,7 +233,7 @@ export const MUTANTS = [
     danger: 'the next candidacy begins, and may lead, with the state of the lost one',
     edits: [
       {
-        file: 'cluster/cleanup.ts',
+        file: 'cluster/supervisor/cleanup.ts',
         from: 'const decision = await Promise.race([callHook(hook, known), late]);',
         to: `callHook(hook, known).catch(() => undefined);
     const decision = (await Promise.race([undefined, late])) as unknown;`,
@@ -240,7 +248,7 @@ export const MUTANTS = [
     danger: 'what the lost session has left behind stays, and nobody learns of it',
     edits: [
       {
-        file: 'cluster/supervisor.ts',
+        file: 'cluster/supervisor/supervisor.ts',
         from: 'if (loss === undefined || (await',
         to: 'if (loss === undefined || this.#stop.signal.aborted || (await',
       },
@@ -255,7 +263,7 @@ export const MUTANTS = [
       'after a process has stood still, timers run before any event: it acts on a lease that is long over',
     edits: [
       {
-        file: 'lock/tenure.ts',
+        file: 'lease/hold.ts',
         from: 'if (this.#own.isCurrent()) return true;',
         to: 'return true;',
       },
@@ -269,7 +277,7 @@ export const MUTANTS = [
     danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
     edits: [
       {
-        file: 'lock/turn-wait.ts',
+        file: 'lock/queue/turn-wait.ts',
         from: "this.#state = missing === 1 ? 'next' : 'behind';",
         to: "this.#state = missing >= 1 ? 'next' : 'behind';",
       },
@@ -283,12 +291,12 @@ export const MUTANTS = [
     danger: "it is a claim's: the next in line overwrites the record of a leader, without any delay",
     edits: [
       {
-        file: 'election/claim.ts',
+        file: 'election/term/claim-rules.ts',
         from: "if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;",
         to: "if (record.state === 'unreadable') return undefined;",
       },
     ],
-    file: 'unit/claim.test.ts',
+    file: 'unit/election/term/claim-rules.test.ts',
     test: 'the next in line > foresees nothing from any other record: the next write may be a claim',
   },
   {
@@ -329,12 +337,12 @@ export const MUTANTS = [
       'servers that have lost their data never answer it: the session neither lives nor ends, and no replica leads',
     edits: [
       {
-        file: 'session/zxid-waiver.ts',
+        file: 'session/connection/zxid-waiver.ts',
         from: 'return unservedMs > INSISTS_FOR_TIMEOUTS * sessionTimeoutMs;',
         to: 'return unservedMs > Number.POSITIVE_INFINITY * sessionTimeoutMs;',
       },
     ],
-    file: 'unit/zxid-waiver.test.ts',
+    file: 'unit/session/connection/zxid-waiver.test.ts',
     test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
   },
 ];

@@ -29,7 +29,7 @@ describe('the wrong versions of Conclave', () => {
   });
 
   it('are said to survive when no test notices', async () => {
-    const { all, exitCode } = await run('--only', 'no-uuid', '--files', 'test/unit/lease.test.ts');
+    const { all, exitCode } = await run('--only', 'no-uuid', '--files', 'test/unit/lease/lease.test.ts');
     expect(exitCode, all).toBe(1);
     expect(all).toContain('SURVIVED');
     expect(all).toContain('0 of 1 caught');

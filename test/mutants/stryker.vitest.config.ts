@@ -6,9 +6,13 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000, // A test that is merely slow hasn't noticed anything.
     include: [
-      'test/unit/{access,admission,advertisement,age,backlog,backoff,claim,connect-string,frames}.test.ts',
-      'test/unit/{health,heartbeat,lease,options,order,path-guard,pauses,priority,record,request}.test.ts',
-      'test/unit/{resolved-options,sighting,silence,watches}.test.ts',
+      'test/unit/{pauses,resolved-options}.test.ts',
+      'test/unit/{classes,lease,platform,wire}/**/*.test.ts',
+      'test/unit/session/{path-guard,watch-registry}.test.ts',
+      'test/unit/session/{connection/{connect-string,heartbeat},protocol/acl}.test.ts',
+      'test/unit/lock/queue/*.test.ts',
+      'test/unit/election/{advertisement,nodes/*,observer/*,term/*}.test.ts',
+      'test/unit/cluster/supervisor/health.test.ts',
     ],
   },
 });

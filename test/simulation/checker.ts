@@ -1,4 +1,4 @@
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 

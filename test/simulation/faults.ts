@@ -1,4 +1,4 @@
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/platform/time/clock.js';
 import type { Random } from '../helpers/random.js';
 import type { Candidate } from './candidates/candidate.js';
 import { ElectorCandidate } from './candidates/elector.js';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { PlaceHold } from '../../src/lock/lock-hold.js';
+import type { GrantHold } from '../../src/lock/lock-hold.js';
 import type { Candidate } from './candidates/candidate.js';
 import { Ledger } from './ledger.js';
 import { type Capacity, LockChecker } from './lock-checker.js';
 
 const QUEUE = '/locks/table';
-const ALONE: Capacity = { seats: 1, readers: false };
+const EXCLUSIVE: Capacity = { seats: 1, readers: false };
 const WITH_READERS: Capacity = { seats: 1, readers: true };
 const MIDDLE = { lock: 'lock-', write: '__WRIT__', read: '__READ__' };
 
@@ -33,7 +33,7 @@ function setting({ isExcused = false } = {}) {
       own: { isCurrent: () => isCurrent },
     };
     const candidate = { id: 'process', isDead: false } as Candidate;
-    const readOn = checker.begun(candidate, QUEUE, capacity, hold as unknown as PlaceHold, isReading);
+    const readOn = checker.begun(candidate, QUEUE, capacity, hold as unknown as GrantHold, isReading);
     return {
       readOn,
       /** Its node goes, and with it its lease, unless that lasts. */
@@ -50,47 +50,47 @@ function setting({ isExcused = false } = {}) {
 describe('the checker of locks', () => {
   it('has nothing against one after the other', () => {
     const { begin, kinds } = setting();
-    begin(node(1), ALONE).lose();
-    begin(node(2), ALONE).lose();
+    begin(node(1), EXCLUSIVE).lose();
+    begin(node(2), EXCLUSIVE).lose();
     expect(kinds()).toEqual([]);
   });
 
   it('sees whoever holds while somebody is ahead', () => {
     const { nodes, begin, kinds } = setting();
     nodes.set(node(1), '');
-    begin(node(2), ALONE);
+    begin(node(2), EXCLUSIVE);
     expect(kinds()).toEqual(['lock out of turn']);
   });
 
   it('sees two that hold at once, though the node of the first is gone', () => {
     const { begin, kinds } = setting();
-    begin(node(1), ALONE).lose({ leaseLasts: true });
-    begin(node(2), ALONE);
+    begin(node(1), EXCLUSIVE).lose({ leaseLasts: true });
+    begin(node(2), EXCLUSIVE);
     expect(kinds()).toEqual(['lock held by too many']);
   });
 
   it('counts that where a lock promises nothing', () => {
     const { begin, ledger, kinds } = setting({ isExcused: true });
-    begin(node(1), ALONE).lose({ leaseLasts: true });
-    begin(node(2), ALONE);
+    begin(node(1), EXCLUSIVE).lose({ leaseLasts: true });
+    begin(node(2), EXCLUSIVE);
     expect(kinds()).toEqual([]);
     expect(ledger.counts.get('locks: held by too many while servers stood still')).toBe(1);
   });
 
   it('counts it for a node that an operator deleted', () => {
     const { checker, begin, ledger, kinds } = setting();
-    const first = begin(node(1), ALONE);
+    const first = begin(node(1), EXCLUSIVE);
     checker.tamperedWith(`${QUEUE}/${node(1)}`);
     first.lose({ leaseLasts: true });
-    begin(node(2), ALONE);
+    begin(node(2), EXCLUSIVE);
     expect(kinds()).toEqual([]);
     expect(ledger.counts.get('locks: held by too many after an operator deleted a node')).toBe(1);
   });
 
   it('sees a token that is lower than an earlier one', () => {
     const { begin, kinds } = setting();
-    begin(node(2), ALONE).lose();
-    begin(node(1), ALONE);
+    begin(node(2), EXCLUSIVE).lose();
+    begin(node(1), EXCLUSIVE);
     expect(kinds()).toEqual(['lock token']);
   });
 

@@ -1,6 +1,6 @@
-import type { PlaceHold } from '../../src/lock/lock-hold.js';
-import { compareSequences, parseLockEntry, type QueueEntry, queueOf } from '../../src/lock/order.js';
-import { ignore } from '../../src/promises.js';
+import type { GrantHold } from '../../src/lock/lock-hold.js';
+import { compareSequences, parseLockEntry, type QueueEntry, queueOf } from '../../src/lock/queue/order.js';
+import { ignore } from '../../src/platform/async/promises.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 
@@ -15,7 +15,7 @@ interface Holding {
   readonly candidate: Candidate;
   readonly queue: string;
   readonly capacity: Capacity;
-  readonly hold: PlaceHold;
+  readonly hold: GrantHold;
   /** For a reader, or a writer that reads only any more, others that read are no matter. */
   isReading: boolean;
 }
@@ -84,7 +84,7 @@ export class LockChecker {
     candidate: Candidate,
     queue: string,
     capacity: Capacity,
-    hold: PlaceHold,
+    hold: GrantHold,
     isReading: boolean,
   ): () => void {
     if (hold.signal.aborted) return ignore; // It says by itself that it is over.
@@ -160,7 +160,7 @@ export class LockChecker {
   }
 }
 
-function entryOf({ path }: PlaceHold): QueueEntry | undefined {
+function entryOf({ path }: GrantHold): QueueEntry | undefined {
   return parseLockEntry(path.slice(path.lastIndexOf('/') + 1));
 }
 

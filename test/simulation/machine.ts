@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../src/clock.js';
+import type { Clock, Timer } from '../../src/platform/time/clock.js';
 import type { Random } from '../helpers/random.js';
 import type { Happening, Scheduler } from './scheduler.js';
 

@@ -1,5 +1,5 @@
-import { cooldownAfter } from '../../src/cluster/losses.js';
-import { takeoverDelayMs } from '../../src/election/claim.js';
+import { cooldownAfter } from '../../src/cluster/supervisor/cooldown.js';
+import { takeoverDelayMs } from '../../src/election/term/claim-rules.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
 /** What the bound depends on. */

@@ -1,6 +1,6 @@
-import type { Reply } from '../../src/session/connection.js';
-import { Connection } from '../../src/session/connection.js';
-import type { Request } from '../../src/session/protocol.js';
+import type { Reply } from '../../src/session/connection/connection.js';
+import { Connection } from '../../src/session/connection/connection.js';
+import type { Request } from '../../src/session/protocol/requests.js';
 
 /** By which rules the candidates lead. All but `shipped` are wrong: the simulator has to find that out. */
 export const RULES = ['shipped', 'no-delay', 'pings', 'pings-no-delay', 'curator'] as const;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Admission } from '../../src/lock/admission.js';
+import type { TurnRule } from '../../src/lock/queue/turn-rule.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { Rules } from './rules.js';
 import { type Run, simulate } from './run.js';
@@ -81,12 +81,12 @@ describe('the simulation', () => {
 
   it('finds a semaphore that lets one more in', async () => {
     const semaphore = Semaphore.prototype as unknown as {
-      admission(signal: AbortSignal): Promise<Admission>;
+      admission(signal: AbortSignal): Promise<TurnRule>;
     };
     const { admission } = semaphore;
     semaphore.admission = async function (signal) {
       const right = await admission.call(this, signal);
-      return { ...right, spare: right.spare + 1 };
+      return { ...right, capacity: right.capacity + 1 };
     };
     const found = new Set<string>();
     try {

@@ -1,5 +1,5 @@
-import { parseRecord, recordPath } from '../../src/election/record.js';
-import type { Change } from '../../src/testing/watch-table.js';
+import { parseRecord, recordPath } from '../../src/election/nodes/record.js';
+import type { Change } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 
 /** One reign, as the servers committed it: who holds the record by which node. */

@@ -1,4 +1,4 @@
-import { parseLockEntry } from '../../src/lock/order.js';
+import { parseLockEntry } from '../../src/lock/queue/order.js';
 import { Random } from '../helpers/random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';

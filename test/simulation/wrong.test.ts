@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sleep } from '../../src/clock.js';
-import { SessionGuardian } from '../../src/cluster/session-guardian.js';
-import { Ward } from '../../src/cluster/ward.js';
+import { GuardedProcess } from '../../src/cluster/guardian/guarded-process.js';
+import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import { Roll } from '../../src/election/roll.js';
-import { Connection } from '../../src/session/connection.js';
+import { ElectionReader } from '../../src/election/nodes/election-reader.js';
+import { sleep } from '../../src/platform/time/clock.js';
+import { Connection } from '../../src/session/connection/connection.js';
 import { Session } from '../../src/session/session.js';
 import { type Run, simulate } from './run.js';
 import type { FaultRate } from './world.js';
@@ -45,7 +45,7 @@ const WRONG: readonly Wrong[] = [
     make: () => {
       const { lastZxid } = Object.getOwnPropertyDescriptors(Connection.prototype);
       Object.defineProperty(Connection.prototype, 'lastZxid', { configurable: true, get: () => 0n });
-      const makeRight = replace(Roll.prototype, 'catchUp', () => () => Promise.resolve());
+      const makeRight = replace(ElectionReader.prototype, 'catchUp', () => () => Promise.resolve());
       return () => {
         Object.defineProperty(Connection.prototype, 'lastZxid', lastZxid as PropertyDescriptor);
         makeRight();
@@ -83,7 +83,7 @@ const WRONG: readonly Wrong[] = [
     hint: 7,
     found: /^guardian: nobody took the place/,
     faultRate: 'few',
-    make: () => replace(Ward.prototype, 'estates', () => () => []),
+    make: () => replace(GuardedProcess.prototype, 'estates', () => () => []),
   },
   {
     what: 'a guardian that winds up what a process that lives has open',

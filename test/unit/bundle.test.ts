@@ -102,7 +102,7 @@ describe('what is declared', () => {
 
   it('leaves out what is internal', () => {
     const text = read('index.d.ts');
-    expect(text).not.toMatch(/@internal|\b(OwnNode|WatchRegistry|ResolvedSessionOptions|PlaceHold)\b/);
+    expect(text).not.toMatch(/@internal|\b(EphemeralNode|WatchRegistry|ResolvedSessionOptions|GrantHold)\b/);
   });
 
   it.each(ENTRIES)('of %s is explained, and refers to nothing that users have not', (entry) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import * as requests from '../../src/session/protocol.js';
+import * as requests from '../../src/session/protocol/requests.js';
 import { settle } from '../helpers/fake-clock.js';
 import { openConnection } from '../helpers/fake-socket.js';
 import {

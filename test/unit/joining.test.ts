@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Contender } from '../../src/lock/contender.js';
+import { Contender } from '../../src/lock/queue/contender.js';
 import { stillServer } from '../helpers/still-server.js';
 
 const CREATE = 1;

@@ -5,7 +5,20 @@ import { describe, expect, it } from 'vitest';
 const SOURCES = resolve(import.meta.dirname, '../../src');
 
 /** From the bottom up: what stands in a layer imports from its own and from those before it only. */
-const LAYERS = ['', 'session', 'lock', 'election', 'cluster', 'node-cron', 'testing', 'cli'];
+const LAYERS = [
+  'classes',
+  '', // The errors.
+  'platform',
+  'wire',
+  'session',
+  'lease',
+  'lock',
+  'election',
+  'cluster',
+  'node-cron',
+  'testing',
+  'cli',
+];
 const PUBLIC = 'index.ts';
 
 interface Import {
@@ -48,62 +61,70 @@ describe('the layers', () => {
   });
 
   it.each([
-    ['node-zookeeper-client/lib/jute/index.js', ['session/protocol.ts']],
-    ['eventemitter3', ['emitter.ts']],
-    ['pino', ['pino.ts']],
+    ['node-zookeeper-client/lib/jute/index.js', ['session/protocol/requests.ts']],
+    ['eventemitter3', ['platform/safe-emitter.ts']],
+    ['pino', ['platform/logging/load-pino.ts']],
     [
       'commander',
       [
-        'cli/arguments.ts',
-        'cli/candidacy.ts',
+        'cli/options/arguments.ts',
+        'cli/options/candidacy.ts',
         'cli/command-line.ts',
-        'cli/connection.ts',
-        'cli/dev-server.ts',
-        'cli/elect.ts',
-        'cli/observe.ts',
-        'cli/resign.ts',
-        'cli/run.ts',
-        'cli/seat.ts',
-        'cli/status.ts',
+        'cli/options/connection.ts',
+        'cli/commands/dev-server.ts',
+        'cli/commands/elect.ts',
+        'cli/commands/observe.ts',
+        'cli/commands/resign.ts',
+        'cli/commands/run.ts',
+        'cli/options/seat.ts',
+        'cli/commands/status.ts',
       ],
     ],
     [
       'node:child_process',
       [
-        'cluster/child-process.ts',
-        'cluster/cluster-options.ts',
-        'cluster/cluster-supervisor.ts',
+        'cluster/guardian/child-process.ts',
+        'cluster/workers/cluster-options.ts',
+        'cluster/workers/cluster-supervisor.ts',
         'cluster/command/keeper-process.ts',
         'cluster/command/keeper.ts',
-        'cluster/session-guardian.ts',
-        'cluster/worker-slot.ts',
+        'cluster/guardian/session-guardian.ts',
+        'cluster/workers/worker-slot.ts',
       ],
     ],
-    ['p-retry', ['cluster/tries.ts']],
+    ['p-retry', ['platform/retry/retrying.ts']],
     [
       'node:net',
       [
-        'session/connect-string.ts',
-        'session/connection.ts',
-        'session/dialer.ts',
-        'session/environment.ts',
-        'session/outage.ts',
+        'session/connection/connect-string.ts',
+        'session/connection/connection.ts',
+        'session/connection/dialer.ts',
+        'platform/environment.ts',
+        'session/connection/outage.ts',
         'session/session-options.ts',
-        'session/transport.ts',
-        'testing/access.ts',
-        'testing/connection.ts',
-        'testing/server.ts',
-        'testing/test-clock.ts',
+        'session/connection/transport.ts',
+        'testing/state/acl.ts',
+        'testing/server/connection.ts',
+        'testing/server/server.ts',
+        'testing/controls/test-clock.ts',
       ],
     ],
-    ['node:tls', ['session/dialer.ts', 'session/session-options.ts', 'session/transport.ts']],
+    [
+      'node:tls',
+      ['session/connection/dialer.ts', 'session/session-options.ts', 'session/connection/transport.ts'],
+    ],
   ])('know %s in as few files as can be', (dependency, users) => {
     const found = imports.filter(({ from }) => from === dependency).map(({ file }) => file);
     expect(found.sort()).toEqual([...users].sort()); // Folders list their files in an order of their own.
   });
 
   it('read the clock, set timers and take chance from the environment only', () => {
-    const allowed = new Set(['timers.ts', 'clock.ts', 'session/environment.ts', 'testing/test-clock.ts']);
+    const allowed = new Set([
+      'platform/time/timers.ts',
+      'platform/time/clock.ts',
+      'platform/environment.ts',
+      'testing/controls/test-clock.ts',
+    ]);
     const pattern =
       /\b(setTimeout|setInterval|setImmediate|Date\.now|new Date|performance\.now|Math\.random|randomUUID)\b/;
     expect(filesWith(pattern, allowed)).toEqual([]);
@@ -112,14 +133,16 @@ describe('the layers', () => {
   it('take timers and clocks from one file, which has them from before a test fakes the globals', () => {
     const globals =
       /\bprocess\.(nextTick|hrtime)\b|\b(performance|Date)\.now\(|\bnew Date\(\)|\bAbortSignal\.timeout\b|\bnode:timers\b/;
-    expect(filesWith(globals, new Set(['timers.ts']))).toEqual([]);
+    expect(filesWith(globals, new Set(['platform/time/timers.ts']))).toEqual([]);
     const names = ['setTimeout', 'clearTimeout', 'setImmediate', 'queueMicrotask', 'nextTick'];
     const others = ['setInterval', 'clearInterval', 'clearImmediate'];
     expect(filesWith(new RegExp(`\\b(${others.join('|')})\\(`), new Set())).toEqual([]);
     for (const name of names) {
       const users = filesWith(new RegExp(`\\b${name}\\(`), new Set());
       expect(users.length).toBeGreaterThan(0);
-      const imported = new RegExp(`import \\{[^}]*\\b${name}\\b[^}]*\\} from '(\\.\\.?/)+timers\\.js'`);
+      const imported = new RegExp(
+        `import \\{[^}]*\\b${name}\\b[^}]*\\} from '(\\.\\.?/)+([a-z]+/)*timers\\.js'`,
+      );
       expect(users.filter((file) => !imported.test(sourceOf(file)))).toEqual([]);
     }
   });

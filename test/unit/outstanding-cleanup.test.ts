@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { sleep } from '../../src/clock.js';
-import type { SessionLoss } from '../../src/cluster/cleanup.js';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
-import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor-options.js';
+import type { SessionLoss } from '../../src/cluster/supervisor/cleanup.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import { CleanupFailedError } from '../../src/errors.js';
-import { type Deferred, deferred } from '../../src/promises.js';
+import { type Deferred, deferred } from '../../src/platform/async/promises.js';
+import { sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 
 const EVENTS = ['expired', 'cleaned', 'restarting', 'stopped', 'error'];

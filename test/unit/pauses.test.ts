@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs, resolveRetryOptions } from '../../src/cluster/backoff.js';
-import { cooldownMs } from '../../src/election/cooldown.js';
 import { InvalidOptionError } from '../../src/errors.js';
+import { backoffMs, jitteredPauseMs, resolveRetryOptions } from '../../src/platform/retry/backoff.js';
 
 describe('the pause before the next try', () => {
   const policy = { retries: 9, factor: 3, minTimeout: 100, maxTimeout: 5000, randomize: false };
@@ -76,7 +75,7 @@ describe('the pause before the next try', () => {
 
 describe('the time out of the queue after terms that came to nothing', () => {
   it('doubles each time, up to five seconds, less up to a half by chance', () => {
-    expect([1, 2, 3, 6, 7, 50].map((setbacks) => cooldownMs(setbacks, 1))).toEqual([
+    expect([1, 2, 3, 6, 7, 50].map((setbacks) => jitteredPauseMs(setbacks, 1))).toEqual([
       100, 200, 400, 3200, 5000, 5000,
     ]);
     fc.assert(
@@ -85,7 +84,7 @@ describe('the time out of the queue after terms that came to nothing', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (times, chance) => {
           const longest = Math.min(5000, 100 * 2 ** (times - 1));
-          expect(cooldownMs(times, chance)).toBeCloseTo(longest * (0.5 + chance / 2));
+          expect(jitteredPauseMs(times, chance)).toBeCloseTo(longest * (0.5 + chance / 2));
         },
       ),
     );

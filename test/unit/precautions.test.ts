@@ -1,12 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sleep } from '../../src/clock.js';
-import { ElectionSupervisor } from '../../src/cluster/supervisor.js';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import type { Term } from '../../src/election/term.js';
+import type { Term } from '../../src/election/term/term.js';
 import { NodeLostError, SessionClosedError, SessionExpiredError } from '../../src/errors.js';
-import { Contender } from '../../src/lock/contender.js';
+import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { Contender } from '../../src/lock/queue/contender.js';
+import { sleep } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 import { aborted } from '../helpers/cluster.js';
@@ -88,7 +89,7 @@ describe('a node of another session', () => {
     const { clock, open } = await standStill();
     const [other, session] = [await open(), await open()];
     await other.create('/mine', { mode: 'ephemeral' });
-    const own = session.own('/mine');
+    const own = EphemeralNode.of(session, '/mine');
     own.watch();
     await clock.advance(1000);
     expect(own.signal.reason).toBeInstanceOf(NodeLostError);
@@ -100,7 +101,7 @@ describe('a lease', () => {
     const { clock, server, open } = await standStill();
     const session = await open();
     await session.create('/mine', { mode: 'ephemeral' });
-    const own = session.own('/mine');
+    const own = EphemeralNode.of(session, '/mine');
     server.delay(900, { only: 'multi' });
     await clock.advanceUntil(own.renew());
     expect(own.remainingMs()).toBe(LEASE_MS - 900);

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { resolveSupervisorOptions } from '../../src/cluster/supervisor-options.js';
+import { resolveSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import { checkCandidacyOptions, resolveElectorOptions } from '../../src/election/elector-options.js';
-import { resolveObserverOptions } from '../../src/election/observer-options.js';
+import { resolveObserverOptions } from '../../src/election/observer/observer-options.js';
 import { InvalidOptionError } from '../../src/errors.js';
-import { resolveLogger } from '../../src/logger.js';
-import { systemEnvironment } from '../../src/session/environment.js';
+import { systemEnvironment } from '../../src/platform/environment.js';
+import { resolveLogger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { resolveSessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';

@@ -1,10 +1,9 @@
-import { type Clock, machineInstantIn, type Timer } from '../../clock.js';
-import type { Term } from '../../election/term.js';
-import { onAbort } from '../../ending.js';
-
+import type { Term } from '../../election/term/term.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { type Clock, machineInstantIn, type Timer } from '../../platform/time/clock.js';
+import { killMarginMs } from './command-deadlines.js';
+import type { CommandLine } from './keeper-messages.js';
 import type { CommandOutcome, KeeperProcess } from './keeper-process.js';
-import type { CommandLine } from './protocol.js';
-import { killMarginMs } from './schedule.js';
 
 /** How a command is kept. */
 export interface KeepingOptions {
@@ -31,7 +30,7 @@ export async function keepWhileHeld(
 ): Promise<CommandOutcome> {
   await keeper.whenReady();
   if (!term.isHeld()) keeper.dismiss();
-  if (keeper.isOver) return await keeper.outcome; // It has died, or was told that nothing is to be started any more.
+  if (keeper.hasEnded) return await keeper.outcome; // It has died, or was told that nothing is to be started any more.
   let leaseEnd = clock.now() + term.remainingMs();
   let timer: Timer | undefined;
   const look = () => {

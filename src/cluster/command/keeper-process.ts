@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type Clock, type MachineInstant, sleep, type Timer } from '../../clock.js';
-import { type EventNames, SafeEmitter } from '../../emitter.js';
 import { describe, type ListenerError } from '../../errors.js';
-import { deferred } from '../../promises.js';
-import type { Environment } from '../../session/environment.js';
+import { deferred } from '../../platform/async/promises.js';
+import type { Environment } from '../../platform/environment.js';
+import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Clock, type MachineInstant, sleep, type Timer } from '../../platform/time/clock.js';
+import type { CommandLine, ExitCleanup, KeeperCommand, KeeperEvent, Terms } from './keeper-messages.js';
 import { ProcessSession } from './process-session.js';
 import { hasVariable, readProcesses } from './process-table.js';
-import type { CommandLine, Legacy, News, Order, Terms } from './protocol.js';
 
 /** What became of a command. Nothing of it runs any more. */
 export type CommandOutcome =
@@ -53,7 +53,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   /** Until the command is gone that it was told to end. */
   #endOverdue: Timer | undefined;
   #processes: ProcessSession | undefined;
-  #ended: Extract<News, { is: 'exited' }> | undefined;
+  #ended: Extract<KeeperEvent, { is: 'exited' }> | undefined;
   #isOver = false;
 
   /** @param variables - the keeper's own environment; that of the command comes with it */
@@ -69,13 +69,13 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced', // What it inherits has numbers of 64 bits, and keys.
     });
-    this.#child.on('message', (news: News) => this.#hear(news));
+    this.#child.on('message', (news: KeeperEvent) => this.#hear(news));
     this.#child.once('error', (error) => this.#finish({ kind: 'refused', why: describe(error) }));
     this.#child.once('exit', () => void this.#onExit());
   }
 
   /** Whether it has ended, or hasn't come to life at all. */
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.#isOver;
   }
 
@@ -92,7 +92,7 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
   }
 
   /** What is to be closed when this process has been killed. */
-  inherit(legacy: Legacy): void {
+  inherit(legacy: ExitCleanup): void {
     this.#order({ do: 'inherit', legacy });
   }
 
@@ -151,12 +151,12 @@ export class KeeperProcess extends SafeEmitter<KeeperProcessEvents> {
     return this.#clock.after(ms, () => this.kill());
   }
 
-  #order(order: Order): void {
+  #order(order: KeeperCommand): void {
     // What it can't be told any more, its end tells; and it tells itself that this process is gone.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 
-  #hear(news: News): void {
+  #hear(news: KeeperEvent): void {
     switch (news.is) {
       case 'ready':
         return this.#ready.resolve();

@@ -7,14 +7,14 @@
  * first that it has left behind: the next leader needn't wait for what can't act any more.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { msUntil, SystemClock, sleep } from '../../clock.js';
 import { describe } from '../../errors.js';
-import { standardErrorLogger } from '../../logger.js';
+import { standardErrorLogger } from '../../platform/logging/logger.js';
+import { msUntil, SystemClock, sleep } from '../../platform/time/clock.js';
+import { killMarginMs } from './command-deadlines.js';
+import type { CommandLine, ExitCleanup, KeeperCommand, KeeperEvent, Terms } from './keeper-messages.js';
 import { KeptCommand } from './kept-command.js';
 import { ProcessSession } from './process-session.js';
 import { readProcess } from './process-table.js';
-import type { CommandLine, Legacy, News, Order, Terms } from './protocol.js';
-import { killMarginMs } from './schedule.js';
 
 // What a terminal, a service manager or a container's end sends to everybody is not for the keeper: it has to be there
 // until the command is gone.
@@ -28,7 +28,7 @@ const LOOK_MS = 10;
 
 const clock = new SystemClock();
 let kept: KeptCommand | undefined;
-let legacy: Legacy | undefined;
+let legacy: ExitCleanup | undefined;
 
 /** util-linux's program, if it is here: the kernel kills the command itself when the keeper is killed. */
 const guard = ['setpriv', '--pdeathsig', 'KILL'] as const;
@@ -36,7 +36,7 @@ const isGuarded =
   process.platform === 'linux' &&
   spawnSync(guard[0], [...guard.slice(1), 'true'], { stdio: 'ignore' }).status === 0;
 
-process.on('message', (order: Order) => {
+process.on('message', (order: KeeperCommand) => {
   switch (order.do) {
     case 'inherit':
       legacy = order.legacy;
@@ -102,20 +102,20 @@ function refuse(why: string): void {
   finish({ is: 'refused', why });
 }
 
-function tell(news: News, then: () => void = () => undefined): void {
+function tell(news: KeeperEvent, then: () => void = () => undefined): void {
   // Without the process that leads there is nobody to be told.
   if (process.connected) process.send?.(news, then);
   else then();
 }
 
-function finish(news: News): void {
+function finish(news: KeeperEvent): void {
   tell(news, () => void leave());
 }
 
 async function leave(): Promise<never> {
   if (legacy !== undefined && (await hasEnded(legacy.of))) {
-    const { windUp } = await import('../winding-up.js'); // Seldom needed: a keeper is to be small, and there soon.
-    await windUp(legacy.servers, legacy.estate, { ...legacy.session, logger: standardErrorLogger() });
+    const { cleanUpSession } = await import('../guardian/session-cleanup.js'); // Seldom needed: a keeper is to be small, and there soon.
+    await cleanUpSession(legacy.servers, legacy.estate, { ...legacy.session, logger: standardErrorLogger() });
   }
   process.exit();
 }

@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../../clock.js';
-import { deferred } from '../../promises.js';
+import { deferred } from '../../platform/async/promises.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { nextStep } from './command-deadlines.js';
 import type { Processes } from './process-session.js';
-import { nextStep } from './schedule.js';
 
 /** What a {@link KeptCommand} goes by. */
 export interface KeptCommandOptions {

@@ -1,5 +1,5 @@
-import { mark } from '../../copies.js';
-import { showAs } from '../../shown.js';
+import { mark } from '../../classes/copies.js';
+import { showAs } from '../../classes/inspection.js';
 /** What a session's handle can ask of its server. */
 export interface SessionControls {
   isAlive(): boolean;

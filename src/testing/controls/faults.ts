@@ -1,4 +1,4 @@
-import type { LoggedOperation } from '../request-log.js';
+import type { LoggedOperation } from './request-log.js';
 
 /** Which requests a fault is for. What is left out fits all. */
 export interface FaultTarget {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import type { Session } from '../../../src/index.js';
-import { deleteForSure } from '../../../src/session/own-node.js';
+import { deleteForSure } from '../../../src/lease/ephemeral-node.js';
 import { JOURNALS } from './settings.js';
 import { pathOf } from './worker-protocol.js';
 import type { World } from './world.js';
@@ -69,9 +69,9 @@ async function copyOf(world: World, session: Session): Promise<Copy> {
   for (const journal of JOURNALS) {
     const path = pathOf(journal);
     // When a server has answered a write, it has everything that was written before.
-    await session.untilAnswered(() => session.commit([{ kind: 'check', path }]));
+    await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path }]));
     for (const node of await world.contendersOf(session, journal)) copy.add(node);
-    const { stat } = await session.untilAnswered(() => session.getData(path));
+    const { stat } = await session.retryUntilAnswered(() => session.getData(path));
     copy.add(`${path} in version ${stat.version}`);
   }
   return copy;

@@ -153,7 +153,7 @@ async function deleteNode(
   const remove = async (session: Session) => {
     const node = choose(await world.contendersOf(session, journal));
     if (node === undefined) throw new PassedOver('nobody stood');
-    await session.untilAnswered(() => session.remove(node));
+    await session.retryUntilAnswered(() => session.remove(node));
     return node;
   };
   return await world.withSession(OPERATOR_WAITS_MS, remove).catch((error: Error) => {

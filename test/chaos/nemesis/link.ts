@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { FrameReader } from '../../../src/session/frames.js';
+import { FrameReader } from '../../../src/wire/frames.js';
 import type { Way } from './schedule.js';
 
 const LARGEST_FRAME = 2 ** 24;

@@ -130,7 +130,7 @@ export class World {
   /** The nodes of those who stand in an election or wait for a lock, in the order of the queue. */
   async contendersOf(session: Session, journal: Journal): Promise<string[]> {
     const path = pathOf(journal);
-    const children = await session.untilAnswered(() => session.getChildren(path));
+    const children = await session.retryUntilAnswered(() => session.getChildren(path));
     const numberOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
     return children
       .filter((name) => name.startsWith('_c_'))

@@ -6,8 +6,6 @@ import { setPrivate } from './private.mjs';
  * @import { Client, ClientEvent, CreateOptions, Subject } from './contract.js'
  */
 
-/** @typedef {{ own(path: string, sentAt: number): { isCurrent(): boolean } }} Internal - what isn't declared for users */
-
 /**
  * Conclave as a subject.
  *
@@ -85,10 +83,8 @@ class ConclaveClient {
 
   /** @param {string} path */
   async hold(path) {
-    const { value, sentAt } = await this.#session.create(path, { mode: 'ephemeral' });
-    const session = /** @type {Internal} */ (/** @type {unknown} */ (this.#session));
-    const own = session.own(value, sentAt);
-    return () => own.isCurrent();
+    const hold = await this.enqueue(path);
+    return () => hold.isHeld();
   }
 
   /** @param {string} path */

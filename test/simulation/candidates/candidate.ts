@@ -1,8 +1,8 @@
-import { type Clock, sleep } from '../../../src/clock.js';
-import type { Term } from '../../../src/election/term.js';
+import type { Term } from '../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../src/errors.js';
-import { ignore } from '../../../src/promises.js';
-import type { OwnNode } from '../../../src/session/own-node.js';
+import type { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import { type Clock, sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
 import type { Random } from '../../helpers/random.js';
 import type { FencedResource, LeadershipChecker } from '../checker.js';
@@ -56,7 +56,7 @@ export function standing({ priority, surroundings: { seats } }: CandidateSetup) 
 
 interface Leadership {
   readonly term: Term;
-  readonly node: OwnNode;
+  readonly node: EphemeralNode;
   /** Of the ensemble, in which the term was claimed. */
   readonly life: number;
 }
@@ -166,7 +166,7 @@ export abstract class Candidate {
     const { ledger, checker, lifeAt } = this.surroundings;
     if (this.#leadership !== undefined)
       ledger.violate('demoted', `${this.id} was elected twice without being demoted`);
-    const node = this.environment.nodes.get(ELECTION) as OwnNode;
+    const node = this.environment.nodes.get(ELECTION) as EphemeralNode;
     // The newest write that was committed while the node was there: the claim.
     const life = lifeAt(this.environment.clock.wallTimeOf(this.environment.provenAt.get(node) ?? 0));
     this.#leadership = { term, node, life };

@@ -1,8 +1,8 @@
-import { sleep } from '../../../src/clock.js';
-import { onAbort } from '../../../src/ending.js';
-import { Contender } from '../../../src/lock/contender.js';
-import { parseLockEntry, queueOf } from '../../../src/lock/order.js';
-import { ignore } from '../../../src/promises.js';
+import { Contender } from '../../../src/lock/queue/contender.js';
+import { parseLockEntry, queueOf } from '../../../src/lock/queue/order.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';

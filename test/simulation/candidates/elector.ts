@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
-import { sleep } from '../../../src/clock.js';
-import { entrust } from '../../../src/cluster/guardian-link.js';
+import { registerWithGuardian } from '../../../src/cluster/guardian/guardian-link.js';
 import { LeaderElector } from '../../../src/election/elector.js';
-import { onAbort } from '../../../src/ending.js';
-import { ignore } from '../../../src/promises.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
@@ -74,7 +74,7 @@ export class ElectorCandidate extends Candidate {
       .on('elected', (term) => this.elected(term))
       .on('demoted', (term, reason) => this.demoted(term, reason))
       .on('error', (error) => ledger.count(`reported: ${error.name}`));
-    entrust(session, elector);
+    registerWithGuardian(session, elector);
     await this.expect('start', elector.start());
   }
 

@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
-import type { GuardianLink } from '../../../src/cluster/guardian-link.js';
-import { onAbort } from '../../../src/ending.js';
-import type { Logger } from '../../../src/logger.js';
-import type { Server as Address } from '../../../src/session/connect-string.js';
-import type { Environment } from '../../../src/session/environment.js';
-import { OwnNode } from '../../../src/session/own-node.js';
+import type { GuardianLink } from '../../../src/cluster/guardian/guardian-link.js';
+import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import type { Server as Address, Environment } from '../../../src/platform/environment.js';
+import type { Logger } from '../../../src/platform/logging/logger.js';
 import { Session } from '../../../src/session/session.js';
 import type { Random } from '../../helpers/random.js';
 import type { Machine } from '../machine.js';
@@ -34,11 +33,11 @@ export class SimulatedEnvironment implements Environment {
   /** The session by which this process has taken a place last. */
   sessionId = 0n;
   /** The newest node of this process in each queue. */
-  readonly nodes = new Map<string, OwnNode>();
+  readonly nodes = new Map<string, EphemeralNode>();
   /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
   readonly acquiring = new Map<string, { count: number; endedAt: number }>();
   /** When the newest write was sent that has shown each node to be there. */
-  readonly provenAt = new WeakMap<OwnNode, number>();
+  readonly provenAt = new WeakMap<EphemeralNode, number>();
   /** The sessions that this process has opened. */
   readonly sessions = new Set<Session>();
   /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
@@ -89,23 +88,23 @@ for (const way of ['connect', 'takeOver'] as const) {
       const { environment } = session;
       if (environment instanceof SimulatedEnvironment) {
         environment.sessions.add(session);
-        onAbort(session.over, () => environment.sessions.delete(session));
+        onAbort(session.ended, () => environment.sessions.delete(session));
       }
       return session;
     },
   });
 }
 
-const environments = new WeakMap<OwnNode, SimulatedEnvironment>();
-const { own } = Session.prototype;
-const { confirm } = OwnNode.prototype;
+const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
+const { of } = EphemeralNode;
+const { confirm } = EphemeralNode.prototype;
 
-Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
-  const node = own.call(this, path, sentAt);
-  const { environment } = this;
+EphemeralNode.of = (session, path, sentAt) => {
+  const node = of.call(EphemeralNode, session, path, sentAt);
+  const { environment } = session;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
-    environment.sessionId = this.credentials.id;
+    environment.sessionId = session.credentials.id;
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
     const acquiring = environment.acquiring.get(queue);
@@ -115,7 +114,7 @@ Session.prototype.own = function (path: string, sentAt?: number): OwnNode {
   return node;
 };
 
-OwnNode.prototype.confirm = function (sentAt: number): void {
+EphemeralNode.prototype.confirm = function (sentAt: number): void {
   confirm.call(this, sentAt);
   const environment = environments.get(this);
   environment?.provenAt.set(this, sentAt);

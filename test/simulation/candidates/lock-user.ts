@@ -1,13 +1,13 @@
-import { sleep } from '../../../src/clock.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import type { AcquireOptions } from '../../../src/lock/lock.js';
-import { type LockHold, PlaceHold } from '../../../src/lock/lock-hold.js';
+import { GrantHold, type LockHold } from '../../../src/lock/lock-hold.js';
 import type { MultiHold } from '../../../src/lock/multi-hold.js';
 import { MultiLock } from '../../../src/lock/multi-lock.js';
 import type { QueueLock } from '../../../src/lock/queue-lock.js';
 import { ReadWriteLock } from '../../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../../src/lock/semaphore.js';
-import { ignore } from '../../../src/promises.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import { sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
 import type { Random } from '../../helpers/random.js';
 import type { Capacity } from '../lock-checker.js';
@@ -179,7 +179,7 @@ class LockUser {
   /** Tells the checker, and gets back what to tell it when the hold goes on to read. */
   #begun(hold: LockHold, readsOn = false): () => void {
     const { lockChecker, scheduler, lockResource } = this.#surroundings;
-    const single = hold instanceof PlaceHold ? [hold] : ((hold as MultiHold).holds as readonly PlaceHold[]);
+    const single = hold instanceof GrantHold ? [hold] : ((hold as MultiHold).holds as readonly GrantHold[]);
     const told = single.map((each) => {
       const queue = each.path.slice(0, each.path.lastIndexOf('/'));
       const isReading = readsOn || each.mode === 'beside';

@@ -1,7 +1,7 @@
-import { ElectionSupervisor } from '../../../src/cluster/supervisor.js';
-import type { Term } from '../../../src/election/term.js';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import type { Term } from '../../../src/election/term/term.js';
 import { CleanupFailedError } from '../../../src/errors.js';
-import { ignore } from '../../../src/promises.js';
+import { ignore } from '../../../src/platform/async/promises.js';
 import type { Session } from '../../../src/session/session.js';
 import { Onlooker } from '../onlooker.js';
 import { Candidate, type CandidateSetup, ELECTION, standing } from './candidate.js';

@@ -1,10 +1,10 @@
-import type { Client } from '../../../src/testing/keeper.js';
-import { PacketSplitter } from '../../../src/testing/packets.js';
-import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/testing/replies.js';
-import type { Request } from '../../../src/testing/requests.js';
-import type { SessionRecord } from '../../../src/testing/session-table.js';
-import type { WatchEvent } from '../../../src/testing/watch-table.js';
-import { WireWriter } from '../../../src/wire.js';
+import { PacketSplitter } from '../../../src/testing/protocol/packets.js';
+import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/testing/protocol/replies.js';
+import type { Request } from '../../../src/testing/protocol/requests.js';
+import type { SessionRecord } from '../../../src/testing/state/session-table.js';
+import type { Client } from '../../../src/testing/state/state-machine.js';
+import type { WatchEvent } from '../../../src/testing/state/watch-table.js';
+import { WireWriter } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';
 import type { Wire } from './socket.js';
 

@@ -1,13 +1,13 @@
-import { OPEN_ACL } from '../../../src/testing/access.js';
 import { TRAITS } from '../../../src/testing/dialect.js';
-import { ERROR_CODES } from '../../../src/testing/op-codes.js';
-import { parentOf } from '../../../src/testing/paths.js';
-import { Refusal } from '../../../src/testing/refusal.js';
-import { type Body, multiBody, writeBody } from '../../../src/testing/replies.js';
-import type { WriteOperation } from '../../../src/testing/requests.js';
-import { type Author, applyMulti, applyWrite } from '../../../src/testing/transactions.js';
-import { type Change, Watches } from '../../../src/testing/watch-table.js';
-import { ZnodeTree } from '../../../src/testing/znode-tree.js';
+import { ERROR_CODES } from '../../../src/testing/protocol/op-codes.js';
+import { Refusal } from '../../../src/testing/protocol/refusal.js';
+import { type Body, multiBody, writeBody } from '../../../src/testing/protocol/replies.js';
+import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
+import { OPEN_ACL } from '../../../src/testing/state/acl.js';
+import { parentOf } from '../../../src/testing/state/paths.js';
+import { type Author, applyMulti, applyWrite } from '../../../src/testing/state/transactions.js';
+import { type Change, Watches } from '../../../src/testing/state/watch-table.js';
+import { ZnodeTree } from '../../../src/testing/state/znode-tree.js';
 import type { Transaction } from './transaction.js';
 
 /** What a server has to say about a transaction that it has applied. */

@@ -1,9 +1,8 @@
-import type { Timer } from '../../../src/clock.js';
-import { ignore } from '../../../src/promises.js';
-import { ERROR_CODES, XID } from '../../../src/testing/op-codes.js';
-import { read } from '../../../src/testing/reads.js';
-import { Refusal } from '../../../src/testing/refusal.js';
-import type { Reply } from '../../../src/testing/replies.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import type { Timer } from '../../../src/platform/time/clock.js';
+import { ERROR_CODES, XID } from '../../../src/testing/protocol/op-codes.js';
+import { Refusal } from '../../../src/testing/protocol/refusal.js';
+import type { Reply } from '../../../src/testing/protocol/replies.js';
 import {
   type ConnectRequest,
   type ReadOperation,
@@ -11,9 +10,10 @@ import {
   readConnectRequest,
   readRequest,
   type WriteOperation,
-} from '../../../src/testing/requests.js';
-import { SessionTable } from '../../../src/testing/session-table.js';
-import { WireReader } from '../../../src/wire.js';
+} from '../../../src/testing/protocol/requests.js';
+import { read } from '../../../src/testing/state/reads.js';
+import { SessionTable } from '../../../src/testing/state/session-table.js';
+import { WireReader } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';
 import { Pipe } from '../network.js';
 import type { ServerConnection } from './connection.js';

@@ -1,4 +1,4 @@
-import type { WriteOperation } from '../../../src/testing/requests.js';
+import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import type { ServerConnection } from './connection.js';
 
 /** Where a transaction comes from, and who is answered when it has been applied there. */

@@ -1,5 +1,5 @@
 import type { Journal, Micros, Setting } from '../history.js';
-import type { Tenure } from './tenures.js';
+import type { Hold } from './tenures.js';
 import type { Violation } from './verdict.js';
 import type { Trouble, WeatherFigures } from './weather.js';
 
@@ -14,7 +14,7 @@ export interface Gap {
 const NEAR_MICROS = 9_000_000;
 
 /** The times between the tenures of an election. Of the time before the first and after the last nothing is known. */
-export function gapsOf({ name }: Journal, tenures: readonly Tenure[]): Gap[] {
+export function gapsOf({ name }: Journal, tenures: readonly Hold[]): Gap[] {
   const gaps: Gap[] = [];
   let latest: Micros | undefined;
   for (const { from, to } of tenures.filter(({ journal }) => journal === name)) {
@@ -50,7 +50,7 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
   { calms, disagreements, to: end }: WeatherFigures,
-  tenures: readonly Tenure[],
+  tenures: readonly Hold[],
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];
   const violations: Violation[] = [];

@@ -5,7 +5,7 @@ import type { Check, Violation } from './verdict.js';
  * The time for which a term or a hold was held for certain: from the first to the last time that the question whether it
  * is held was asked and answered with yes. It was held all the time in between, since a term doesn't come back.
  */
-export interface Tenure {
+export interface Hold {
   readonly who: string;
   readonly journal: string;
   readonly token: bigint;
@@ -18,7 +18,7 @@ const STOOD_STILL_MICROS = 20_000;
 
 export interface TenureFigures {
   /** In the order in which they began. */
-  readonly tenures: readonly Tenure[];
+  readonly tenures: readonly Hold[];
   readonly checks: number;
   /** How often a process stood still between the question and its act: what a fence is for. */
   readonly slowChecks: number;
@@ -33,7 +33,7 @@ export interface TenureFigures {
  */
 export class TenureCheck implements Check<TenureFigures> {
   readonly #kinds: ReadonlyMap<string, Journal['kind']>;
-  readonly #tenures = new Map<string, Tenure>();
+  readonly #tenures = new Map<string, Hold>();
   #checks = 0;
   #slowChecks = 0;
 
@@ -70,12 +70,12 @@ export class TenureCheck implements Check<TenureFigures> {
   }
 }
 
-type Pair = readonly [Tenure, Tenure];
+type Pair = readonly [Hold, Hold];
 
 /** Each one that began before another one, which began before it, had ended. */
-function overlapsIn(tenures: readonly Tenure[]): Pair[] {
+function overlapsIn(tenures: readonly Hold[]): Pair[] {
   const pairs: Pair[] = [];
-  let latest: Tenure | undefined;
+  let latest: Hold | undefined;
   for (const tenure of tenures) {
     if (latest !== undefined && tenure.from <= latest.to) pairs.push([latest, tenure]);
     if (latest === undefined || tenure.to > latest.to) latest = tenure;
@@ -89,9 +89,9 @@ function describeOverlap([a, b]: Pair): Violation {
   return { kind: 'two leaders at once', what };
 }
 
-function tokensThatWentBack(tenures: readonly Tenure[]): Violation[] {
+function tokensThatWentBack(tenures: readonly Hold[]): Violation[] {
   const violations: Violation[] = [];
-  let newest: Tenure | undefined;
+  let newest: Hold | undefined;
   for (const tenure of tenures) {
     if (newest !== undefined && tenure.token <= newest.token) {
       const what = `${tenure.journal}: ${tenure.who} led with ${tenure.token} after ${newest.who} with ${newest.token}`;

@@ -1,0 +1,95 @@
+import { type Command, Option } from 'commander';
+import { campaign } from '../campaign.js';
+import { EXIT } from '../exit-codes.js';
+import { checkCommand } from '../find-command.js';
+import { CommandWork } from '../leader-command.js';
+import { duration, withElection } from '../options/arguments.js';
+import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
+import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
+import { UserError } from '../user-error.js';
+
+interface RunOptions extends ConnectionOptions, CandidacyOptions {
+  readonly grace: number;
+  readonly restart?: boolean;
+}
+
+const DESCRIPTION = `Runs a command only while this process leads an election: of all that stand in it, one runs its command \
+at a time, or as many as there are seats.
+
+Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
+standard input, output and error. When leadership is lost the command and all that comes from it are sent SIGTERM and, \
+before anybody else may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back \
+when all of them are gone. What begins a session of its own, as daemons do, is not ended.
+
+SIGINT, SIGTERM and SIGQUIT are sent on and end it: with SIGKILL when the grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
+SIGWINCH are sent on. While it waits in the queue, SIGINT, SIGTERM, SIGQUIT and SIGHUP make it leave.`;
+
+const MORE_HELP = `
+${DURATIONS}
+
+The command finds in its environment:
+  CONCLAVE_ELECTION  the election's path
+  CONCLAVE_ID        what this candidate calls itself
+  CONCLAVE_SEAT      its seat, from 0; always 0 unless there are several
+  CONCLAVE_TERM      the number of its term, which counts up
+  CONCLAVE_TOKEN     the term's fencing token, higher than any before it
+  CONCLAVE_KEEPER    by what it is recognized; not to be changed
+It doesn't find CONCLAVE_AUTH there: these credentials are not the command's.
+
+Exits with the command's exit code, or 128 + n if signal n ended it, or this
+process while it waited in the queue; else with
+  64   the command line is wrong
+  69   no server could be reached at the start
+  71   the system refuses to start the command
+  75   not elected in time (--wait-timeout, --no-wait)
+  76   leadership lost: the command was ended (not with --restart)
+  77   the servers refuse: wrong credentials, or no permission
+  126  the command can't be executed
+  127  there is no such command
+
+Examples:
+  conclave run /elections/scheduler -c zk1:2181,zk2:2181 -- node scheduler.mjs
+  ZOOKEEPER=zk1:2181 conclave run /jobs/report --no-wait -- ./report.sh --daily
+  conclave run /consumers/orders --restart --grace 30s -- ./consume orders`;
+
+/** `conclave run`: a command that runs only while this process leads. */
+export function addRun(program: Command, conclude: (code: number) => void): void {
+  const command = program
+    .command('run')
+    .usage('<election> [options] -- <command> [args...]')
+    .summary('run a command only while this process leads')
+    .description(DESCRIPTION);
+  withElection(command).argument('<command...>', 'what to run, and its arguments');
+  withConnection(command);
+  withCandidacy(command)
+    .addOption(
+      new Option(
+        '--grace <duration>',
+        'how long the command may take to end after SIGTERM; a quarter of a lease at most when its lease runs out, and never beyond its end',
+      )
+        .default(10_000, '10s')
+        .argParser(duration()),
+    )
+    .option('--restart', 'stand again when the command has ended, or leadership was lost')
+    .addHelpText('after', MORE_HELP)
+    .action(async (election: string, [name = '', ...args]: string[], options: RunOptions) => {
+      conclude(await run(election, name, args, options));
+    });
+}
+
+async function run(election: string, name: string, args: string[], options: RunOptions): Promise<number> {
+  if (process.platform === 'win32')
+    throw new UserError(
+      EXIT.unavailable,
+      'this system has no sessions of processes that could be ended as a whole',
+    );
+  const target = targetOf(options);
+  checkCommand(name);
+  const { grace: graceMs, restart = false } = options;
+  const office = new CommandWork({ command: name, args, election, graceMs, restart, target });
+  try {
+    return await campaign(election, target, options, office);
+  } finally {
+    office.close();
+  }
+}

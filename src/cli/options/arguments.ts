@@ -1,0 +1,45 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { InvalidOptionError } from '../../errors.js';
+import { checkPath } from '../../platform/checks.js';
+
+/** Reads an option's value as a whole number in a range, both ends included. */
+export function wholeNumber(first: number, last: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= first && value <= last) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${first} to ${last}.`);
+  };
+}
+
+const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const LONGEST_MS = 2 ** 31 - 1;
+/** A lower number without a unit is hardly meant to be milliseconds. */
+const LEAST_BARE_MS = 100;
+
+/** Reads an option's value as a duration, and gives it in milliseconds. */
+export function duration({ least = 0 } = {}): (text: string) => number {
+  return (text) => {
+    const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+    const value = Math.round(Number(number) * UNITS_MS[(unit ?? 'ms') as keyof typeof UNITS_MS]);
+    if (unit === undefined && value > 0 && value < LEAST_BARE_MS)
+      throw new InvalidArgumentError(
+        `${text} would be ${text} milliseconds: write ${text}s for seconds, or ${text}ms.`,
+      );
+    if (value >= least && value <= LONGEST_MS) return value;
+    const bound = least === 0 ? '' : `, ${least} ms at least`;
+    throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);
+  };
+}
+
+/** Adds the argument that every command about an election has. */
+export function withElection(command: Command): Command {
+  return command.argument('<election>', "the election's path, as /elections/scheduler", electionPath);
+}
+
+function electionPath(text: string): string {
+  try {
+    return checkPath('election', text);
+  } catch (error) {
+    throw new InvalidArgumentError(`Expected ${(error as InvalidOptionError).expected}.`);
+  }
+}

@@ -1,0 +1,136 @@
+import type { Term } from '../../election/term/term.js';
+import {
+  CleanupAttemptError,
+  CleanupFailedError,
+  type DemotionReason,
+  InvalidStateError,
+} from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { deferred, ignore } from '../../platform/async/promises.js';
+import type { Environment } from '../../platform/environment.js';
+import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
+import { retrying } from '../../platform/retry/retrying.js';
+import { type Clock, sleep } from '../../platform/time/clock.js';
+import type { Loss } from './candidacy.js';
+
+/** What was lost, for the clean-up hook. */
+export interface SessionLoss {
+  /** The term that the loss ended, if this process led: its signal has the reason for which that ended. */
+  readonly term: Term | undefined;
+  /**
+   * `session-expired`; `stopped` when no server would have the session any more; or `lease-expired` when the supervisor was
+   * stopped after the lease had ended, with no server in reach to tell what has become of the session.
+   */
+  readonly reason: DemotionReason;
+  /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
+  readonly attempt: number;
+  /**
+   * Aborts when `cleanupTimeoutMs` is over: the attempt counts as failed then, and the next one may begin. Also when the
+   * supervisor is stopped while the attempt is under way: that is waited for until the same time, and if it fails another
+   * one may begin, which is the last.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Whether the supervisor was stopped before this call: if it fails there is no other, and the clean-up stays outstanding.
+   * Its `signal` aborts for its time only.
+   */
+  readonly stopping: boolean;
+}
+
+/** What the hook decides: to stand for election again, or to stop. Nothing means `restart`. */
+export type CleanupDecision = 'restart' | 'stop';
+
+/** @see {@link ElectionSupervisorOptions.cleanup} */
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
+export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
+
+/** All that calling the hook depends on. */
+export interface CleanupCall {
+  readonly hook: CleanupHook;
+  readonly loss: Loss;
+  readonly timeoutMs: number;
+  readonly policy: RetryPolicy;
+  readonly environment: Pick<Environment, 'clock' | 'random'>;
+  /** Called after each failed attempt. */
+  readonly onFailure: (error: CleanupAttemptError) => void;
+  /** Aborts when the supervisor is stopped. */
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Calls the application's clean-up hook until it has succeeded; at least once, whenever the supervisor is stopped. After
+ * a stop it is begun once more at most, without a pause, and all of it has come to its end `timeoutMs` after the stop, or
+ * after the call if that came later.
+ *
+ * @throws CleanupFailedError when the last attempt has failed
+ */
+export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
+  const { policy, environment, onFailure, stop, timeoutMs } = call;
+  const { clock } = environment;
+  let endAt = Number.POSITIVE_INFINITY;
+  const forget = onAbort(stop, () => {
+    endAt = clock.now() + timeoutMs;
+  });
+  let isLast = false;
+  const attempt = (number: number) => {
+    isLast = stop.aborted;
+    return attemptCleanup(call, number, Math.min(timeoutMs, endAt - clock.now()));
+  };
+  try {
+    return await retrying(attempt, policy.retries, async ({ error, attempt: attempts, retriesLeft }) => {
+      const failed = error as CleanupAttemptError;
+      onFailure(failed);
+      if (isLast || retriesLeft <= 0 || clock.now() >= endAt)
+        throw new CleanupFailedError(attempts, failed.cause);
+      if (stop.aborted) return;
+      // What has made it fail may have passed when a stop ends the pause, and there is no later call to hope for.
+      await sleep(clock, backoffMs(attempts, policy, environment.random()), stop).catch(ignore);
+    });
+  } finally {
+    forget();
+  }
+}
+
+async function attemptCleanup(
+  { hook, loss, environment, stop }: CleanupCall,
+  attempt: number,
+  limitMs: number,
+): Promise<CleanupDecision> {
+  const { signal, late, end } = given(environment.clock, limitMs, stop);
+  const known: SessionLoss = { ...loss, attempt, signal, stopping: stop.aborted };
+  try {
+    const decision = await Promise.race([callHook(hook, known), late]);
+    if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
+      throw new Error(`it decided ${String(decision)}: expected 'restart', 'stop' or nothing`);
+    }
+    return decision ?? 'restart';
+  } catch (cause) {
+    throw new CleanupAttemptError(attempt, cause);
+  } finally {
+    end();
+  }
+}
+
+/** What one attempt is told by, and what rejects when its time is over. */
+function given(clock: Clock, limitMs: number, stop: AbortSignal) {
+  const told = new AbortController();
+  const late = deferred<never>();
+  const timer = clock.after(limitMs, () => {
+    const error = new Error(`no end within ${limitMs} ms`);
+    told.abort(error);
+    late.reject(error);
+  });
+  const notice = 'the supervisor was stopped: this call of the hook is waited for until its time is over';
+  // A call that begins after the stop is the only one, or the last: whoever heeds an aborted signal would do nothing.
+  const forget = stop.aborted ? ignore : onAbort(stop, () => told.abort(new InvalidStateError(notice)));
+  const end = () => {
+    timer.clear();
+    forget();
+  };
+  return { signal: told.signal, late: late.promise, end };
+}
+
+/** A hook that throws at once is one that rejects. */
+async function callHook(hook: CleanupHook, loss: SessionLoss): Promise<unknown> {
+  return await hook(loss);
+}

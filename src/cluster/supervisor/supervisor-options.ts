@@ -1,0 +1,129 @@
+import {
+  CANDIDACY_OPTIONS,
+  type CandidacyOptions,
+  checkCandidacyOptions,
+} from '../../election/elector-options.js';
+import { InvalidOptionError } from '../../errors.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkId,
+  checkMs,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+  definedOnly,
+} from '../../platform/checks.js';
+import type { Environment } from '../../platform/environment.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import { parseConnectString } from '../../session/connection/connect-string.js';
+import {
+  resolveSessionOptions,
+  SESSION_OPTIONS,
+  type SessionOptions,
+} from '../../session/session-options.js';
+import type { CleanupHook } from './cleanup.js';
+
+/** How an {@link ElectionSupervisor} stands, leads and recovers. All times are in milliseconds. */
+export interface ElectionSupervisorOptions extends CandidacyOptions {
+  /** The servers: `host[:port],host[:port]…[/chroot]`. */
+  readonly connect: string;
+  /** The election's path. */
+  readonly path: string;
+  /** What it calls itself. @default host name, process id and a random part */
+  readonly id?: string;
+  /** How each session is opened. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /**
+   * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
+   * else. Only when it has succeeded does the supervisor stand again. One that throws is called again, with back-off;
+   * when its tries are used up the supervisor stops with `CleanupFailedError`. It may answer `'stop'`.
+   *
+   * Once a session is lost it is called at least once, also when the supervisor is stopped at any moment after that. From the
+   * stop on, or from the call if that comes later, it has `cleanupTimeoutMs` in all and is begun once more at most; if that
+   * doesn't succeed the clean-up stays outstanding, with a `CleanupFailedError`.
+   */
+  readonly cleanup?: CleanupHook;
+  /** How long one attempt of the hook may take. @default 30000 */
+  readonly cleanupTimeoutMs?: number;
+  /**
+   * Whether to tell a `SessionGuardian` in the parent process, if there is one, what to close when this process has ended.
+   * What is told goes over IPC only, and includes the session's password. @default true
+   */
+  readonly guardian?: boolean;
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
+  readonly logger?: Logger;
+  /**
+   * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
+   * the loss, so that other candidates come first: twice as long after each further one that it loses in a row, up to eight
+   * times, and up to half as long again by chance. A row ends with a term that it gave back, or that lasted ten session
+   * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
+   */
+  readonly cooldownMs?: number;
+  /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
+  readonly retry?: RetryOptions;
+}
+
+/** @internal Options that were checked, with their defaults. */
+export interface ResolvedSupervisorOptions {
+  readonly connect: string;
+  readonly path: string;
+  readonly id: string | undefined;
+  readonly environment: Environment;
+  readonly sessionOptions: SessionOptions;
+  readonly candidacy: CandidacyOptions;
+  readonly cleanup: CleanupHook | undefined;
+  readonly cleanupTimeoutMs: number;
+  readonly cleanupRetry: RetryPolicy;
+  readonly guardian: boolean;
+  readonly retry: RetryPolicy;
+  readonly cooldownMs: number | undefined;
+  readonly logger: Logger;
+}
+
+const KNOWN = [
+  'connect',
+  'path',
+  'id',
+  ...CANDIDACY_OPTIONS,
+  'session',
+  'cleanup',
+  'cleanupTimeoutMs',
+  'cooldownMs',
+  'guardian',
+  'logger',
+  'retry',
+] as const;
+const CLEANUP_RETRIES = 4;
+
+/** Checks everything at once: what is wrong must not turn up at the first loss. */
+export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
+  if (given === undefined)
+    throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
+  const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN);
+  parseConnectString(options.connect);
+  const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
+    'session',
+    options.session,
+    SESSION_OPTIONS.filter((name) => name !== 'signal'), // What ends the supervisor is `stop()`.
+  );
+  if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
+  const logger = resolveLogger(options.logger === undefined ? sessionLogger : options.logger);
+  const { environment } = resolveSessionOptions(session, logger);
+  return {
+    connect: options.connect,
+    path: checkPath('path', options.path),
+    id: checkId('id', options.id),
+    environment,
+    sessionOptions: { ...session, logger },
+    candidacy: definedOnly<CandidacyOptions>(checkCandidacyOptions(options)),
+    cleanup: checkFunction('cleanup', options.cleanup),
+    cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
+    cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
+    guardian: checkBoolean('guardian', options.guardian, true),
+    retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
+    cooldownMs: checkMs('cooldownMs', options.cooldownMs),
+    logger,
+  };
+}

@@ -1,0 +1,95 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Worker } from 'node:cluster';
+import { constants } from 'node:os';
+import { InvalidOptionError } from '../../errors.js';
+import { checkFunction, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import type { SessionGuardianOptions } from '../guardian/session-guardian.js';
+
+/** How {@link superviseCluster} runs workers. All times are in milliseconds. */
+export interface ClusterOptions extends SessionGuardianOptions {
+  /** How many workers there are to be, from 1 to 1000. */
+  readonly workers: number;
+  /**
+   * Starts a worker, with `fork` of `node:child_process` or `node:cluster`; given its number, from 0.
+   * @default cluster.fork() of node:cluster
+   */
+  readonly fork?: (slot: number) => ChildProcess | Worker;
+  /**
+   * Back-off of restarts: of each worker's own. One that has run for longer than the longest pause begins anew. When its
+   * tries are used up it isn't started again, and `error` tells. @default for ever, from 100 to 5000 ms
+   */
+  readonly restart?: RetryOptions;
+  /** What asks a worker to end; see `ElectionSupervisor.shutdownOn`. @default 'SIGTERM' */
+  readonly stopSignal?: NodeJS.Signals;
+  /** How long a worker may take to end before it is killed. @default 15000 */
+  readonly stopTimeoutMs?: number;
+  /** How long a worker may take to have a place in its election when workers are replaced one by one. @default 30000 */
+  readonly readyTimeoutMs?: number;
+}
+
+/** @internal Options that were checked, with their defaults. */
+export interface ResolvedClusterOptions {
+  readonly guardian: SessionGuardianOptions;
+  readonly workers: number;
+  readonly fork: (slot: number) => ChildProcess | Worker;
+  readonly restart: RetryPolicy;
+  readonly stopSignal: NodeJS.Signals;
+  readonly stopTimeoutMs: number;
+  readonly readyTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+const KNOWN = [
+  'connect',
+  'session',
+  'logger',
+  'workers',
+  'fork',
+  'restart',
+  'stopSignal',
+  'stopTimeoutMs',
+  'readyTimeoutMs',
+] as const;
+const MOST_WORKERS = 1000;
+
+/** @throws InvalidOptionError naming the option, the value and what would be right */
+export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
+  if (given === undefined)
+    throw new InvalidOptionError('cluster', given, 'an object with at least connect and workers');
+  const options = checkOptions<ClusterOptions>('cluster', given, KNOWN);
+  const { connect, session } = options;
+  const logger = resolveLogger(options.logger);
+  return {
+    guardian: { connect, logger, ...(session !== undefined && { session }) },
+    workers: checkWorkers(options.workers),
+    fork: checkFunction('fork', options.fork) ?? forkWorker,
+    restart: resolveRetryOptions(options.restart, Number.POSITIVE_INFINITY, 'restart'),
+    stopSignal: checkStopSignal(options.stopSignal),
+    stopTimeoutMs: checkPositiveMs('stopTimeoutMs', options.stopTimeoutMs, 15_000),
+    readyTimeoutMs: checkPositiveMs('readyTimeoutMs', options.readyTimeoutMs, 30_000),
+    logger,
+  };
+}
+
+function forkWorker(): Worker {
+  // Loaded only by those who use it: it takes its time. Its declarations are those of an import, which has a default.
+  const cluster = process.getBuiltinModule(
+    'node:cluster',
+  ) as unknown as typeof import('node:cluster').default;
+  return cluster.fork();
+}
+
+function checkWorkers(value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_WORKERS)
+    return value as number;
+  throw new InvalidOptionError('workers', value, `a whole number from 1 to ${MOST_WORKERS}`);
+}
+
+function checkStopSignal(value: unknown): NodeJS.Signals {
+  if (value === undefined) return 'SIGTERM';
+  if (typeof value === 'string' && Object.hasOwn(constants.signals, value) && value !== 'SIGSTOP')
+    return value as NodeJS.Signals;
+  throw new InvalidOptionError('stopSignal', value, "a signal's name, as 'SIGTERM'");
+}

@@ -1,0 +1,263 @@
+import type { ChildProcess } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
+import { mark } from '../../classes/copies.js';
+import {
+  describe,
+  InvalidOptionError,
+  InvalidStateError,
+  type ListenerError,
+  WorkerFailedError,
+} from '../../errors.js';
+import { LazyAbortController, onAbort } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import type { Environment } from '../../platform/environment.js';
+import { systemEnvironment } from '../../platform/environment.js';
+import { logError } from '../../platform/logging/logger.js';
+import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { sleep } from '../../platform/time/clock.js';
+import { queueMicrotask } from '../../platform/time/timers.js';
+import { isChildProcess } from '../guardian/child-process.js';
+import type { ElectionRole } from '../guardian/guarded-process.js';
+import { SessionGuardian } from '../guardian/session-guardian.js';
+import {
+  type ClusterOptions,
+  type ResolvedClusterOptions,
+  resolveClusterOptions,
+} from './cluster-options.js';
+import { type SlotPort, type WorkerExit, WorkerSlot } from './worker-slot.js';
+
+/** One worker, as it stands now. */
+export interface WorkerStatus {
+  /** Its number, from 0. Another worker has it when this one has ended. */
+  readonly slot: number;
+  readonly pid: number | undefined;
+  readonly standing: ElectionRole;
+}
+
+/** A worker is about to be started again. */
+export interface WorkerRestart {
+  readonly slot: number;
+  /** 1 after the first failure in a row. */
+  readonly attempt: number;
+  /** How long from now, in milliseconds. */
+  readonly delayMs: number;
+}
+
+/** The events of a {@link ClusterSupervisor}. */
+export interface ClusterEvents {
+  spawned(worker: WorkerStatus): void;
+  /** A worker leads now, or waits in the queue, or does neither. */
+  standing(worker: WorkerStatus): void;
+  exited(exit: WorkerExit): void;
+  restarting(restart: WorkerRestart): void;
+  /** All workers have ended, and none follows. */
+  stopped(): void;
+  /** A worker had to be killed, failed too often, or couldn't be guarded; or a listener failed. It goes on. */
+  error(error: Error): void;
+}
+
+/** @internal */
+export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
+  spawned: true,
+  standing: true,
+  exited: true,
+  restarting: true,
+  stopped: true,
+  error: true,
+};
+
+/**
+ * Runs a number of workers of one program, one of which leads: starts them again when they end, gives back at once what a
+ * dead one led, and ends them so that there is one handover at most.
+ *
+ * Guaranteed: as of its guardian's, {@link SessionGuardian}. The leader is told to end when all others have ended, and gives
+ * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn(['SIGTERM'])`;
+ * one that doesn't end in time is killed.
+ *
+ * Works with workers that use an `ElectionSupervisor`, or `registerWithGuardian`. Others are run and restarted too, but count as if they
+ * stood nowhere.
+ */
+export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
+  /** What gives back what a dead worker led. Tells of it by its event `buried`. */
+  readonly guardian: SessionGuardian;
+  readonly #options: ResolvedClusterOptions;
+  readonly #environment: Environment;
+  readonly #slots: readonly WorkerSlot[];
+  readonly #stop = new LazyAbortController();
+  #rolling: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** @internal See {@link superviseCluster}. */
+  constructor(options: ResolvedClusterOptions) {
+    super();
+    this.#options = options;
+    this.#environment = options.guardian.session?.environment ?? systemEnvironment;
+    this.guardian = new SessionGuardian(options.guardian);
+    this.guardian.on('error', (error) => this.#report(error));
+    this.guardian.on('standing', (child) => {
+      const slot = this.#slots.find((each) => each.child === child);
+      if (slot !== undefined) this.emit('standing', this.#statusOf(slot));
+    });
+    const port = this.#port();
+    this.#slots = Array.from({ length: options.workers }, (_, slot) => new WorkerSlot(slot, port));
+  }
+
+  /** All workers that run, in the order of their numbers. */
+  get workers(): readonly WorkerStatus[] {
+    return this.#slots.filter((slot) => slot.child !== undefined).map((slot) => this.#statusOf(slot));
+  }
+
+  /** @internal */
+  start(): void {
+    for (const slot of this.#slots) slot.start();
+  }
+
+  /**
+   * Replaces all workers, one after the other: the next one when the one before has been followed by one that has a place
+   * in its election. The leader comes last, so that there is one handover. Called again meanwhile, gives the same promise.
+   *
+   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; those that weren't replaced go on
+   * @throws InvalidStateError if it is stopped, before or meanwhile
+   */
+  replaceWorkers(): Promise<void> {
+    this.#rolling ??= this.#replaceWorkers().finally(() => {
+      this.#rolling = undefined;
+    });
+    return this.#rolling;
+  }
+
+  /**
+   * Ends all workers: those that don't lead first, all at once; then those that lead. Resolves when all have ended, and the
+   * guardian has. Idempotent; never rejects.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#end();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #end(): Promise<void> {
+    this.#stop.abort(new InvalidStateError('the workers were told to stop'));
+    for (const slot of this.#slots) slot.closeDown(); // Whoever ends by itself from here on isn't replaced.
+    const followers = this.#slots.filter((slot) => this.#standingOf(slot) !== 'leading');
+    await Promise.all(followers.map((slot) => slot.end(false)));
+    await Promise.all(this.#slots.map((slot) => slot.end(false)));
+    await this.guardian.close();
+    this.emit('stopped');
+  }
+
+  async #replaceWorkers(): Promise<void> {
+    const left = new Set(this.#slots);
+    while (left.size > 0) {
+      this.#stop.throwIfAborted();
+      const slot = [...left].find((each) => this.#standingOf(each) !== 'leading') ?? [...left][0];
+      left.delete(slot as WorkerSlot);
+      await this.#replace(slot as WorkerSlot);
+    }
+  }
+
+  async #replace(slot: WorkerSlot): Promise<void> {
+    const { readyTimeoutMs } = this.#options;
+    await slot.end(true);
+    const ready = new AbortController();
+    const look = () => {
+      if (this.#standingOf(slot) !== 'none') ready.abort();
+    };
+    const giveUp = onAbort(this.#stop, () => ready.abort());
+    this.guardian.on('standing', look);
+    look();
+    const inTime = await sleep(this.#environment.clock, readyTimeoutMs, ready.signal).then(
+      () => false,
+      () => true,
+    );
+    this.guardian.off('standing', look);
+    giveUp();
+    this.#stop.throwIfAborted();
+    if (!inTime) {
+      const late = `worker ${slot.number} has no place in an election after ${readyTimeoutMs} ms`;
+      throw new WorkerFailedError(slot.number, `${late}: the others were not replaced`);
+    }
+  }
+
+  #port(): SlotPort {
+    const { restart, stopSignal, stopTimeoutMs, fork } = this.#options;
+    return {
+      environment: this.#environment,
+      restart,
+      stopSignal,
+      stopTimeoutMs,
+      fork: (slot) => forkedProcess(fork(slot)),
+      onSpawned: (slot, child) => {
+        if (child.pid !== undefined) this.guardian.watch(child);
+        this.emit('spawned', this.#statusOf(this.#slots[slot] as WorkerSlot));
+      },
+      onExited: (exit) => this.emit('exited', exit),
+      onRestarting: (slot, attempt, delayMs) => this.emit('restarting', { slot, attempt, delayMs }),
+      onError: (error) => this.#report(error),
+    };
+  }
+
+  #standingOf({ child }: WorkerSlot): ElectionRole {
+    return child === undefined ? 'none' : this.guardian.standingOf(child);
+  }
+
+  #statusOf(slot: WorkerSlot): WorkerStatus {
+    return { slot: slot.number, pid: slot.child?.pid, standing: this.#standingOf(slot) };
+  }
+
+  #report(error: Error): void {
+    logError(this.#options.logger, error, 'something went wrong with a worker', this);
+    this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ClusterEvents> {
+    return CLUSTER_EVENTS;
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+mark(ClusterSupervisor, 'ClusterSupervisor');
+
+/**
+ * Starts workers, and keeps them running: for a primary of `node:cluster`, or any process that forks.
+ *
+ * @example
+ * ```ts
+ * if (cluster.isPrimary) {
+ *   const workers = superviseCluster({ connect: 'zk1:2181,zk2:2181,zk3:2181', workers: 4 });
+ *   workers.on('error', (error) => console.error(error));
+ *   process.once('SIGTERM', () => void workers.stop());
+ * } else {
+ *   const supervisor = new ElectionSupervisor({ connect, path: '/elections/scheduler', lead: runScheduler });
+ *   supervisor.shutdownOn(['SIGTERM']);
+ *   await supervisor.start();
+ * }
+ * ```
+ * @throws InvalidOptionError if an option is wrong
+ */
+export function superviseCluster(options: ClusterOptions): ClusterSupervisor {
+  const supervisor = new ClusterSupervisor(resolveClusterOptions(options));
+  queueMicrotask(() => supervisor.start()); // So that who listens hears of the first workers too.
+  return supervisor;
+}
+
+function forkedProcess(worker: unknown): ChildProcess {
+  const process: unknown = isChildProcess(worker)
+    ? worker
+    : (worker as { process?: unknown } | undefined)?.process;
+  if (isChildProcess(process)) {
+    // A worker of node:cluster tells of its process's errors a second time, and would end this one.
+    if (process !== worker) (worker as EventEmitter).on('error', ignore);
+    if (process.channel !== undefined || process.pid === undefined) return process;
+    process.kill('SIGKILL'); // Nobody would look after it.
+  }
+  throw new InvalidOptionError('fork', worker, 'a function that returns what fork returns');
+}

@@ -1,0 +1,186 @@
+import type { ChildProcess } from 'node:child_process';
+import { describe, WorkerFailedError } from '../../errors.js';
+import { deferred } from '../../platform/async/promises.js';
+import type { Environment } from '../../platform/environment.js';
+import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
+import type { Timer } from '../../platform/time/clock.js';
+
+/**
+ * Where one of the places for workers stands.
+ *
+ * - `idle`: nothing was started yet.
+ * - `running`: its worker runs.
+ * - `pausing`: its worker has ended by itself; the next one is started when the timer says so.
+ * - `ending`: its worker was told to end; `again` tells whether another one follows.
+ * - `given up`: its workers have failed too often. Another one is started only when somebody asks for it.
+ * - `empty`: there is no worker, and none follows. Final.
+ */
+type SlotState =
+  | { readonly name: 'idle' }
+  | {
+      readonly name: 'running';
+      readonly child: ChildProcess;
+      readonly sinceMs: number;
+      /** Whether another one follows if it ends by itself. */
+      readonly again: boolean;
+    }
+  | { readonly name: 'pausing'; readonly timer: Timer }
+  | { readonly name: 'ending'; readonly child: ChildProcess; readonly again: boolean; readonly killer: Timer }
+  | { readonly name: 'given up' }
+  | { readonly name: 'empty' };
+
+/** The end of a worker. */
+export interface WorkerExit {
+  readonly slot: number;
+  readonly pid: number | undefined;
+  /** Its exit code, or `null` if a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Whether it was told to end. */
+  readonly expected: boolean;
+}
+
+/** What a slot needs, and whom it tells. */
+export interface SlotPort {
+  readonly environment: Environment;
+  readonly restart: RetryPolicy;
+  readonly stopSignal: NodeJS.Signals;
+  readonly stopTimeoutMs: number;
+  /** Starts a worker. May throw. */
+  fork(slot: number): ChildProcess;
+  onSpawned(slot: number, child: ChildProcess): void;
+  onExited(exit: WorkerExit): void;
+  onRestarting(slot: number, attempt: number, delayMs: number): void;
+  onError(error: Error): void;
+}
+
+/** The place of one worker: starts it, and starts another one when it has ended. */
+export class WorkerSlot {
+  readonly number: number;
+  readonly #port: SlotPort;
+  #state: SlotState = { name: 'idle' };
+  /** Resolves when the worker that is told to end has. */
+  #gone = deferred();
+  /** How often in a row a worker has ended before it had run for long. */
+  #failures = 0;
+
+  constructor(number: number, port: SlotPort) {
+    this.number = number;
+    this.#port = port;
+  }
+
+  /** Its worker, while there is one, also one that was told to end. */
+  get child(): ChildProcess | undefined {
+    return 'child' in this.#state ? this.#state.child : undefined;
+  }
+
+  /** Starts a worker, unless there is one or there should be none any more. */
+  start(): void {
+    if (this.#state.name !== 'idle' && this.#state.name !== 'pausing') return;
+    const sinceMs = this.#port.environment.clock.now();
+    let child: ChildProcess;
+    try {
+      child = this.#port.fork(this.number);
+    } catch (error) {
+      this.#port.onError(error instanceof Error ? error : new Error(describe(error)));
+      return this.#failed(error);
+    }
+    this.#become({ name: 'running', child, sinceMs, again: true });
+    let told = false;
+    const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+      if (told) return;
+      told = true;
+      this.#onExit(child, code, signal);
+    };
+    child.once('exit', ended);
+    child.on('error', (error) => {
+      this.#port.onError(error);
+      if (child.pid === undefined) ended(null, null); // It never ran, and there is no exit.
+    });
+    this.#port.onSpawned(this.number, child);
+  }
+
+  /**
+   * Ends its worker: asks, and kills it after the time for that. Resolves when it has ended.
+   *
+   * @param again - whether another one is started right after
+   */
+  async end(again: boolean): Promise<void> {
+    const state = this.#state;
+    switch (state.name) {
+      case 'idle':
+      case 'pausing':
+      case 'given up':
+        if (!again) return this.closeDown();
+        if ('timer' in state) state.timer.clear();
+        this.#failures = 0;
+        this.#become({ name: 'idle' });
+        return this.start();
+      case 'running':
+        this.#gone = deferred();
+        this.#become({ name: 'ending', child: state.child, again, killer: this.#ask(state.child) });
+        return await this.#gone.promise;
+      case 'ending':
+        if (!again) this.#become({ ...state, again });
+        return await this.#gone.promise;
+      case 'empty':
+        return;
+    }
+  }
+
+  /** No worker follows the one that runs, if one does. */
+  closeDown(): void {
+    const state = this.#state;
+    if (state.name === 'running' || state.name === 'ending') return this.#become({ ...state, again: false });
+    if (state.name === 'pausing') state.timer.clear();
+    this.#become({ name: 'empty' });
+  }
+
+  /** Gives what kills it if it doesn't listen. */
+  #ask(child: ChildProcess): Timer {
+    const { environment, stopSignal, stopTimeoutMs } = this.#port;
+    child.kill(stopSignal);
+    return environment.clock.after(stopTimeoutMs, () => {
+      const late = `worker ${this.number} (pid ${child.pid}) had not ended ${stopTimeoutMs} ms after ${stopSignal}`;
+      this.#port.onError(new WorkerFailedError(this.number, `${late}: it was killed`));
+      child.kill('SIGKILL');
+    });
+  }
+
+  #onExit(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    const state = this.#state;
+    const expected = state.name === 'ending';
+    this.#port.onExited({ slot: this.number, pid: child.pid, code, signal, expected });
+    if (state.name === 'running' && state.again) {
+      const lastedMs = this.#port.environment.clock.now() - state.sinceMs;
+      if (lastedMs > this.#port.restart.maxTimeout) this.#failures = 0;
+      return this.#failed(signal === null ? `it ended with code ${code}` : `${signal} ended it`);
+    }
+    if (state.name !== 'running' && state.name !== 'ending') return;
+    if (state.name === 'ending') state.killer.clear();
+    this.#failures = 0;
+    this.#become({ name: state.again ? 'idle' : 'empty' });
+    if (state.again) this.start();
+    this.#gone.resolve();
+  }
+
+  /** It has ended by itself, or couldn't be started. */
+  #failed(cause: unknown): void {
+    const { environment, restart } = this.#port;
+    this.#failures++;
+    if (this.#failures > restart.retries) {
+      this.#become({ name: 'given up' });
+      const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not started again`;
+      this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`));
+      return;
+    }
+    const delayMs = backoffMs(this.#failures, restart, environment.random());
+    this.#become({ name: 'pausing', timer: environment.clock.after(delayMs, () => this.start()) });
+    this.#port.onRestarting(this.number, this.#failures, delayMs);
+  }
+
+  /** The only place that writes the state. */
+  #become(next: SlotState): void {
+    this.#state = next;
+  }
+}

@@ -1,0 +1,78 @@
+import { NoNodeError } from '../../errors.js';
+import { queueOf } from '../../lock/queue/order.js';
+import type { ReadOptions } from '../../session/operations.js';
+import { hasSession } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { type Candidate, parseCandidate } from './candidate.js';
+import { recordPath } from './record.js';
+import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
+
+/** Who leads on each of an election's seats, from seat 0. */
+export function leadersOf(session: Session, path: string, seats: number): Promise<(Candidate | undefined)[]> {
+  const leaderOn = (seat: number) =>
+    new ElectionReader(session, path, seats === 1 ? undefined : seat).leader();
+  return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
+}
+
+/** Who stands in an election and who leads it, as far as the servers know. Reads only. */
+export class ElectionReader {
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #record: string;
+
+  /** @param seat - whose leader is meant, of an election with several */
+  constructor(session: Session, path: string, seat?: number) {
+    this.#session = session;
+    this.#path = path;
+    this.#record = recordPath(path, seat);
+  }
+
+  /** The candidates, in the order in which they will lead; none if there is no such election. */
+  async candidates(): Promise<Candidate[]> {
+    const children = await this.#read(() => this.#session.getChildren(this.#path));
+    const read = queueOf(children ?? []).map(async (entry) => {
+      const node = await this.#read(() => this.#session.getData(`${this.#path}/${entry.node}`));
+      return node !== undefined && hasSession(node.stat) ? [{ entry, data: node.data }] : [];
+    });
+    const nodes = (await Promise.all(read)).flat();
+    return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
+  }
+
+  /** Who holds the current term by the record and is still there; `undefined` if nobody is. */
+  async leader(): Promise<Candidate | undefined> {
+    return leaderOf(await this.sight());
+  }
+
+  /**
+   * Who leads, by two reads at most however many stand in the queue.
+   *
+   * @param watch - tells of the next change to what was read; an election that is missing has nothing to be watched
+   */
+  async sight(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
+    const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
+    const election = await readNode(this.#record);
+    const held = election === undefined ? undefined : holderOf(election);
+    return snapshotOf(
+      election,
+      held === undefined ? undefined : await readNode(`${this.#path}/${held.entry.node}`),
+    );
+  }
+
+  /**
+   * After it, what is read is at least as new as anything that anybody has read before it: a committed write, at which
+   * the server has everything that was committed earlier. It needs no more than the right to read.
+   */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);
+  }
+
+  /** `undefined` for what isn't there, or isn't any more. */
+  async #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.#session.retryUntilAnswered(operation, signal);
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+}

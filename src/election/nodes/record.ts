@@ -1,0 +1,72 @@
+import { parseEntry } from '../../lock/queue/order.js';
+import { parseJsonObject } from '../../platform/json.js';
+
+/**
+ * The election's record: who holds the current term, or that the last one ended cleanly. It is the data of the
+ * election's own node, and only two writes ever touch it, in turn: a claim and a release.
+ */
+export type ElectionRecord =
+  | {
+      readonly state: 'vacant';
+      readonly term: number;
+      /** The name of the node that should lead next, if that isn't the next in line. */
+      readonly successor?: string;
+    }
+  | {
+      readonly state: 'held';
+      readonly term: number;
+      /** The id of the candidate that leads. */
+      readonly id: string;
+      /** The name of its node in the queue. */
+      readonly node: string;
+      /** How long its lease lasts at most, in milliseconds: whoever finds the node gone waits that long and more. */
+      readonly leaseMs: number;
+      /** When it claimed the term, by its own time of day, for people. */
+      readonly since: string;
+    };
+
+/** What was found where a record should be, when it can't be read as one. */
+export interface UnreadableRecord {
+  readonly state: 'unreadable';
+}
+
+/** Where the record is: on the election's own node, or, with several seats, on that of the seat. */
+export function recordPath(path: string, seat?: number): string {
+  return seat === undefined ? path : `${path}/seat-${seat}`;
+}
+
+const FORMAT = 1;
+// No session is that long: a record that says so wasn't written by a leader.
+const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
+
+export function serializeRecord(record: ElectionRecord): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, ...record }));
+}
+
+/**
+ * Reads a record. No data at all, in a node that was never written, is what an election begins with: vacant, term 0.
+ * Anybody may have written it: what isn't exactly a record is unreadable, and counts as held.
+ *
+ * @param version - how often the node was written
+ */
+export function parseRecord(data: Buffer, version: number): ElectionRecord | UnreadableRecord {
+  const unreadable: UnreadableRecord = { state: 'unreadable' };
+  if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
+  const value = parseJsonObject(data);
+  if (value === undefined || value.format !== FORMAT) return unreadable;
+  const { state, term, id, node, leaseMs, since, successor } = value;
+  if (!isTerm(term)) return unreadable;
+  if (state === 'vacant') return { state, term, ...(isNode(successor) && { successor }) };
+  if (state !== 'held' || typeof id !== 'string' || typeof since !== 'string') return unreadable;
+  if (!isNode(node)) return unreadable;
+  if (typeof leaseMs !== 'number' || !(leaseMs > 0 && leaseMs <= LONGEST_LEASE_MS)) return unreadable;
+  return { state, term, id, node, leaseMs, since };
+}
+
+function isNode(value: unknown): value is string {
+  return typeof value === 'string' && parseEntry(value) !== undefined;
+}
+
+function isTerm(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

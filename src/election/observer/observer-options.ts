@@ -1,0 +1,85 @@
+import { isOfAnotherCopy } from '../../classes/copies.js';
+import { InvalidOptionError } from '../../errors.js';
+import { abortable } from '../../platform/async/promises.js';
+import { checkInstance, checkOptions, checkSeat } from '../../platform/checks.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { parseConnectString } from '../../session/connection/connect-string.js';
+import { Session } from '../../session/session.js';
+import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
+import { OwnSessions, type SessionSource } from '../../session/session-source.js';
+
+/** How an `ElectionObserver` looks. */
+export interface ElectionObserverOptions {
+  /** Whose leader to watch, of an election with several seats. */
+  readonly seat?: number;
+  /** How it opens its sessions: with a connect string only. `stop()` is what ends it, so without `signal`. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /**
+   * Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else warnings and
+   * errors on stderr
+   */
+  readonly logger?: Logger;
+}
+
+/** @internal What an observer goes by. */
+export interface ResolvedObserverOptions {
+  readonly seat: number | undefined;
+  readonly source: SessionSource;
+  readonly logger: Logger;
+  /** Closes what the observer has opened itself. Never rejects. */
+  close(): Promise<void>;
+}
+
+const KNOWN = ['seat', 'session', 'logger'] as const;
+
+/**
+ * @internal
+ * @param from - a `Session`, a connect string or something with sessions
+ * @param onError - told of what goes wrong with the observer's own sessions
+ * @throws InvalidOptionError naming the option, the value and what would be right
+ */
+export function resolveObserverOptions(
+  from: unknown,
+  given: unknown,
+  onError: (error: unknown) => void,
+): ResolvedObserverOptions {
+  const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN);
+  const seat = checkSeat('seat', options.seat);
+  if (typeof from === 'string') return resolveOwn(from, options, onError);
+  if (options.session !== undefined)
+    throw new InvalidOptionError('observer.session', '(not shown)', 'none without a connect string');
+  const close = () => Promise.resolve();
+  if (from instanceof Session) {
+    const logger = options.logger === undefined ? from.logger : resolveLogger(options.logger);
+    return { seat, source: { session: () => Promise.resolve(from) }, logger, close };
+  }
+  return { seat, source: checkSource(from), logger: resolveLogger(options.logger), close };
+}
+
+function resolveOwn(
+  connect: string,
+  { seat, session, logger: own }: ElectionObserverOptions,
+  onError: (error: unknown) => void,
+): ResolvedObserverOptions {
+  parseConnectString(connect);
+  if (session?.logger !== undefined) resolveLogger(session.logger, 'session.logger');
+  const logger = resolveLogger(own === undefined ? session?.logger : own);
+  const { environment, signal } = resolveSessionOptions(session, logger);
+  if (signal !== undefined)
+    throw new InvalidOptionError('session.signal', signal, 'none: stop() ends the observer');
+  const sessions = new OwnSessions(connect, { given: session ?? {}, environment, logger }, onError);
+  return { seat, source: sessions, logger, close: () => sessions.close() };
+}
+
+function checkSource(from: unknown): SessionSource {
+  const source = from as SessionSource;
+  if (
+    typeof (source as Partial<SessionSource> | null | undefined)?.session === 'function' &&
+    !isOfAnotherCopy(from)
+  )
+    return {
+      session: async (signal) =>
+        checkInstance('session', await abortable(source.session(signal), signal), Session),
+    };
+  throw new InvalidOptionError('session', from, 'a Session, a connect string or an ElectionSupervisor');
+}

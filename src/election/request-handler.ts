@@ -1,0 +1,69 @@
+import { LeadError } from '../errors.js';
+import type { NodeContent } from '../lease/ephemeral-node.js';
+import type { Contender } from '../lock/queue/contender.js';
+import type { Session } from '../session/session.js';
+import type { Campaign } from './campaign.js';
+import type { ResolvedElectorOptions } from './elector-options.js';
+import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
+import { stepsDown } from './step-down-policy.js';
+import { writeRequest } from './successor/successor.js';
+import type { ElectedTerm } from './term/term.js';
+
+/** What {@link RequestHandler} needs of the elector. */
+export interface RequestHandlerPort {
+  /** The term that it leads, while it does. */
+  leading(): ElectedTerm | undefined;
+  /** Ends the term as revoked; its work has until `settleBy`, by the session's clock. */
+  stepDown(term: ElectedTerm, settleBy: number): void;
+  report(error: Error): void;
+}
+
+/** What others ask of a candidate on its node: to lead out of turn, or to step down. */
+export class RequestHandler {
+  readonly #session: Session;
+  readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
+  readonly #port: RequestHandlerPort;
+  /** The last request to step down that was considered: it stays on the node until the node is gone. */
+  #lastConsidered: string | undefined;
+  #lastRead: NodeContent | undefined;
+
+  constructor(session: Session, onRevoke: ResolvedElectorOptions['onRevoke'], port: RequestHandlerPort) {
+    this.#session = session;
+    this.#onRevoke = onRevoke;
+    this.#port = port;
+  }
+
+  /** The node of the contender that is heeded, as it was last read. */
+  get lastRead(): NodeContent | undefined {
+    return this.#lastRead;
+  }
+
+  /** Looks at what is asked on the contender's node, now and whenever that changes. */
+  handle(contender: Contender, campaign: Campaign): void {
+    this.#lastRead = undefined;
+    contender.own.whenRead((content) => {
+      this.#lastRead = content;
+      const { data } = content;
+      const request = parseRequest(data);
+      if (request?.kind === 'succeed') campaign.call(request.after);
+      if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
+    });
+  }
+
+  async #consider(contender: Contender, request: StepDownRequest): Promise<void> {
+    const term = this.#port.leading();
+    if (term === undefined || request.refused || request.key === this.#lastConsidered) return;
+    this.#lastConsidered = request.key;
+    const { clock } = this.#session;
+    const { by, graceMs } = request;
+    const settleBy = clock.now() + graceMs;
+    const onFailure = (cause: unknown) => this.#port.report(new LeadError(term.number, cause));
+    if (await stepsDown(this.#onRevoke, { by, graceMs, term }, clock, onFailure))
+      return this.#port.stepDown(term, settleBy);
+    try {
+      await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
+    } catch (error) {
+      if (!this.#session.ended.aborted) this.#port.report(error as Error);
+    }
+  }
+}

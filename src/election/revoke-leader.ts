@@ -1,0 +1,116 @@
+import { NoNodeError, RevocationRefusedError, SeatsMismatchError } from '../errors.js';
+import { parseSeats } from '../lock/queue/seats.js';
+import { onAbort } from '../platform/async/lazy-abort.js';
+import { abortable, deferred } from '../platform/async/promises.js';
+import {
+  checkId,
+  checkInstance,
+  checkMs,
+  checkOptions,
+  checkPath,
+  checkSeat,
+  checkSignal,
+} from '../platform/checks.js';
+import type { Change } from '../session/protocol/requests.js';
+import { Session } from '../session/session.js';
+import { defaultId } from './elector-options.js';
+import type { Candidate } from './nodes/candidate.js';
+import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
+import { ElectionReader } from './nodes/election-reader.js';
+import { writeRequest } from './successor/successor.js';
+
+/** How to ask a leader to step down. */
+export interface RevocationOptions {
+  /** How long its work may take to settle, in milliseconds. @default the session timeout */
+  readonly graceMs?: number;
+  /** Whose leader to ask, of an election with several seats. */
+  readonly seat?: number;
+  /** What the asker calls itself. @default host name, process id and a random part */
+  readonly by?: string;
+  /** Aborting it ends the wait; the request stays. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Asks an election's leader to step down: its term ends with the reason `revoked`, and it goes to the back of the queue.
+ * Who may write the leader's node has the right to ask: with `auth`, whoever authenticates as the leader does.
+ *
+ * Resolves with the leader that was asked when its node is gone, for whatever reason; with `undefined` if nobody leads.
+ * Not guaranteed: that it goes in time. The leader isn't replaced before its work has settled, as long as its session
+ * lives; what overruns its grace is reported there as `WorkOverrunError`.
+ *
+ * The request is a mark on the leader's node, as with Curator's Revoker.
+ *
+ * @throws RevocationRefusedError if it refuses, or its node is still there a session timeout after the grace is over
+ * @throws ZooKeeperError if the server doesn't let this session ask, what ended the session, or the signal's reason
+ * @throws SeatsMismatchError without `seat` in an election that has several
+ * @throws InvalidOptionError if an argument is wrong
+ */
+export async function revokeLeader(
+  session: Session,
+  path: string,
+  options: RevocationOptions = {},
+): Promise<Candidate | undefined> {
+  checkInstance('session', session, Session);
+  checkPath('path', path);
+  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'seat', 'by', 'signal']);
+  const signal = checkSignal('signal', options.signal);
+  const seat = checkSeat('seat', options.seat);
+  const key = session.environment.uuid();
+  const request: StepDownRequest = {
+    kind: 'step-down',
+    key,
+    by: checkId('by', options.by) ?? defaultId(key),
+    graceMs: checkMs('graceMs', options.graceMs) ?? session.sessionTimeoutMs,
+  };
+  const leader = await abortable(new ElectionReader(session, path, seat).leader(), signal);
+  if (leader === undefined) {
+    if (seat === undefined) await abortable(checkOneSeat(session, path), signal);
+    return undefined;
+  }
+  const node = `${path}/${leader.node}`;
+  if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
+    await retryUntilAnswered(session, node, leader, request, signal);
+  return leader;
+}
+
+async function checkOneSeat(session: Session, path: string): Promise<void> {
+  try {
+    const seats = parseSeats((await session.retryUntilAnswered(() => session.getData(path))).data);
+    if (seats !== undefined) throw new SeatsMismatchError(path, 1, seats);
+  } catch (error) {
+    if (!(error instanceof NoNodeError)) throw error;
+  }
+}
+
+/** Resolves when the node is gone. @throws RevocationRefusedError when its leader refuses, or stays silent */
+async function retryUntilAnswered(
+  session: Session,
+  node: string,
+  leader: Candidate,
+  request: StepDownRequest,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const over = new AbortController();
+  const takeBack = signal === undefined ? undefined : onAbort(signal, () => over.abort(signal.reason));
+  const timer = session.clock.after(request.graceMs + session.sessionTimeoutMs, () =>
+    over.abort(new RevocationRefusedError(leader.id, false)),
+  );
+  try {
+    for (;;) {
+      const changed = deferred<Change>();
+      const read = () => session.getData(node, { onChange: changed.resolve, signal: over.signal });
+      const { data } = await session.retryUntilAnswered(read, over.signal);
+      const answer = parseRequest(data);
+      if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)
+        throw new RevocationRefusedError(leader.id, true);
+      if ((await abortable(changed.promise, over.signal, session.signal)) === 'deleted') return;
+    }
+  } catch (error) {
+    if (!(error instanceof NoNodeError)) throw error;
+  } finally {
+    timer.clear();
+    takeBack?.();
+    over.abort();
+  }
+}

@@ -1,0 +1,32 @@
+import { type Clock, sleep } from '../platform/time/clock.js';
+import type { LeaderElectorOptions, Revocation } from './elector-options.js';
+
+/**
+ * Whether a leader steps down when it is asked to: as its policy says, if that says anything before the grace is over.
+ * A policy that fails can't hold on to leadership.
+ *
+ * @param onFailure - told what the policy threw
+ */
+export async function stepsDown(
+  onRevoke: LeaderElectorOptions['onRevoke'],
+  revocation: Revocation,
+  clock: Clock,
+  onFailure: (cause: unknown) => void,
+): Promise<boolean> {
+  if (onRevoke === undefined) return true;
+  const decided = new AbortController();
+  const decision = (async () => (await onRevoke(revocation)) !== false)().catch((cause: unknown) => {
+    onFailure(cause);
+    return true;
+  });
+  const over = AbortSignal.any([decided.signal, revocation.term.signal]);
+  const graceOver = sleep(clock, revocation.graceMs, over).then(
+    () => true,
+    () => true, // The decision is there, or the term has ended for another reason: nothing is left to decide.
+  );
+  try {
+    return await Promise.race([decision, graceOver]);
+  } finally {
+    decided.abort();
+  }
+}

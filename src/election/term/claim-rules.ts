@@ -1,0 +1,131 @@
+import type { ElectionRecord, UnreadableRecord } from '../nodes/record.js';
+
+/**
+ * What the first in the queue may do about the record it has read. Pure, because it is where two leaders at once
+ * would come from.
+ */
+export type ClaimStep =
+  /** Claim this term, if the record is still at this version. */
+  | { readonly kind: 'claim'; readonly term: number; readonly version: number }
+  /** An earlier claim of ours has succeeded, though its reply was lost. */
+  | { readonly kind: 'ours'; readonly term: number; readonly version: number }
+  /** The former leader ended uncleanly and may still act on its lease: look again in so many milliseconds. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** The former leader has named another one: let that one lead before, if it is there. */
+  | { readonly kind: 'defer'; readonly to: string };
+
+/** An unclean end, seen for the first time: the record as this transaction wrote it, its holder's node gone. */
+export interface UncleanEnd {
+  /** Not its version: that begins anew when the election is deleted and made again. */
+  readonly zxid: bigint;
+  readonly seenAt: number;
+}
+
+/** What is known when the record has been read. */
+export interface ClaimSituation {
+  readonly record: ElectionRecord | UnreadableRecord;
+  /** The record's version, as read together with it. */
+  readonly version: number;
+  /** The transaction that wrote it. */
+  readonly zxid: bigint;
+  /** The name of our own node. */
+  readonly ownNode: string;
+  /** The unclean end that is being waited out. It counts for the record of its own transaction only. */
+  readonly unclean: UncleanEnd;
+  readonly now: number;
+  /** How long an unclean end is waited out. */
+  readonly delayMs: number;
+  /** Whether this record was deferred to already: the one it names didn't take its turn. */
+  readonly deferred: boolean;
+  /**
+   * Whether this candidate's place was taken from it by a deletion. Then an election that nobody has led may be one
+   * that was deleted under a leader, with its record, and made anew.
+   */
+  readonly placeLost: boolean;
+}
+
+/**
+ * How long to wait after an unclean end before claiming, counted from one's own observation that the former leader's
+ * node is gone: its lease, with 3 % for clocks whose rates differ by 1 % at most, and a margin.
+ *
+ * Why that is enough: the newest heartbeat that it acts on was committed before its node was deleted, and was sent
+ * before that; so its lease began before the observation, and ends before the delay does (Chubby's lock-delay).
+ */
+export function takeoverDelayMs(leaseMs: number): number {
+  return leaseMs * 1.03 + 50;
+}
+
+/** Asked by whose turn it is, when the holder that the record names has no node any more. */
+export function nextClaimStep(situation: ClaimSituation): ClaimStep {
+  const { record, version, zxid, ownNode, unclean, now, delayMs, deferred, placeLost } = situation;
+  if (record.state === 'vacant' && !(record.term === 0 && placeLost)) {
+    const { successor, term } = record;
+    if (successor !== undefined && successor !== ownNode && !deferred)
+      return { kind: 'defer', to: successor };
+    return { kind: 'claim', term: term + 1, version };
+  }
+  if (record.state === 'held' && record.node === ownNode) return { kind: 'ours', term: record.term, version };
+  const waitedMs = unclean.zxid === zxid ? now - unclean.seenAt : 0;
+  if (waitedMs < delayMs) return { kind: 'wait', ms: delayMs - waitedMs };
+  return { kind: 'claim', term: nextTerm(record, version), version };
+}
+
+/**
+ * The term after a record that can't be read is its version plus one: every claim writes the record once, so no
+ * earlier term can have been higher.
+ */
+function nextTerm(record: ElectionRecord | UnreadableRecord, version: number): number {
+  return record.state === 'unreadable' ? version + 1 : record.term + 1;
+}
+
+/**
+ * What may be claimed of a record that was read as held by nobody, and that names nobody who should lead before. It may
+ * have changed since: then it is at another version, and the claim is refused.
+ */
+export function vacancy(
+  record: ElectionRecord | UnreadableRecord,
+  version: number,
+): ExpectedRecord | undefined {
+  if (record.state !== 'vacant' || record.successor !== undefined || version % 2 !== 0) return undefined;
+  return { term: record.term + 1, version };
+}
+
+/** What is known of the record by one whose turn it is, or will be next: enough to claim without another look. */
+export interface ExpectedRecord {
+  readonly term: number;
+  readonly version: number;
+}
+
+/**
+ * How often a claim writes the record: once over an even version, twice over an odd one. So a held record always has an
+ * odd version, also when it was claimed over another held one after an unclean end.
+ */
+export function writesOfClaim(version: number): 1 | 2 {
+  return version % 2 === 0 ? 1 : 2;
+}
+
+/**
+ * How often a release writes it: an odd number of times, so that a vacant record has an even version. More than once
+ * if it names a successor: the next in line, which claims the version after a plain release without reading it, then
+ * finds another one and looks.
+ */
+export function writesOfRelease(successor: string | undefined): 1 | 3 {
+  return successor === undefined ? 1 : 3;
+}
+
+/**
+ * Held records have odd versions, vacant ones even versions. So who has read the record as held, by the very node it
+ * waits for, knows that the version after that can only be a clean release of this term, and may claim it without
+ * reading: if the claim succeeds, the release was clean. A record that said anything else allows no such guess.
+ *
+ * That nobody else can claim meanwhile isn't enough of a reason: one that was called out of turn may have, after an
+ * unclean end, while this process stood still. Its claim has left an odd version.
+ */
+export function predictRecord(
+  record: ElectionRecord | UnreadableRecord,
+  version: number,
+  ahead: string,
+): ExpectedRecord | undefined {
+  if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;
+  return { term: record.term + 1, version: version + 1 };
+}

@@ -1,0 +1,333 @@
+import { BadVersionError, NoNodeError, SeatsMismatchError } from '../../errors.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import { parseSeats } from '../../lock/queue/seats.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { anyAbort, ignore } from '../../platform/async/promises.js';
+import { sleep } from '../../platform/time/clock.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import {
+  type ElectionRecord,
+  parseRecord,
+  recordPath,
+  serializeRecord,
+  type UnreadableRecord,
+} from '../nodes/record.js';
+import type { NextInLine } from '../successor/next-in-line.js';
+import { Successor } from '../successor/successor.js';
+import {
+  type ExpectedRecord,
+  nextClaimStep,
+  predictRecord,
+  takeoverDelayMs,
+  type UncleanEnd,
+  vacancy,
+  writesOfClaim,
+} from './claim-rules.js';
+import { recordWrites, releaseParts } from './release.js';
+
+/** A claim that succeeded: the term is ours, and at the servers nobody else can take it while our node is there. */
+export interface Claim {
+  readonly term: number;
+  /** Whose term it is, of an election with several seats; else 0. */
+  readonly seat: number;
+  /** The zxid of the claim: rises from term to term, over the whole life of the ensemble. */
+  readonly token: bigint;
+  /** Where the record is. */
+  readonly record: string;
+  /** The record's version after the claim: what a clean release expects. */
+  readonly version: number;
+}
+
+/** How it came to be a contender's turn. */
+export interface Turn {
+  /** What is known of the record: allows a first try without reading it. */
+  readonly foresight?: ExpectedRecord | undefined;
+  /** Called to lead though others are ahead in the queue: it steps back if somebody leads already. */
+  readonly outOfTurn: boolean;
+}
+
+/** Somebody else leads, or should: the name of its node, and how long to let it take its turn. */
+export interface Blocked {
+  readonly behind: string;
+  readonly atMostMs?: number;
+}
+
+/** The former leader's lease may last: look again in so many milliseconds. */
+export interface RetryAfter {
+  readonly waitMs: number;
+}
+
+/** Claims terms and gives them back, for one candidate. */
+export interface Claims {
+  /**
+   * Makes sure that the election is what this candidate was told that it is, and gives what it sees on the way, as
+   * {@link Claims.glance} does.
+   *
+   * @throws SeatsMismatchError
+   */
+  prepare(): Promise<ExpectedRecord | undefined>;
+  /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
+  notePlaceLost(): void;
+  /** What may be claimed without another look, if it is this candidate's turn: a term that nobody holds. Never rejects. */
+  glance(signal: Abortable): Promise<ExpectedRecord | undefined>;
+  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
+  predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined>;
+  /**
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
+   * lease is surely over. A claim whose reply was lost is looked up, never guessed.
+   *
+   * @param onSent - called when a claim has just been sent: what is asked now is answered right after it, as things are then
+   * @returns the claim, or who leads, or should, before this contender
+   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
+   *   claim is under way the signal waits for its outcome
+   */
+  claim(contender: Contender, turn: Turn, signal: Abortable, onSent?: () => void): Promise<Claim | Blocked>;
+  /**
+   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
+   * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
+   * Goes on until the servers have answered or the session is over. Never rejects.
+   *
+   * @param next - who leads next; by default the next in line
+   */
+  release(contender: Contender, claim: Claim, next?: NextInLine): Promise<void>;
+}
+
+interface RecordRead {
+  readonly record: ElectionRecord | UnreadableRecord;
+  readonly version: number;
+  /** The transaction that wrote it. */
+  readonly zxid: bigint;
+}
+
+/** The claims of one candidate on one record, which nothing else writes. */
+export class Claimant implements Claims {
+  readonly #session: Session;
+  readonly #path: string;
+  readonly #id: string;
+  readonly #delayMs: number | undefined;
+  readonly #seat: number;
+  readonly #succession: Successor;
+  #unclean: UncleanEnd | undefined;
+  /** The transaction that wrote the record at which another one was let go before: once. */
+  #deferredAt: bigint | undefined;
+  #placeLost = false;
+
+  /**
+   * @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs
+   * @param seat - which seat's record it is, of an election with several
+   */
+  constructor(session: Session, path: string, id: string, delayMs: number | undefined, seat?: number) {
+    this.#session = session;
+    this.#path = recordPath(path, seat);
+    this.#id = id;
+    this.#delayMs = delayMs;
+    this.#seat = seat ?? 0;
+    this.#succession = new Successor(session, path);
+  }
+
+  /** The record as it is now. @throws the signal's reason, or what ended the session */
+  async read(signal?: Abortable): Promise<RecordRead> {
+    const { data, stat } = await this.#session.retryUntilAnswered(
+      () => this.#session.getData(this.#path),
+      signal,
+    );
+    const record = parseRecord(data, stat.version);
+    const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
+    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
+    return { record, version: stat.version, zxid: stat.mzxid };
+  }
+
+  /** In the queue of an election with several seats it would be in the way of those who may lead there. */
+  async prepare(): Promise<ExpectedRecord | undefined> {
+    try {
+      return this.#vacancy(await this.read());
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  async glance(signal: Abortable): Promise<ExpectedRecord | undefined> {
+    try {
+      return this.#vacancy(await this.read(signal));
+    } catch {
+      return undefined; // Only a short cut, as below.
+    }
+  }
+
+  #vacancy({ record, version }: RecordRead): ExpectedRecord | undefined {
+    return this.#placeLost ? undefined : vacancy(record, version);
+  }
+
+  notePlaceLost(): void {
+    this.#placeLost = true;
+  }
+
+  async predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined> {
+    try {
+      const { record, version } = await this.read(signal);
+      return predictRecord(record, version, ahead);
+    } catch {
+      return undefined; // Only a short cut: without it the record is read when it matters.
+    }
+  }
+
+  async claim(
+    contender: Contender,
+    turn: Turn,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | Blocked> {
+    if (turn.foresight !== undefined) {
+      const claim = await this.#tryClaim(contender, turn.foresight, signal, onSent);
+      if (claim !== undefined) return claim;
+    }
+    for (;;) {
+      const outcome = await this.look(contender, turn, signal, onSent);
+      if (!('waitMs' in outcome)) return outcome;
+      await this.#pause(outcome.waitMs, contender, signal);
+    }
+  }
+
+  async #pause(ms: number, contender: Contender, signal: Abortable): Promise<void> {
+    const { ending, forget } = anyAbort(signal, contender.own.lost);
+    try {
+      await sleep(this.#session.clock, ms, ending);
+    } finally {
+      forget();
+    }
+  }
+
+  /** Claims as {@link claim} does, but for the wait after an unclean end, which counts from the first look at it. */
+  async look(
+    contender: Contender,
+    turn: Turn,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | Blocked | RetryAfter> {
+    const ownNode = contender.entry.node;
+    for (;;) {
+      signal.throwIfAborted();
+      const { record, version, zxid } = await this.read(signal);
+      const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
+      if (other !== undefined && (await contender.sees(other, signal))) return { behind: other };
+      const now = this.#session.clock.now();
+      if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
+      if (other !== undefined && !turn.outOfTurn) {
+        const preferred = await this.#callPreferred(contender, zxid, other);
+        if (preferred !== undefined) return preferred;
+      }
+      const delayMs = this.#delayFor(record);
+      const step = nextClaimStep({
+        ...{ record, version, zxid, ownNode, now, delayMs },
+        unclean: this.#unclean,
+        deferred: this.#deferredAt === zxid,
+        placeLost: this.#placeLost,
+      });
+      switch (step.kind) {
+        case 'ours':
+          return { term: step.term, seat: this.#seat, token: zxid, record: this.#path, version };
+        case 'wait':
+          return { waitMs: step.ms };
+        case 'defer':
+          this.#deferredAt = zxid;
+          if (await contender.sees(step.to, signal))
+            return { behind: step.to, atMostMs: this.#session.leaseMs };
+          break;
+        case 'claim': {
+          const claim = await this.#tryClaim(contender, step, signal, onSent);
+          if (claim !== undefined) return claim;
+        }
+      }
+    }
+  }
+
+  release(contender: Contender, claim: Claim, next: NextInLine = {}): Promise<void> {
+    const deed = { ...claim, node: contender.own.path };
+    // May be carried out twice: the second time finds no node, and writes nothing.
+    const write = (parts: TransactionPart[]) =>
+      this.#session.retryUntilAnswered(() => contender.own.commit(parts));
+    return contender.leave(async () => {
+      if (!('ifAt' in next)) return await write(releaseParts(deed, next.successor));
+      try {
+        return await write(releaseParts(deed, undefined, next.ifAt));
+      } catch (error) {
+        // Of the leader's node, not of the record.
+        if (!(error instanceof BadVersionError && error.operation === 'multi[delete]')) throw error;
+      }
+      return await write(releaseParts(deed, await next.otherwise()));
+    });
+  }
+
+  /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */
+  async #callPreferred(contender: Contender, zxid: bigint, after: string): Promise<Blocked | undefined> {
+    if (this.#deferredAt === zxid) return undefined;
+    this.#deferredAt = zxid;
+    const preferred = await this.#succession.callPreferredTo(contender, after);
+    // It has to wait out the former leader's lease, and may then take a moment to claim.
+    const atMostMs = takeoverDelayMs(this.#session.sessionTimeoutMs);
+    return preferred === undefined ? undefined : { behind: preferred, atMostMs };
+  }
+
+  #delayFor(record: ElectionRecord | UnreadableRecord): number {
+    return this.#delayMs ?? takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
+  }
+
+  #noteUnclean(
+    record: ElectionRecord | UnreadableRecord,
+    zxid: bigint,
+    seenAt: number,
+    ownNode: string,
+  ): UncleanEnd {
+    const { logger } = this.#session;
+    if (record.state === 'unreadable') {
+      logger.warn({ path: this.#path }, 'the election record can not be read: taken for held');
+    } else if (record.state === 'held' && record.node !== ownNode) {
+      logger.info(
+        { term: record.term, formerLeader: record.id },
+        'the former leader ended uncleanly: waiting for its lease to end',
+      );
+    }
+    return { zxid, seenAt };
+  }
+
+  /** `undefined`: the record isn't at that version, or nobody knows; look again. */
+  async #tryClaim(
+    contender: Contender,
+    { term, version }: ExpectedRecord,
+    signal: Abortable,
+    onSent: () => void = ignore,
+  ): Promise<Claim | undefined> {
+    // Not held back until there is a connection: a claim that was given up must not go out later.
+    await this.#session.whenConnected(signal);
+    const { clock, leaseMs } = this.#session;
+    const { node } = contender.entry;
+    const data = serializeRecord({
+      state: 'held',
+      term,
+      id: this.#id,
+      node,
+      leaseMs,
+      since: clock.date().toISOString(),
+    });
+    try {
+      const writes = recordWrites(this.#path, data, version, writesOfClaim(version));
+      const claiming = contender.own.commit(writes);
+      onSent();
+      const { value } = await claiming;
+      const stat = value.at(-1)?.stat;
+      if (stat === undefined) return undefined;
+      this.#placeLost = false;
+      return { term, seat: this.#seat, token: stat.mzxid, record: this.#path, version: stat.version };
+    } catch (error) {
+      if (error instanceof BadVersionError) return undefined;
+      if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
+      // A check of our node that is committed: after it, the record tells whether the claim was carried out. It
+      // rejects if the node is gone, and begins a lease otherwise. Who gives up here leaves as after an unclean end.
+      await contender.own.renew(signal);
+      return undefined;
+    }
+  }
+}

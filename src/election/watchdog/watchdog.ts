@@ -1,0 +1,53 @@
+import type { Worker } from 'node:worker_threads';
+import type { EphemeralNode } from '../../lease/ephemeral-node.js';
+import { monotonicNs } from '../../platform/time/timers.js';
+import { IDLE, STOP } from './deadline.js';
+
+// The main thread ends a term by itself when the lease is over. It is blocked if it hasn't by then.
+const MARGIN_MS = 50;
+
+/**
+ * A thread that ends the process, with SIGKILL, when the main thread has been blocked past the end of a term's lease:
+ * what the blocked work would do next, it would do as a leader that has been replaced.
+ *
+ * The thread goes by the monotonic clock, which doesn't count time for which the machine was suspended: after that the
+ * main thread runs as soon as the watchdog does, and asks its own clock. It is the one thing here that doesn't go by the
+ * injected clock: nothing of a blocked thread can be asked.
+ */
+export class Watchdog {
+  readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  readonly #worker: Worker;
+
+  /** @param onFailure - told when the thread can't be started, or ends: then nothing is guarded any more */
+  constructor(onFailure: (error: Error) => void) {
+    // Loaded only by those who use it: it takes its time.
+    const threads = process.getBuiltinModule('node:worker_threads');
+    this.#worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
+      workerData: this.#deadline,
+    });
+    this.#worker.on('error', onFailure);
+    this.#worker.unref(); // It only watches: no process stays alive for it.
+  }
+
+  /** Guards a term, whose node is `own`, until `signal` aborts. */
+  guard(own: EphemeralNode, signal: AbortSignal): void {
+    const renew = () => this.#set(signal.aborted ? IDLE : inMs(own.remainingMs() + MARGIN_MS));
+    own.whenConfirmed(renew);
+    signal.addEventListener('abort', () => this.#set(IDLE), { once: true });
+    renew();
+  }
+
+  stop(): void {
+    this.#set(STOP);
+  }
+
+  #set(deadline: bigint): void {
+    Atomics.store(this.#deadline, 0, deadline);
+    Atomics.notify(this.#deadline, 0);
+  }
+}
+
+/** Nanoseconds of the monotonic clock, `ms` from now: the same in all threads of a process. */
+function inMs(ms: number): bigint {
+  return monotonicNs() + BigInt(Math.ceil(ms * 1e6));
+}

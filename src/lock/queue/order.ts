@@ -1,0 +1,166 @@
+import type { NameTest } from '../../session/protocol/child-names.js';
+
+/**
+ * The order of a queue of sequential nodes, as pure functions.
+ *
+ * The number at the end of a name is the parent's count of children ever created, a signed 32-bit counter: after
+ * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or the same again, see {@link isOverflowed}. So numbers are compared with wrap-around, never as
+ * strings, and never together with what stands before them.
+ */
+
+/** What a contender has come for: to have it alone, or to read beside other readers. */
+export type Purpose = 'lock' | 'write' | 'read';
+
+/** A child of the queue's node that stands in the queue. */
+export interface QueueEntry {
+  /** The node's name, without its parent's path. */
+  readonly node: string;
+  /** What its owner made up for it: nobody else's node has it. */
+  readonly id: string;
+  readonly purpose: Purpose;
+  /** Its number, from -2147483648 to 2147483647. */
+  readonly sequence: number;
+}
+
+/** Reads a child's name; `undefined` if it isn't a contender's: others may keep nodes there too. */
+export type EntryParser = (node: string) => QueueEntry | undefined;
+
+/** The middle of a name: Curator's InterProcessMutex and InterProcessReadWriteLock have the same. */
+const MIDDLE = { lock: 'lock-', read: '__READ__', write: '__WRIT__' } as const;
+const PURPOSES = new Map<string, Purpose>([
+  [MIDDLE.lock, 'lock'],
+  [MIDDLE.read, 'read'],
+  [MIDDLE.write, 'write'],
+]);
+
+/** The server writes the number with `%010d`. */
+const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
+
+/**
+ * `_c_<uuid>-lock-<number>`: the name that Curator's InterProcessMutex and go-zookeeper's Lock give, the one with
+ * hyphens in the uuid and the other without.
+ */
+const ENTRY = new RegExp(
+  `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
+  'i',
+);
+
+/** What the server will put its number behind. */
+export function entryPrefix(id: string, purpose: Purpose = 'lock'): string {
+  return `_c_${id}-${MIDDLE[purpose]}`;
+}
+
+/** Reads the name of a contender in a queue of locks of any kind. */
+export function parseLockEntry(node: string): QueueEntry | undefined {
+  const match = ENTRY.exec(node);
+  const purpose = PURPOSES.get(match?.[2] as string);
+  if (match === null || purpose === undefined) return undefined;
+  return entry(node, (match[1] as string).toLowerCase(), purpose, match[3] as string);
+}
+
+/** Reads the name of a candidate in an election: it can't have come to read. */
+export function parseEntry(node: string): QueueEntry | undefined {
+  const parsed = parseLockEntry(node);
+  return parsed?.purpose === 'lock' ? parsed : undefined;
+}
+
+/**
+ * Reads names of locks, and those of other clients that have one of `patterns` before the number: they want to have the
+ * lock alone. What stands before the pattern is their id.
+ */
+export function lockEntryParser(patterns: readonly string[]): EntryParser {
+  if (patterns.length === 0) return parseLockEntry;
+  const foreign = new RegExp(`^(.*)(?:${patterns.map(literally).join('|')})${NUMBER}$`, 's');
+  return (node) => {
+    const match = foreign.exec(node);
+    return (
+      parseLockEntry(node) ??
+      (match === null ? undefined : entry(node, match[1] as string, 'lock', match[2] as string))
+    );
+  };
+}
+
+function entry(node: string, id: string, purpose: Purpose, digits: string): QueueEntry | undefined {
+  const sequence = Number(digits);
+  // A number that no server wrote: 32 bits can't hold it.
+  return sequence === (sequence | 0) ? { node, id, purpose, sequence } : undefined;
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+const LAST_NUMBER = 2 ** 31 - 1;
+
+/**
+ * Whether the number may say nothing about the order. In a node that has had 2^31 children the counter of a server since
+ * 3.6 stands still: it gives 2147483647 to all that come then, but to some of those that come at once -2147483648 and so
+ * on. Two that have the same number would both be first. (Older servers count on; there these numbers are in order.)
+ */
+export function isOverflowed({ sequence }: QueueEntry): boolean {
+  return sequence === LAST_NUMBER || sequence < 0;
+}
+
+/** Negative if `a` came before `b`: right as long as fewer than 2^31 nodes were created between the two. */
+export function compareSequences(a: number, b: number): number {
+  return (a - b) | 0;
+}
+
+const NUMBER_LENGTH = 10;
+const BEFORE_NUMBER = Buffer.from(MIDDLE.lock);
+const HYPHEN = 0x2d;
+const ZERO = 0x30;
+
+/**
+ * Leaves out who surely came after `entry`, by the last bytes of the names: nearly all of a long queue stand behind whoever
+ * looks, and to take a thousand names apart takes longer than to list them. A name of any other kind stays.
+ */
+export function withoutLater(entry: QueueEntry): NameTest {
+  return (bytes, start, end) => {
+    const numberAt = end - NUMBER_LENGTH;
+    const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
+    if (isOverflowed(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
+    // The sign of a longer number, unless it is the end of what stands before all of them.
+    return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
+  };
+}
+
+/** The number that these bytes are the digits of; NaN if one of them isn't one. */
+function digits(bytes: Buffer, start: number, end: number): number {
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] as number) - ZERO;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+/** Whether what comes from `start` to `end` ends with what stands before the number. */
+function endsBefore(bytes: Buffer, start: number, end: number): boolean {
+  const from = end - BEFORE_NUMBER.length;
+  for (let at = 0; at < BEFORE_NUMBER.length; at++) if (bytes[from + at] !== BEFORE_NUMBER[at]) return false;
+  return from >= start;
+}
+
+/**
+ * The contenders among `children`, first come first.
+ *
+ * @param own - the one who wants to know who is ahead: then all are compared with its number. Numbers that are compared with each
+ *   other, and that no server gave, may go round in a circle, and no sort of them says who is ahead of whom
+ */
+export function queueOf(
+  children: readonly string[],
+  parse: EntryParser = parseEntry,
+  own?: QueueEntry,
+): QueueEntry[] {
+  const compare =
+    own === undefined
+      ? (a: QueueEntry, b: QueueEntry) => compareSequences(a.sequence, b.sequence)
+      : (a: QueueEntry, b: QueueEntry) =>
+          compareSequences(a.sequence, own.sequence) - compareSequences(b.sequence, own.sequence);
+  return children
+    .map(parse)
+    .filter((each) => each !== undefined)
+    .sort(compare);
+}

@@ -1,0 +1,176 @@
+import { nameOf } from '../classes/copies.js';
+import { InvalidOptionError } from '../errors.js';
+
+/**
+ * Checks for what callers give us. Each throws {@link InvalidOptionError} naming the option, the value and what
+ * would be right; `undefined` is "left out", `null` is a wrong value like any other.
+ */
+
+/** Refuses anything but an object, and names in it that aren't known: a misspelt option must not be ignored. */
+export function checkOptions<T extends object>(
+  name: string,
+  value: unknown,
+  known: readonly (keyof T & string)[],
+): T {
+  if (value === undefined) return {} as T;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidOptionError(name, value, 'an object');
+  }
+  for (const key of Object.keys(value)) {
+    if (!(known as readonly string[]).includes(key)) {
+      throw new InvalidOptionError(
+        `${name}.${key}`,
+        (value as Record<string, unknown>)[key],
+        `no such option; known are ${known.join(', ')}`,
+      );
+    }
+  }
+  return value as T;
+}
+
+/** What was left out stays left out: there are those who take `undefined` for a value. */
+export function definedOnly<T extends object>(options: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** A duration over 0. */
+export function checkPositiveMs(
+  name: string,
+  value: unknown,
+  fallback: number,
+  { infinite = false } = {},
+): number {
+  if (value === undefined) return fallback;
+  const right =
+    typeof value === 'number' && value > 0 && (Number.isFinite(value) || (infinite && value === Infinity));
+  if (!right)
+    throw new InvalidOptionError(
+      name,
+      value,
+      `a number of milliseconds over 0${infinite ? ', or Infinity' : ''}`,
+    );
+  return value;
+}
+
+/** A duration of 0 or more. */
+export function checkMs(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+    throw new InvalidOptionError(name, value, 'a number of milliseconds, 0 or more');
+  }
+  return value;
+}
+
+/** An instance of the class itself, and not what only looks like one. */
+export function checkInstance<T extends object>(name: string, value: T, type: { readonly prototype: T }): T {
+  if (!Object.prototype.isPrototypeOf.call(type.prototype, value))
+    throw new InvalidOptionError(name, value, nameOf(type.prototype) as string);
+  return value;
+}
+
+export function checkFunction<F extends (...args: never[]) => unknown>(
+  name: string,
+  value: F | undefined,
+): F | undefined {
+  if (value !== undefined && typeof value !== 'function')
+    throw new InvalidOptionError(name, value, 'a function');
+  return value;
+}
+
+export function checkSignal(name: string, value: AbortSignal | undefined): AbortSignal | undefined {
+  if (value !== undefined && !(value instanceof AbortSignal))
+    throw new InvalidOptionError(name, value, 'an AbortSignal');
+  return value;
+}
+
+/** A number of seats: of those that hold, or lead, at once. */
+export function checkSeats(name: string, value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
+    return value as number;
+  throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
+}
+
+/** The number of one seat among several. */
+export function checkSeat(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_SEATS)
+    return value as number;
+  throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
+}
+
+// The next in line watches as many nodes as there are seats.
+const MOST_SEATS = 10_000;
+
+export function checkBoolean(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw new InvalidOptionError(name, value, 'true or false');
+  return value;
+}
+
+export function checkOneOf<T extends string>(
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+  fallback: T,
+): T {
+  if (value === undefined) return fallback;
+  if (!(choices as readonly unknown[]).includes(value)) {
+    throw new InvalidOptionError(name, value, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`);
+  }
+  return value as T;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
+
+/** Names go into znodes that everybody reads: short, and nothing that can't be printed. */
+export function checkId(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value)) {
+    throw new InvalidOptionError(name, value, 'a string of 1 to 256 printable characters');
+  }
+  return value;
+}
+
+/** What one candidate tells the others. Small: every listing reads it, once for each candidate. */
+export const MAX_METADATA_BYTES = 16 * 1024;
+
+export function checkMetadata(name: string, value: unknown): string | Uint8Array | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+    throw new InvalidOptionError(name, value, 'a string or a Uint8Array');
+  }
+  const bytes = Buffer.byteLength(value);
+  if (bytes > MAX_METADATA_BYTES) {
+    throw new InvalidOptionError(name, `${bytes} bytes long`, `at most ${MAX_METADATA_BYTES} bytes`);
+  }
+  return value;
+}
+
+/**
+ * A path that ZooKeeper accepts (`PathUtils.validatePath`), outside `/zookeeper`, which belongs to the servers, and
+ * below the root, which can't be a queue of its own.
+ */
+export function checkPath(name: string, value: unknown): string {
+  if (typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value)) return value;
+  const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
+  if (typeof value !== 'string') throw wrong('a string');
+  if (!value.startsWith('/')) throw wrong('an absolute path, beginning with /');
+  if (value === '/') throw wrong('a path below the root');
+  if (value.endsWith('/')) throw wrong('a path that does not end with /');
+  if (Buffer.byteLength(value) > 4096) throw wrong('a path of at most 4096 bytes');
+  for (const part of value.slice(1).split('/')) {
+    if (part === '') throw wrong('a path without empty parts');
+    if (part === '.' || part === '..') throw wrong('a path without the parts . and ..');
+  }
+  if (REFUSED_CHARACTERS.test(value)) throw wrong('a path without characters that ZooKeeper refuses');
+  if (value === '/zookeeper' || value.startsWith('/zookeeper/')) throw wrong('a path outside /zookeeper');
+  return value;
+}
+
+// Nearly all paths, and surely good ones: each request has one.
+const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
+// The ranges that ZooKeeper's PathUtils refuses: control characters, surrogates (so everything outside the basic
+// plane), the private use area, specials.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const REFUSED_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\ud800-\uf8ff\ufff0-\uffff]/;

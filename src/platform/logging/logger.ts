@@ -1,0 +1,124 @@
+import { describe, InvalidOptionError } from '../../errors.js';
+import { ignore } from '../async/promises.js';
+import { loadPino } from './load-pino.js';
+import { sayOnStandardError } from './standard-error.js';
+
+/** Any logger with pino's methods: pino itself, or an object of your own. What it throws is swallowed. */
+export interface Logger {
+  debug(details: object, message: string): void;
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+const METHODS = ['debug', 'info', 'warn', 'error'] as const;
+const LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
+const LEVEL_VARIABLE = 'CONCLAVE_LOG_LEVEL';
+const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
+
+/**
+ * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that says
+ * warnings and errors on standard error.
+ *
+ * @throws {@link InvalidOptionError} if `given` lacks a method or the variable names no level of pino's
+ */
+export function resolveLogger(given: unknown, option = 'logger'): Logger {
+  if (given === undefined) return defaultLogger();
+  if (given === LAST_RESORT) return LAST_RESORT; // Handed on from one of ours to another.
+  if (!isLogger(given)) {
+    throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
+  }
+  return safeLogger(given);
+}
+
+/**
+ * Pino at the level that `CONCLAVE_LOG_LEVEL` names, on standard error, else silent: for a command, whose output is read by
+ * others, and which itself says what its user is to know.
+ *
+ * @throws {@link InvalidOptionError} if the variable names no level of pino's
+ */
+export function standardErrorLogger(): Logger {
+  const level = levelOfEnvironment() ?? 'silent';
+  if (level === 'silent') return SILENT;
+  const pino = loadPino(VARIABLE, level);
+  return safeLogger(pino({ name: 'conclave', level }, pino.destination(2)));
+}
+
+let shared: Logger | undefined;
+
+function defaultLogger(): Logger {
+  const level = levelOfEnvironment();
+  if (level === undefined) return LAST_RESORT;
+  if (level === 'silent') return SILENT;
+  shared ??= safeLogger(loadPino(VARIABLE, level)({ name: 'conclave', level }));
+  return shared;
+}
+
+const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** Nobody has said where to log to: what somebody has to see to mustn't be lost over that. */
+const LAST_RESORT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: (details, message) => sayOnStandardError('warn', message, details),
+  error: (details, message) => sayOnStandardError('error', message, details),
+};
+
+/** Whether nobody has said where to log to, so that it goes to standard error. */
+export function isLastResort(logger: Logger): boolean {
+  return logger === LAST_RESORT;
+}
+
+/** Errors that were logged, by whoever told of them first. */
+const logged = new WeakSet<Error>();
+
+/**
+ * Logs an error that `teller` is about to tell by its event `error`. Each is logged once, also if it is handed on from one
+ * to another. Who listens needn't read it on standard error as well.
+ */
+export function logError(
+  logger: Logger,
+  error: Error,
+  message: string,
+  teller: { readonly path?: string; listenerCount(event: 'error'): number },
+): void {
+  if (logged.has(error) || (isLastResort(logger) && teller.listenerCount('error') > 0)) return;
+  logged.add(error);
+  const { path } = teller;
+  logger.error({ ...(path !== undefined && { path }), cause: describe(error) }, message);
+}
+
+const warnedOf = new Set<string>();
+
+/** Warns of how things are set up: on standard error once in the life of the process, and not for each session. */
+export function warnOfSetup(logger: Logger, details: object, message: string): void {
+  if (isLastResort(logger)) {
+    if (warnedOf.has(message)) return;
+    warnedOf.add(message);
+  }
+  logger.warn(details, message);
+}
+
+function levelOfEnvironment(): string | undefined {
+  const level = process.env[LEVEL_VARIABLE];
+  if (level !== undefined && !LEVELS.includes(level)) {
+    throw new InvalidOptionError(VARIABLE, level, `one of ${LEVELS.join(', ')}`);
+  }
+  return level;
+}
+
+function isLogger(value: unknown): value is Logger {
+  if (typeof value !== 'object' || value === null) return false;
+  return METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function');
+}
+
+/** A logger that fails must not take an election with it, and there is nowhere left to report that it did. */
+function safeLogger(logger: Logger): Logger {
+  const call = (method: (typeof METHODS)[number]) => (details: object, message: string) => {
+    try {
+      logger[method](details, message);
+    } catch {
+      return;
+    }
+  };
+  return { debug: call('debug'), info: call('info'), warn: call('warn'), error: call('error') };
+}

@@ -1,0 +1,98 @@
+import { InvalidOptionError } from '../../errors.js';
+import { checkMs, checkOptions } from '../checks.js';
+
+/** How often and how soon to try again; the names and the arithmetic are p-retry's. Times are in milliseconds. */
+export interface RetryOptions {
+  /** How often to try again after the first time; may be `Infinity`. @default Infinity for restarts, 4 for the hook */
+  readonly retries?: number;
+  /** By how much each pause is longer than the one before. @default 2 */
+  readonly factor?: number;
+  /** The first pause. @default 100 */
+  readonly minTimeout?: number;
+  /** The longest pause. @default 5000 */
+  readonly maxTimeout?: number;
+  /**
+   * Whether to make each pause longer by a random part of up to its own length; where `maxTimeout` leaves no room for that,
+   * pauses are spread over its upper half. @default true
+   */
+  readonly randomize?: boolean;
+}
+
+export type RetryPolicy = Required<RetryOptions>;
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+const KNOWN = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
+
+/**
+ * @param name - what the option is called, for the error
+ * @throws InvalidOptionError naming the option
+ */
+export function resolveRetryOptions(given: unknown, retries: number, name = 'retry'): RetryPolicy {
+  const options = checkOptions<RetryOptions>(name, given, KNOWN);
+  const minTimeout = checkMs(`${name}.minTimeout`, options.minTimeout) ?? FIRST_PAUSE_MS;
+  const policy = {
+    retries: checkRetries(`${name}.retries`, options.retries) ?? retries,
+    factor: checkFactor(`${name}.factor`, options.factor) ?? 2,
+    minTimeout,
+    maxTimeout: checkMs(`${name}.maxTimeout`, options.maxTimeout) ?? Math.max(LONGEST_PAUSE_MS, minTimeout),
+    randomize: options.randomize === undefined ? true : options.randomize,
+  };
+  if (policy.maxTimeout < minTimeout) {
+    throw new InvalidOptionError(
+      `${name}.maxTimeout`,
+      policy.maxTimeout,
+      `at least ${name}.minTimeout, which is ${minTimeout}`,
+    );
+  }
+  if (typeof policy.randomize !== 'boolean')
+    throw new InvalidOptionError(`${name}.randomize`, policy.randomize, 'true or false');
+  return policy;
+}
+
+/**
+ * The pause after the `attempt`th attempt (from 1) has failed.
+ *
+ * @param random - evenly distributed over [0, 1)
+ */
+export function backoffMs(
+  attempt: number,
+  { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
+  random: number,
+): number {
+  if (minTimeout === 0) return 0; // Times a factor that may be infinite by now.
+  const shortest = minTimeout * factor ** (attempt - 1);
+  if (!randomize) return Math.min(shortest, maxTimeout);
+  // Where even the shortest pause would be over half the longest, all would come to have the same.
+  const spread = Math.max(minTimeout, Math.min(shortest, maxTimeout / 2)) * (1 + random);
+  return Math.min(spread, maxTimeout);
+}
+
+/**
+ * The pause after `failures` failures in a row (from 1): twice as long each time, up to the longest, of which the second half
+ * is random, so that many clients don't come back at once.
+ *
+ * @param random - evenly distributed over [0, 1)
+ */
+export function jitteredPauseMs(
+  failures: number,
+  random: number,
+  firstMs = FIRST_PAUSE_MS,
+  longestMs = LONGEST_PAUSE_MS,
+): number {
+  return Math.min(longestMs, firstMs * 2 ** (failures - 1)) * (0.5 + random / 2);
+}
+
+function checkRetries(name: string, value: unknown): number | undefined {
+  if (value === undefined || value === Infinity) return value as number | undefined;
+  if (!Number.isInteger(value) || (value as number) < 0)
+    throw new InvalidOptionError(name, value, 'a whole number, 0 or more, or Infinity');
+  return value as number;
+}
+
+function checkFactor(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1)
+    throw new InvalidOptionError(name, value, 'a number, 1 or more');
+  return value;
+}

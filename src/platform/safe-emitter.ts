@@ -1,0 +1,123 @@
+import { EventEmitter } from 'eventemitter3';
+import { InvalidOptionError, ListenerError } from '../errors.js';
+
+type Listener = (...args: unknown[]) => unknown;
+
+/** The names of an emitter's events: of each, whether others than Conclave itself may listen to it. */
+export type EventNames<Events> = Readonly<Record<keyof Events & string, boolean>>;
+
+/**
+ * An eventemitter3 whose listeners can't disturb each other or the emitter: one that throws, or returns a promise
+ * that rejects, is reported through {@link SafeEmitter.reportListenerError} and the others are called all the same.
+ *
+ * `on`, `once` and `off` work as they do there, but that an event which is never emitted, misspelt say, and a listener that
+ * can't be called are refused with an `InvalidOptionError`, by all methods. Each listener is wrapped, once for each event, so
+ * that the wrapper can be found again when it is taken off.
+ */
+export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
+  /** As soon as anybody listens: there may be very many emitters, which mostly have nobody. */
+  #emitter: EventEmitter<Record<string, Listener>> | undefined;
+  /** What is being emitted, and comes after that, if anything is. */
+  #queue: (() => void)[] | undefined;
+  #emitting = false;
+  #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
+
+  /** @internal Asked of the class: there may be very many emitters. */
+  protected abstract get knownEvents(): EventNames<Events>;
+
+  /** Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or it is no function */
+  on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    this.#made.on(event, this.#wrap(event, listener as unknown as Listener));
+    return this;
+  }
+
+  /** Calls `listener` at the next `event` only. @throws as `on` does */
+  once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    this.#made.once(event, this.#wrap(event, listener as unknown as Listener));
+    return this;
+  }
+
+  /** Takes `listener` off `event`. @throws as `on` does */
+  off<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    const wrapper = this.#wrap(event, listener as unknown as Listener);
+    this.#emitter?.off(event, wrapper);
+    return this;
+  }
+
+  addListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    return this.on(event, listener);
+  }
+
+  removeListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
+    return this.off(event, listener);
+  }
+
+  /** @throws InvalidOptionError if there is no such event */
+  removeAllListeners(event?: keyof Events & string): this {
+    if (event !== undefined) this.#checkEvent(event);
+    this.#emitter?.removeAllListeners(event);
+    return this;
+  }
+
+  /** @throws InvalidOptionError if there is no such event */
+  listenerCount(event: keyof Events & string): number {
+    this.#checkEvent(event);
+    return this.#emitter?.listenerCount(event) ?? 0;
+  }
+
+  /**
+   * Calls the listeners of `event`, unless those of an earlier event are being called: then after them, so that what a
+   * listener sets off isn't heard by the others before what it heard itself.
+   */
+  protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
+    this.#queue ??= [];
+    const queue = this.#queue;
+    queue.push(() => this.#emitter?.emit(event, ...(args as unknown[])));
+    if (this.#emitting) return;
+    this.#emitting = true;
+    try {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) next();
+      this.#queue = undefined;
+    } finally {
+      this.#emitting = false; // Whatever comes of one delivery, there will be others.
+    }
+  }
+
+  /** A listener failed. Called on the emitter's stack, and must not throw. */
+  protected abstract reportListenerError(error: ListenerError): void;
+
+  get #made(): EventEmitter<Record<string, Listener>> {
+    this.#emitter ??= new EventEmitter();
+    return this.#emitter;
+  }
+
+  #checkEvent(event: string): void {
+    if (Object.hasOwn(this.knownEvents, event)) return;
+    const known = Object.entries(this.knownEvents).flatMap(([name, isPublic]) =>
+      isPublic ? `'${name}'` : [],
+    );
+    throw new InvalidOptionError('event', event, `one of ${known.join(', ')}`);
+  }
+
+  #wrap(event: string, listener: Listener): Listener {
+    this.#checkEvent(event);
+    if (typeof listener !== 'function')
+      throw new InvalidOptionError(`the listener of '${event}'`, listener, 'a function');
+    this.#wrappers ??= new Map();
+    const wrappers = this.#wrappers.get(event) ?? new WeakMap<Listener, Listener>();
+    this.#wrappers.set(event, wrappers);
+    const known = wrappers.get(listener);
+    if (known !== undefined) return known;
+    const failed = (cause: unknown) => this.reportListenerError(new ListenerError(event, cause));
+    const wrapper = (...args: unknown[]) => {
+      try {
+        const result = listener(...args);
+        if (result instanceof Promise) result.catch(failed);
+      } catch (cause) {
+        failed(cause);
+      }
+    };
+    wrappers.set(listener, wrapper);
+    return wrapper;
+  }
+}

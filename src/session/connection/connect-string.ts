@@ -1,0 +1,85 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { type ConclaveError, InvalidOptionError } from '../../errors.js';
+import { checkPath } from '../../platform/checks.js';
+import type { Server } from '../../platform/environment.js';
+
+/** What a connect string says. */
+export interface ConnectTarget {
+  readonly servers: readonly Server[];
+  /** The path that all others are below, without a slash at its end: `''` for none. */
+  readonly chroot: string;
+}
+
+const DEFAULT_PORT = 2181;
+/** As those of URLs, `zookeeper://`; at the beginning, or of a later server. */
+const SCHEME = /(?<=^|,)\s*[a-z][a-z\d+.-]*:\/\//i;
+// What the system of domain names can look up; a label has 63 characters at most.
+const LONGEST_HOST = 253;
+const HOST = /^(?:(?!-)[\p{L}\p{M}\p{N}_-]{1,63}(?<!-)(?:\.(?!$)|\.?$))+$/u;
+
+/**
+ * Reads `host[:port],host[:port]…[/chroot]`, as ZooKeeper's own clients do, with IPv6 addresses in brackets. Blanks
+ * around a server are trimmed, a server named twice counts once, the port is 2181 unless given.
+ *
+ * @throws {@link InvalidOptionError} naming `option` and what is wrong
+ */
+export function parseConnectString(value: unknown, option = 'connect'): ConnectTarget {
+  if (typeof value !== 'string')
+    throw new InvalidOptionError(option, value, 'a string such as zk1:2181,zk2:2181/app');
+  const slash = value.indexOf('/');
+  const list = slash < 0 ? value : value.slice(0, slash);
+  const [scheme] = SCHEME.exec(value) ?? [];
+  // What stands before it may be a password: it isn't shown.
+  if ((scheme === undefined ? list : value).includes('@'))
+    throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong into `auth`');
+  if (scheme !== undefined)
+    throw new InvalidOptionError(option, value, `host:port,host:port/chroot, without '${scheme}'`);
+  const servers = list.split(',').map((text) => parseServer(text.trim(), value, option));
+  const distinct = new Map(servers.map((server) => [`${server.host} ${server.port}`, server]));
+  return {
+    servers: [...distinct.values()],
+    chroot: parseChroot(slash < 0 ? '' : value.slice(slash), value, option),
+  };
+}
+
+function parseServer(text: string, value: string, option: string): Server {
+  const wrong = (expected: string) => new InvalidOptionError(option, value, expected);
+  const match = /^(?:\[(?<address>[^\]]*)\]|(?<name>[^:[\]]*))(?::(?<port>.*))?$/.exec(text);
+  if (match === null) throw wrong(`host:port, with an IPv6 address in brackets, instead of '${text}'`);
+  const { address, name, port } = match.groups ?? {};
+  if (address !== undefined && !isIPv6(address))
+    throw wrong(`an IPv6 address between the brackets of '${text}'`);
+  const host = address ?? name ?? '';
+  if (host === '') throw wrong('a host between any two commas');
+  if (address === undefined && !isHost(host))
+    throw wrong(`a host name or an address instead of ${JSON.stringify(host)}`);
+  return { host: host.toLowerCase(), port: port === undefined ? DEFAULT_PORT : parsePort(port, text, wrong) };
+}
+
+/**
+ * As the resolver takes it, which would be asked again and again until the session has no more time to begin: with underscores,
+ * which Docker Compose puts into names, and with letters of any script.
+ */
+function isHost(text: string): boolean {
+  const looksLikeAddress = /^\d+(\.\d+){3}$/.test(text);
+  return text.length <= LONGEST_HOST && (looksLikeAddress ? isIPv4(text) : HOST.test(text));
+}
+
+function parsePort(port: string, text: string, wrong: (expected: string) => ConclaveError): number {
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  if (number < 1 || number > 65535) throw wrong(`a port from 1 to 65535 in '${text}'`);
+  return number;
+}
+
+function parseChroot(chroot: string, value: string, option: string): string {
+  if (chroot === '' || chroot === '/') return '';
+  // Legal in a path, but what it means here is nearly always a chroot after each server.
+  if (chroot.includes(',')) throw new InvalidOptionError(option, value, 'one chroot, after the last server');
+  try {
+    return checkPath(option, chroot);
+  } catch (cause) {
+    // The path's check names the path: the caller gave a connect string.
+    if (!(cause instanceof InvalidOptionError)) throw cause;
+    throw new InvalidOptionError(option, value, `a chroot that is ${cause.expected}`);
+  }
+}

@@ -1,0 +1,384 @@
+import type { Socket } from 'node:net';
+import { AuthenticationError, ConnectionLossError, describe } from '../../errors.js';
+import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
+import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
+import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
+import type { Server } from '../../platform/environment.js';
+import { type Clock, lowerBoundNow } from '../../platform/time/clock.js';
+import { nextTick } from '../../platform/time/timers.js';
+import { FrameReader } from '../../wire/frames.js';
+import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
+import {
+  AUTH_XID,
+  decodeEvent,
+  decodeHandshake,
+  decodeReply,
+  EVENT_XID,
+  encodeAuth,
+  encodeHandshake,
+  encodePing,
+  type Handshake,
+  type HandshakeReply,
+  PING_XID,
+  type ReplyHeader,
+  type Request,
+  setWatchesRequest,
+  TransactionError,
+  type WatchEvent,
+} from '../protocol/requests.js';
+import { ServerReply } from './reply.js';
+import type { Transport } from './transport.js';
+
+/** A server's answer to a request. */
+export interface Reply<T> {
+  readonly value: T;
+  /** The newest transaction that the server knew of; for a write, its own. */
+  readonly zxid: bigint;
+  /** When the request was about to be written to the socket, by the session's clock. */
+  readonly sentAt: number;
+}
+
+/** Who waits for the answer to a request. */
+export interface Outcome<T> {
+  resolve(reply: Reply<T>): void;
+  reject(reason: unknown): void;
+}
+
+/** A request that was sent: no more of it is kept than its answer needs, since there may be very many. */
+interface Pending extends LinkedListNode<Pending> {
+  readonly xid: number;
+  readonly name: string;
+  readonly path: string | undefined;
+  readonly decode: (body: Buffer) => unknown;
+  readonly sentAt: number;
+  readonly outcome: Outcome<unknown>;
+}
+
+/** Whose connection it is: told what happens to it, for as long as it lasts. */
+export interface ConnectionOwner {
+  /** A server tells of a node that was watched. On the connection's stack. */
+  notified(event: WatchEvent): void;
+  /** It has ended, which is the last word; not on the stack of whoever ended it. */
+  connectionEnded(connection: Connection, reason: Error): void;
+}
+
+/** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
+export interface Credentials {
+  readonly scheme: string;
+  readonly credentials: string;
+}
+
+/** A server's word that the session isn't this connection's: it is over, or another connection has taken it. */
+export class SessionGoneError extends Error {
+  constructor(readonly moved: boolean) {
+    super("the server says that the session isn't this connection's any more");
+  }
+}
+
+/** The handshake was sent and not answered: the server may have taken the session to itself all the same. */
+export class HandshakeLostError extends Error {}
+
+// A listing of 100,000 contenders is under 6 MB. Whoever claims more isn't a ZooKeeper server.
+const LONGEST_FRAME_BYTES = 64 * 1024 * 1024;
+// The answer to the handshake has 41 bytes. Until it is there, nobody has shown to be a server at all.
+const LONGEST_GREETING_BYTES = 1024;
+const LAST_XID = 2 ** 31 - 1;
+
+/**
+ * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it
+ * ends, everything that waits on it rejects with `ConnectionLossError`, and the session opens another.
+ *
+ * Nothing of a caller's runs on its stack: promises settle, and its owner is the session itself.
+ */
+export class Connection {
+  readonly server: Server;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #frames = new FrameReader(LONGEST_GREETING_BYTES);
+  /** In the order of the requests, which is that of the replies. */
+  readonly #pending = new LinkedList<Pending>();
+  readonly #pings = new LinkedList<Pending>();
+  #unwritten: Buffer[] = [];
+  /** When the first of them was to be written. */
+  #writingAt = 0;
+  /** Of what is asked in one go: nothing yet, or something, which is urgent where it was written already. */
+  #go: 'none' | 'begun' | 'urgent' = 'none';
+  readonly #owner: ConnectionOwner;
+  #handshake: Deferred<HandshakeReply> | undefined;
+  #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
+  #end: Error | undefined;
+  #xid = 0;
+  #lastZxid = 0n;
+  #repliedZxid = 0n;
+  /** How many requests that set watches again haven't been answered. */
+  #restoring = 0;
+
+  private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
+    this.server = server;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.#socket = socket;
+    if (incoming !== undefined) incoming.reader = this;
+    this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
+    this.#socket.on('error', (error) => this.destroy(error));
+    this.#socket.on('close', () => this.destroy(new Error('the server closed the connection')));
+  }
+
+  /**
+   * Makes the connection that `transport` is on its way to part of a session. Give up by aborting `signal`.
+   *
+   * @throws HandshakeLostError, whose cause is what ended the connection, if the handshake was sent and not answered;
+   *   whatever ended it before that
+   */
+  static async open(
+    server: Server,
+    transport: Transport,
+    handshake: Handshake,
+    clock: Clock,
+    owner: ConnectionOwner,
+    signal: Abortable,
+  ): Promise<{ connection: Connection; reply: HandshakeReply }> {
+    const { socket, ready } = transport;
+    const connection = new Connection(server, transport, clock, owner);
+    const answer = deferred<HandshakeReply>();
+    connection.#handshake = answer;
+    let sent = false;
+    socket.once(ready, () => {
+      sent = true;
+      socket.write(encodeHandshake(handshake));
+    });
+    const takeBack = onAbort(signal, () => connection.destroy(signal.reason as Error));
+    try {
+      return { connection, reply: await answer.promise };
+    } catch (cause) {
+      throw sent ? new HandshakeLostError(describe(cause), { cause }) : cause;
+    } finally {
+      takeBack();
+    }
+  }
+
+  /** Why it has ended; `undefined` while it lasts. */
+  get end(): Error | undefined {
+    return this.#end;
+  }
+
+  /**
+   * The newest transaction that a reply or an event told of: no later server may be behind it. An event counts as a reply
+   * does: its transaction is committed, and what was done because of it must not be followed by a read from before it.
+   */
+  get lastZxid(): bigint {
+    return this.#lastZxid;
+  }
+
+  /**
+   * The newest transaction whose events have all come. That is what a reply shows: a server sends the events of a
+   * transaction before any reply that knows of it. An event doesn't show it, since others of the same transaction may be
+   * behind it; nor does a reply that comes before all watches of the connection before this one are set again.
+   */
+  get repliedZxid(): bigint {
+    return this.#repliedZxid;
+  }
+
+  /**
+   * Has the server watch the data of paths that were watched over another connection, and tell at once of what has happened
+   * to them since. If this connection is lost before the answer, the next one has to.
+   *
+   * @param portions - the paths, as many to a request
+   * @param sinceZxid - the `repliedZxid` of that connection
+   */
+  restoreWatches(portions: readonly string[][], sinceZxid: bigint): void {
+    this.#repliedZxid = sinceZxid;
+    this.#restoring = portions.length;
+    const answered = () => {
+      this.#restoring--;
+    };
+    for (const paths of portions) this.send(setWatchesRequest(sinceZxid, paths)).then(answered, ignore);
+  }
+
+  /**
+   * Sends a request. Replies come in the order of the requests.
+   *
+   * @throws ConnectionLossError if the connection ends before the reply: the request may have been carried out
+   * @throws ZooKeeperError if the server refuses it
+   */
+  send<T>(request: Request<T>): Promise<Reply<T>> {
+    const outcome = deferred<Reply<T>>();
+    this.dispatch(request, outcome);
+    return outcome.promise;
+  }
+
+  /**
+   * As {@link send}, for whoever keeps very many: tells `outcome` what becomes of the request.
+   *
+   * @returns when it is about to be written; `undefined` if it can't be, and `outcome` has been told
+   */
+  dispatch<T>(request: Request<T>, outcome: Outcome<T>): number | undefined {
+    this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
+    return this.#exchange(request, this.#xid, outcome, this.#pending);
+  }
+
+  /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
+  ping(): Promise<Reply<void>> {
+    const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
+    const outcome = deferred<Reply<void>>();
+    this.#exchange(request, PING_XID, outcome, this.#pings);
+    return outcome.promise;
+  }
+
+  /** @throws AuthenticationError if the server refuses */
+  async authenticate({ scheme, credentials }: Credentials): Promise<void> {
+    if (this.#end !== undefined) throw this.#lossOf('authentication');
+    const outcome = deferred();
+    this.#authentications.push({ scheme, outcome });
+    this.#write(encodeAuth(scheme, credentials));
+    await outcome.promise;
+  }
+
+  /** Ends the connection at once. The first reason counts. */
+  destroy(reason: Error): void {
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    this.#socket.destroy();
+    this.#handshake?.reject(reason);
+    for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
+    for (const chain of [this.#pending, this.#pings])
+      for (let next = chain.shift(); next !== undefined; next = chain.shift())
+        next.outcome.reject(this.#lossOf(next.name));
+    microtask(() => this.#owner.connectionEnded(this, reason));
+  }
+
+  #exchange<T>(
+    request: Request<T>,
+    xid: number,
+    outcome: Outcome<T>,
+    pending: LinkedList<Pending>,
+  ): number | undefined {
+    const { name, path, decode, isUrgent = false } = request;
+    if (this.#end !== undefined) {
+      outcome.reject(this.#lossOf(name));
+      return undefined;
+    }
+    let bytes: Buffer;
+    try {
+      bytes = request.encode(xid);
+    } catch (error) {
+      outcome.reject(error); // Its caller's concern alone.
+      return undefined;
+    }
+    // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
+    if (this.#unwritten.length === 0) this.#writingAt = lowerBoundNow(this.#clock);
+    pending.append({
+      xid,
+      name,
+      path,
+      decode,
+      sentAt: this.#writingAt,
+      outcome: outcome as Outcome<unknown>,
+      before: undefined,
+      after: undefined,
+    });
+    this.#write(bytes, isUrgent);
+    return this.#writingAt;
+  }
+
+  /**
+   * What is asked in one go is written in one go: each write is a call of the system. But for the first that is urgent, with
+   * what came before it: while it is on its way, there is time for the rest of what its caller has to do.
+   */
+  #write(bytes: Buffer, isUrgent = false): void {
+    this.#unwritten.push(bytes);
+    if (this.#go === 'none') {
+      this.#go = 'begun';
+      nextTick(() => {
+        this.#go = 'none';
+        this.#flush();
+      });
+    }
+    if (!isUrgent || this.#go === 'urgent') return;
+    this.#go = 'urgent';
+    this.#flush();
+  }
+
+  #flush(): void {
+    const unwritten = this.#unwritten;
+    if (unwritten.length === 0) return;
+    this.#unwritten = [];
+    if (this.#end !== undefined) return;
+    this.#socket.write(unwritten.length === 1 ? (unwritten[0] as Buffer) : Buffer.concat(unwritten));
+  }
+
+  #lossOf(operation: string): ConnectionLossError {
+    const { host, port } = this.server;
+    const why = describe(this.#end);
+    return new ConnectionLossError(
+      `${operation}: the connection to ${host}:${port} ended before the reply (${why})`,
+      { cause: this.#end },
+    );
+  }
+
+  /** What the server has sent. */
+  read(chunk: Buffer): void {
+    try {
+      for (const frame of this.#frames.push(chunk)) {
+        if (this.#end !== undefined) return;
+        this.#take(frame);
+      }
+    } catch (cause) {
+      this.destroy(new Error(`the server sent what can not be read: ${describe(cause)}`, { cause }));
+    }
+  }
+
+  #take(frame: Buffer): void {
+    if (this.#handshake !== undefined) {
+      this.#handshake.resolve(decodeHandshake(frame));
+      this.#handshake = undefined;
+      this.#frames.limit = LONGEST_FRAME_BYTES;
+      return;
+    }
+    const reply = decodeReply(frame);
+    if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
+    if (reply.xid !== EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
+      this.#repliedZxid = reply.zxid;
+    switch (reply.xid) {
+      case EVENT_XID:
+        return this.#owner.notified(decodeEvent(reply.body));
+      case AUTH_XID:
+        return this.#settleAuthentication(reply.errorCode);
+      case PING_XID:
+        return this.#settle(this.#pings.shift(), reply);
+      default:
+        return this.#settle(this.#pending.shift(), reply);
+    }
+  }
+
+  #settleAuthentication(errorCode: number): void {
+    const asked = this.#authentications.shift();
+    if (asked === undefined) return;
+    if (errorCode === 0) return asked.outcome.resolve();
+    const refusal = `a server refused the credentials of the scheme '${asked.scheme}' (${errorCode})`;
+    const advice = 'is that scheme set up on the servers, and are these credentials right for it?';
+    asked.outcome.reject(new AuthenticationError(`${refusal}: ${advice}`));
+  }
+
+  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: ReplyHeader): void {
+    if (pending === undefined) throw new Error('a reply to nothing that was asked');
+    const { name, path, decode, sentAt, outcome } = pending;
+    if (pending.xid !== xid) {
+      outcome.reject(new ConnectionLossError(`${name}: another request was answered in its place`));
+      throw new Error('a reply out of turn');
+    }
+    if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
+      // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
+      outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
+      return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
+    }
+    if (errorCode !== 0) return outcome.reject(serverError(errorCode, name, path));
+    try {
+      outcome.resolve(new ServerReply(decode(body), zxid, sentAt));
+    } catch (error) {
+      if (error instanceof TransactionError) return outcome.reject(error);
+      outcome.reject(new ConnectionLossError(`${name}: the reply can not be read`, { cause: error }));
+      throw error;
+    }
+  }
+}

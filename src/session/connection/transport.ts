@@ -1,0 +1,58 @@
+import { isIP, type Socket } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import { ignore } from '../../platform/async/promises.js';
+import type { Environment, Reader, Server } from '../../platform/environment.js';
+
+/** One address of a server, and the server as the connect string names it: certificates are checked for that name. */
+export interface Endpoint {
+  readonly server: Server;
+  readonly address: string;
+}
+
+/** A socket on its way to a server. */
+export interface Transport {
+  readonly socket: Socket;
+  /** The event after which the server may be spoken to. */
+  readonly ready: 'connect' | 'secureConnect';
+  /** Who is given what comes if the socket doesn't emit it as `data`. To be set before anything can come. */
+  readonly incoming?: { reader: Reader };
+}
+
+const NOBODY: Reader = { read: ignore };
+
+/**
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be one for the
+ * server's name (or its address, if that is how it was named), unless the options say otherwise.
+ *
+ * With TLS nothing is written before `secureConnect`: what is written earlier may reach a server whose certificate
+ * turns out to be wrong, and the handshake holds the session's password.
+ */
+export function openTransport(
+  { server, address }: Endpoint,
+  environment: Environment,
+  tls: ConnectionOptions | undefined,
+): Transport {
+  const at = { host: address, port: server.port };
+  if (tls === undefined) {
+    const incoming = { reader: NOBODY };
+    const socket = environment.openSocket(at, { read: (bytes) => incoming.reader.read(bytes) });
+    socket.setNoDelay(true);
+    return { socket, ready: 'connect', incoming };
+  }
+  const socket = environment.openSocket(at);
+  socket.setNoDelay(true);
+  try {
+    return { socket: secured(socket, server, tls), ready: 'secureConnect' };
+  } catch (error) {
+    // An option that Node refuses only now: nobody would hear of this socket's failure, and that would be uncaught.
+    socket.on('error', ignore).destroy();
+    throw error;
+  }
+}
+
+function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
+  // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
+  const name = isIP(server.host) === 0 ? { servername: server.host } : {};
+  const { connect } = process.getBuiltinModule('node:tls'); // Loaded only by those who use it: it takes its time.
+  return connect({ ...name, ...tls, host: server.host, socket });
+}

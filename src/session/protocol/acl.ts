@@ -1,0 +1,87 @@
+import { InvalidOptionError } from '../../errors.js';
+
+/** Who may do what with a node: one entry of its access list. */
+export interface AccessEntry {
+  /** How the id is to be understood: `world`, `auth`, `digest`, `ip`, `x509`… */
+  readonly scheme: string;
+  readonly id: string;
+  /** The sum of 1 (read), 2 (write), 4 (create children), 8 (delete children) and 16 (change the access list). */
+  readonly permissions: number;
+}
+
+/**
+ * `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. Or the
+ * access list itself.
+ */
+export type Access = 'world' | 'creator' | readonly AccessEntry[];
+
+export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
+const ALL_PERMISSIONS = 31;
+/** By these a stranger could end what is held below a node, or change what it says. */
+export const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
+
+/** The access list that is sent to the servers. */
+export function entriesOf(access: Access): readonly AccessEntry[] {
+  if (access === 'world') return [{ scheme: 'world', id: 'anyone', permissions: ALL_PERMISSIONS }];
+  if (access === 'creator') return [{ scheme: 'auth', id: '', permissions: ALL_PERMISSIONS }];
+  return access;
+}
+
+/** Whether everybody may write the node, delete its children, or give himself the right to. */
+export function isOpenToAll(access: Access): boolean {
+  return openEntry(access, DANGEROUS) !== undefined;
+}
+
+/** The entry that lets everybody do one of these; `undefined` if there is none. */
+export function openEntry(access: Access, permissions: number): AccessEntry | undefined {
+  return entriesOf(access).find((entry) => (entry.permissions & permissions) !== 0 && isForEverybody(entry));
+}
+
+// No organization has a network with fewer fixed bits: the largest are 10.0.0.0/8 and IPv6's local addresses, fc00::/7.
+const FEWEST_BITS = { ipv4: 8, ipv6: 7 } as const;
+
+/** `world`, or a network of so many addresses that a stranger's is among them, or that a few such entries have all. */
+function isForEverybody({ scheme, id }: AccessEntry): boolean {
+  if (scheme === 'world') return id === 'anyone';
+  const slash = id.indexOf('/');
+  if (scheme !== 'ip' || slash < 0) return false;
+  const bits = Number(id.slice(slash + 1));
+  // What isn't a number here may be one to the server.
+  return !(bits >= (id.includes(':') ? FEWEST_BITS.ipv6 : FEWEST_BITS.ipv4));
+}
+
+/** As ZooKeeper's tools write it: `world:anyone:cdrwa`. */
+export function describeEntry({ scheme, id, permissions }: AccessEntry): string {
+  const letters = [
+    ['c', PERMISSION.create],
+    ['d', PERMISSION.delete],
+    ['r', PERMISSION.read],
+    ['w', PERMISSION.write],
+    ['a', PERMISSION.admin],
+  ] as const;
+  const given = letters.filter(([, permission]) => (permissions & permission) !== 0);
+  return `${scheme}:${id}:${given.map(([letter]) => letter).join('')}`;
+}
+
+/** @throws InvalidOptionError unless it is an access that a server can be told */
+export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
+  if (value === undefined) return fallback;
+  if (value === 'world' || value === 'creator') return value;
+  // A copy: the caller may change his.
+  if (Array.isArray(value) && value.length > 0 && value.every(isEntry))
+    return value.map((entry) => ({ ...entry }));
+  const expected = "'world', 'creator' or a list of { scheme, id, permissions (1 to 31) }";
+  throw new InvalidOptionError('access', value, expected);
+}
+
+function isEntry(value: unknown): value is AccessEntry {
+  const { scheme, id, permissions } = (value ?? {}) as Partial<Record<keyof AccessEntry, unknown>>;
+  return (
+    typeof scheme === 'string' &&
+    scheme !== '' &&
+    typeof id === 'string' &&
+    Number.isInteger(permissions) &&
+    (permissions as number) >= 1 &&
+    (permissions as number) <= ALL_PERMISSIONS
+  );
+}

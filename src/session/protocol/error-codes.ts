@@ -1,0 +1,64 @@
+import {
+  BadVersionError,
+  NodeExistsError,
+  NoNodeError,
+  type ZooKeeperError as ServerError,
+  ZooKeeperError,
+} from '../../errors.js';
+
+// Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.
+const ERROR_NAMES: Readonly<Record<number, string>> = {
+  [-1]: 'SYSTEM_ERROR',
+  [-2]: 'RUNTIME_INCONSISTENCY',
+  [-3]: 'DATA_INCONSISTENCY',
+  [-4]: 'CONNECTION_LOSS',
+  [-5]: 'MARSHALLING_ERROR',
+  [-6]: 'UNIMPLEMENTED',
+  [-7]: 'OPERATION_TIMEOUT',
+  [-8]: 'BAD_ARGUMENTS',
+  [-13]: 'NEW_CONFIG_NO_QUORUM',
+  [-14]: 'RECONFIG_IN_PROGRESS',
+  [-100]: 'API_ERROR',
+  [-101]: 'NO_NODE',
+  [-102]: 'NO_AUTH',
+  [-103]: 'BAD_VERSION',
+  [-108]: 'NO_CHILDREN_FOR_EPHEMERALS',
+  [-110]: 'NODE_EXISTS',
+  [-111]: 'NOT_EMPTY',
+  [-112]: 'SESSION_EXPIRED',
+  [-113]: 'INVALID_CALLBACK',
+  [-114]: 'INVALID_ACL',
+  [-115]: 'AUTH_FAILED',
+  [-118]: 'SESSION_MOVED',
+  [-119]: 'NOT_READ_ONLY',
+  [-120]: 'EPHEMERAL_ON_LOCAL_SESSION',
+  [-121]: 'NO_WATCHER',
+  [-122]: 'REQUEST_TIMEOUT',
+  [-123]: 'RECONFIG_DISABLED',
+  [-124]: 'SESSION_CLOSED_REQUIRE_SASL_AUTH',
+  [-125]: 'QUOTA_EXCEEDED',
+  [-127]: 'THROTTLED_OP',
+};
+
+const NO_AUTH_CODE = -102;
+export const SESSION_EXPIRED_CODE = -112;
+export const SESSION_MOVED_CODE = -118;
+
+/** Whether a server refused for lack of a permission, which it only does of a node that is there, or of its parent. */
+export function isNoAuth(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
+}
+
+export function serverError(code: number, operation: string, path?: string): ServerError {
+  const name = ERROR_NAMES[code] ?? 'UNKNOWN';
+  switch (name) {
+    case 'NO_NODE':
+      return new NoNodeError(code, name, operation, path);
+    case 'NODE_EXISTS':
+      return new NodeExistsError(code, name, operation, path);
+    case 'BAD_VERSION':
+      return new BadVersionError(code, name, operation, path);
+    default:
+      return new ZooKeeperError(code, name, operation, path);
+  }
+}

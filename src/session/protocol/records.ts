@@ -1,0 +1,199 @@
+import { WireError, type WireReader, type WireWriter } from '../../wire/jute.js';
+import { type Access, type AccessEntry, entriesOf } from './acl.js';
+
+/**
+ * What is asked of nodes and said of them, in ZooKeeper's encoding. Written and read by hand: node-zookeeper-client's codec,
+ * which goes by a description of each field, takes four times as long where it is compiled, and has more to compile
+ * (docs/benchmarks.md). Tests hold the two against each other.
+ */
+
+/** ZooKeeper's numbers for what can be asked, as `ZooDefs.OpCode` has them. */
+export const OP = {
+  create: 1,
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  setData: 5,
+  getAcl: 6,
+  getChildren: 8,
+  check: 13,
+  multi: 14,
+  removeWatches: 18,
+  setWatches: 101,
+  closeSession: -11,
+  error: -1,
+} as const;
+
+export const ANY_VERSION = -1;
+const FLAGS = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 } as const;
+/** What isn't given is written so. */
+const NO_DATA = Buffer.alloc(0);
+/** What says nothing is read so: a caller may do with it what he likes. */
+const NOTHING_SAID = Buffer.alloc(0);
+
+/**
+ * What ZooKeeper keeps about a node. Times are the servers', in milliseconds of the epoch. In JSON the transactions are strings,
+ * and instead of the session's id, with which anybody could take the session over, it says whether the node is ephemeral.
+ */
+export interface Stat {
+  /** The transaction that created the node. */
+  readonly czxid: bigint;
+  /** The transaction that last wrote its data. */
+  readonly mzxid: bigint;
+  readonly createdAtMs: number;
+  readonly modifiedAtMs: number;
+  /** How often its data was written since it was created. */
+  readonly version: number;
+  /** The id of the session that it goes with; 0 for a persistent node. */
+  readonly ephemeralOwner: bigint;
+  readonly numChildren: number;
+}
+
+// `Long.MIN_VALUE`. Session ids are never this.
+const CONTAINER_OWNER = -(2n ** 63n);
+
+/**
+ * Whether a node goes with a session: not a persistent one, nor a container. A node with a time to live counts as one that
+ * does: its owner is 0xff and that time, which may as well be the id of a session that server 255 has given out.
+ */
+export function hasSession({ ephemeralOwner }: Stat): boolean {
+  return ephemeralOwner !== 0n && ephemeralOwner !== CONTAINER_OWNER;
+}
+
+/** A node's data and stat, from the same moment. */
+export interface NodeData {
+  readonly data: Buffer;
+  readonly stat: Stat;
+}
+
+export type CreateMode = keyof typeof FLAGS;
+
+/** One part of a transaction. A `version` of -1 fits any. */
+export type TransactionPart =
+  | { readonly kind: 'check'; readonly path: string; readonly version?: number }
+  | { readonly kind: 'create'; readonly path: string; readonly data?: Uint8Array; readonly mode?: CreateMode }
+  | { readonly kind: 'set'; readonly path: string; readonly data: Uint8Array; readonly version?: number }
+  | { readonly kind: 'delete'; readonly path: string; readonly version?: number };
+
+/** What a part of a committed transaction did: the stat of a `set`, the final path of a `create`. */
+export interface PartResult {
+  readonly path?: string;
+  readonly stat?: Stat;
+}
+
+/** One part of a transaction, or a request of its own. */
+export function writePart(out: WireWriter, part: TransactionPart, access: Access): void {
+  out.string(part.path);
+  switch (part.kind) {
+    case 'check':
+    case 'delete':
+      out.int32(part.version ?? ANY_VERSION);
+      return;
+    case 'set':
+      out.buffer(part.data).int32(part.version ?? ANY_VERSION);
+      return;
+    case 'create':
+      out.buffer(part.data ?? NO_DATA);
+      out.vector(entriesOf(access), ({ permissions, scheme, id }) =>
+        out.int32(permissions).string(scheme).string(id),
+      );
+      out.int32(FLAGS[part.mode ?? 'persistent']);
+  }
+}
+
+const PART_CODES = { check: OP.check, create: OP.create, set: OP.setData, delete: OP.delete } as const;
+/** After the last part, instead of an operation and of an error. */
+const NONE = -1;
+
+/** All parts of a transaction. */
+export function writeParts(out: WireWriter, parts: readonly TransactionPart[], access: Access): void {
+  for (const part of parts) {
+    out.int32(PART_CODES[part.kind]).bool(false).int32(NONE);
+    writePart(out, part, access);
+  }
+  out.int32(NONE).bool(true).int32(NONE);
+}
+
+/** What became of a part: its result, or the code of an error. Of a refused transaction every part has one. */
+export type PartOutcome = PartResult | { readonly errorCode: number };
+
+/** What became of each part of a transaction. @throws WireError */
+export function readOutcomes(bytes: WireReader): PartOutcome[] {
+  const outcomes: PartOutcome[] = [];
+  for (;;) {
+    const [code, hasEnded] = [bytes.int32(), bytes.bool()];
+    bytes.int32(); // The error's code, or none; an error says it once more.
+    if (hasEnded) return outcomes;
+    outcomes.push(readOutcome(code, bytes));
+  }
+}
+
+function readOutcome(code: number, bytes: WireReader): PartOutcome {
+  switch (code) {
+    case OP.create:
+      return { path: bytes.string() };
+    case OP.setData:
+      return { stat: readStat(bytes) };
+    case OP.delete:
+    case OP.check:
+      return {};
+    case OP.error:
+      return { errorCode: bytes.int32() };
+    default:
+      throw new WireError(`an answer to an operation ${code}, which was not asked for`);
+  }
+}
+
+/** A class only for what JSON shows of it: it is as large as an object of the same fields. */
+class NodeStat implements Stat {
+  constructor(
+    readonly czxid: bigint,
+    readonly mzxid: bigint,
+    readonly createdAtMs: number,
+    readonly modifiedAtMs: number,
+    readonly version: number,
+    readonly ephemeralOwner: bigint,
+    readonly numChildren: number,
+  ) {}
+
+  toJSON(): object {
+    const { czxid, mzxid, ephemeralOwner, ...rest } = this;
+    return { czxid: String(czxid), mzxid: String(mzxid), ...rest, ephemeral: ephemeralOwner !== 0n };
+  }
+}
+
+/** @throws WireError */
+export function readStat(bytes: WireReader): Stat {
+  const czxid = bytes.int64();
+  const mzxid = bytes.int64();
+  const createdAtMs = Number(bytes.int64());
+  const modifiedAtMs = Number(bytes.int64());
+  const version = bytes.int32();
+  bytes.skip(8); // How often its children and its access list have changed.
+  const ephemeralOwner = bytes.int64();
+  bytes.skip(4); // The length of its data.
+  const numChildren = bytes.int32();
+  bytes.skip(8); // The transaction that last changed its children.
+  return new NodeStat(czxid, mzxid, createdAtMs, modifiedAtMs, version, ephemeralOwner, numChildren);
+}
+
+/** @throws WireError */
+export function readNodeData(bytes: WireReader): NodeData {
+  const given = bytes.nullableBuffer() ?? NOTHING_SAID;
+  if (given.length === 0) return { data: NOTHING_SAID, stat: readStat(bytes) };
+  // A copy with memory of its own: what is kept of a packet, or of memory that others share, keeps all of that.
+  const data = Buffer.allocUnsafeSlow(given.length);
+  data.set(given);
+  return { data, stat: readStat(bytes) };
+}
+
+/** @throws WireError */
+export function readAccess(bytes: WireReader): AccessEntry[] {
+  const entry = () => {
+    const permissions = bytes.int32();
+    return { scheme: bytes.string(), id: bytes.string(), permissions };
+  };
+  const entries = bytes.nullableVector(entry) ?? [];
+  readStat(bytes); // With which the answer ends.
+  return entries;
+}

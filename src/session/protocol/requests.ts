@@ -1,0 +1,310 @@
+/// <reference path="./jute.d.ts" />
+
+import jute from 'node-zookeeper-client/lib/jute/index.js';
+import type { ZooKeeperError as ServerError } from '../../errors.js';
+import { ignore } from '../../platform/async/promises.js';
+import { WireError, WireReader, WireWriter } from '../../wire/jute.js';
+import type { Access, AccessEntry } from './acl.js';
+import { ChildNames } from './child-names.js';
+import { serverError } from './error-codes.js';
+import {
+  ANY_VERSION,
+  type CreateMode,
+  type NodeData,
+  OP,
+  type PartOutcome,
+  type PartResult,
+  readAccess,
+  readNodeData,
+  readOutcomes,
+  readStat,
+  type Stat,
+  type TransactionPart,
+  writePart,
+  writeParts,
+} from './records.js';
+
+/**
+ * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
+ *
+ * The only file that imports node-zookeeper-client: what a connection begins with, and events, go through its codec. The rest
+ * of it is left: the client's connection, retries, watches and transactions lose replies,
+ * versions and sometimes the process.
+ */
+
+/** Something to ask a server, and how to read the answer. `path` is absolute, the chroot included. */
+export interface Request<T> {
+  readonly name: string;
+  readonly path?: string | undefined;
+  /**
+   * It is written at once, with what was asked before it: what its caller has to do yet comes while it is on its way. Of
+   * several that are asked in one go only the first: the rest is written together.
+   */
+  readonly isUrgent?: boolean;
+  encode(xid: number): Buffer;
+  /** Reads the reply's body. @throws anything, if it isn't one. */
+  decode(body: Buffer): T;
+}
+
+// In the answer to the handshake: after the protocol's version, the timeout and the session's id.
+const PASSWORD_OFFSET = 16;
+// In a request: after its length.
+const XID_OFFSET = 4;
+// Its xid, zxid and error code.
+const REPLY_HEADER_BYTES = 16;
+/** The kind of watch to remove. */
+const DATA_WATCHES = 2;
+const protocol = jute.protocol;
+/** Each packet is copied from here when it is complete. */
+const out = new WireWriter();
+
+export function createRequest(path: string, data: Buffer, mode: CreateMode, access: Access): Request<string> {
+  const write = () => writePart(out, { kind: 'create', path, data, mode }, access);
+  return request('create', path, OP.create, write, decodePath);
+}
+
+export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
+  const write = () => out.string(path).int32(version);
+  return request('delete', path, OP.delete, write, decodeNothing, true);
+}
+
+export function existsRequest(path: string): Request<Stat> {
+  return request('exists', path, OP.exists, () => out.string(path).bool(false), decodeStat);
+}
+
+export function getDataRequest(path: string, watch: boolean): Request<NodeData> {
+  return request('getData', path, OP.getData, () => out.string(path).bool(watch), decodeNodeData);
+}
+
+export function getChildrenRequest(path: string, isUrgent = false): Request<ChildNames> {
+  const write = () => out.string(path).bool(false);
+  return request('getChildren', path, OP.getChildren, write, decodeNames, isUrgent);
+}
+
+export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION): Request<Stat> {
+  const write = () => out.string(path).buffer(data).int32(version);
+  return request('setData', path, OP.setData, write, decodeStat);
+}
+
+/** All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}. */
+export function multiRequest(parts: readonly TransactionPart[], access: Access): Request<PartResult[]> {
+  const write = () => writeParts(out, parts, access);
+  const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)));
+  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // A claim or a release, mostly: others wait for it.
+  return request('multi', undefined, OP.multi, write, decode, isUrgent);
+}
+
+/** @throws TransactionError, WireError */
+function resultsOf(parts: readonly TransactionPart[], outcomes: readonly PartOutcome[]): PartResult[] {
+  if (outcomes.length !== parts.length)
+    throw new WireError(`${outcomes.length} outcomes of ${parts.length} parts`);
+  // Of a refused transaction every part is an error: 0 before the one at fault, "runtime inconsistency" after it.
+  for (const [index, outcome] of outcomes.entries()) {
+    if (!('errorCode' in outcome) || outcome.errorCode === 0) continue;
+    const { kind, path } = parts[index] as TransactionPart;
+    throw new TransactionError(index, serverError(outcome.errorCode, `multi[${kind}]`, path));
+  }
+  return outcomes.map((outcome) => {
+    if ('errorCode' in outcome) throw new WireError('a transaction that was refused for no reason');
+    return outcome;
+  });
+}
+
+/** A transaction that checks that nodes are there: it may be sent any number of times, and is encoded once. */
+export function checksRequest(paths: readonly string[]): Request<void> {
+  const checks = multiRequest(
+    paths.map((path) => ({ kind: 'check', path })),
+    'world',
+  );
+  let encoded: Buffer | undefined;
+  return {
+    ...checks,
+    encode: (xid) => {
+      encoded ??= checks.encode(0);
+      const bytes = Buffer.from(encoded); // The one before it may still be on its way to the system.
+      bytes.writeInt32BE(xid, XID_OFFSET);
+      return bytes;
+    },
+    decode: (body) => {
+      // Of a refused transaction every part is an error: if the first one isn't, there is nothing else to learn.
+      if (body.length < 4 || body.readInt32BE(0) !== OP.check) checks.decode(body);
+    },
+  };
+}
+
+/** A transaction was refused: `failedPart` is the index of the part at fault, `error` what was wrong with it. */
+export class TransactionError extends Error {
+  constructor(
+    readonly failedPart: number,
+    readonly error: ServerError,
+  ) {
+    super(error.message);
+  }
+}
+
+export function getAclRequest(path: string): Request<AccessEntry[]> {
+  return request('getACL', path, OP.getAcl, () => out.string(path), decodeAccess);
+}
+
+export function closeSessionRequest(): Request<void> {
+  return request('closeSession', undefined, OP.closeSession, ignore, decodeNothing);
+}
+
+/** Asks a server that the session moved to to watch what the one before it watched. */
+export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Request<void> {
+  const payload = new protocol.SetWatches(toBuffer(sinceZxid), dataPaths, [], []);
+  const encode = (xid: number) =>
+    new jute.Request(new protocol.RequestHeader(xid, OP.setWatches), payload).toBuffer();
+  return { name: 'setWatches', encode, decode: decodeNothing };
+}
+
+/** Has a server forget that this session watches the data of a path. */
+export function removeWatchRequest(path: string): Request<void> {
+  const write = () => out.string(path).int32(DATA_WATCHES);
+  return request('removeWatches', path, OP.removeWatches, write, decodeNothing);
+}
+
+export const PING_XID = jute.XID_PING;
+export const AUTH_XID = jute.XID_AUTHENTICATION;
+export const EVENT_XID = jute.XID_NOTIFICATION;
+
+const PING = new jute.Request(new protocol.RequestHeader(PING_XID, jute.OP_CODES.PING), null).toBuffer();
+
+export function encodePing(): Buffer {
+  return PING;
+}
+
+export function encodeAuth(scheme: string, credentials: string): Buffer {
+  const payload = new protocol.AuthPacket(0, scheme, Buffer.from(credentials));
+  return new jute.Request(new protocol.RequestHeader(AUTH_XID, jute.OP_CODES.AUTH), payload).toBuffer();
+}
+
+/** What makes a connection part of a session. An `id` of 0 asks for a new one. */
+export interface Handshake {
+  readonly id: bigint;
+  readonly password: Buffer;
+  readonly timeoutMs: number;
+  readonly lastZxid: bigint;
+}
+
+export const NEW_SESSION = { id: 0n, password: Buffer.alloc(16), lastZxid: 0n } as const;
+
+export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake): Buffer {
+  const payload = new protocol.ConnectRequest(
+    jute.PROTOCOL_VERSION,
+    toBuffer(lastZxid),
+    timeoutMs,
+    toBuffer(id),
+    password,
+  );
+  return new jute.Request(null, payload).toBuffer();
+}
+
+/** The server's answer. A `timeoutMs` of 0 says that the session is over. */
+export interface HandshakeReply {
+  readonly id: bigint;
+  readonly password: Buffer;
+  readonly timeoutMs: number;
+}
+
+export function decodeHandshake(frame: Buffer): HandshakeReply {
+  checkLength(frame, PASSWORD_OFFSET);
+  const response = read(new protocol.ConnectResponse(), frame);
+  const { sessionId, passwd, timeOut: timeoutMs } = response;
+  // The codec reads a length of -1 as nothing at all.
+  return { id: sessionId.readBigInt64BE(0), password: passwd ?? Buffer.alloc(0), timeoutMs };
+}
+
+export interface ReplyHeader {
+  readonly xid: number;
+  readonly zxid: bigint;
+  readonly errorCode: number;
+  readonly body: Buffer;
+}
+
+/** Read by hand, because each reply has one: the codec would copy it field by field. @throws RangeError */
+export function decodeReply(frame: Buffer): ReplyHeader {
+  if (frame.length < REPLY_HEADER_BYTES) throw new RangeError(`a reply of ${frame.length} bytes`);
+  return {
+    xid: frame.readInt32BE(0),
+    zxid: frame.readBigInt64BE(4),
+    errorCode: frame.readInt32BE(12),
+    body: frame.subarray(REPLY_HEADER_BYTES),
+  };
+}
+
+/** What a watch tells of a node: that it is gone, or that something else about it may be different, to be read. */
+export type Change = 'deleted' | 'changed';
+
+const NODE_DELETED = 2;
+
+/** A server tells of a node that was watched. */
+export interface WatchEvent {
+  readonly path: string;
+  readonly change: Change;
+}
+
+/** Read by hand: an event is what the next one in line waits for. @throws WireError */
+export function decodeEvent(body: Buffer): WatchEvent {
+  const event = new WireReader(body);
+  const type = event.int32();
+  event.skip(4); // The state of the session, which its connection knows better.
+  return { path: event.string(), change: type === NODE_DELETED ? 'deleted' : 'changed' };
+}
+
+/** @param write - writes what comes after the header */
+function request<T>(
+  name: string,
+  path: string | undefined,
+  type: number,
+  write: () => void,
+  decode: (body: Buffer) => T,
+  isUrgent = false,
+): Request<T> {
+  return {
+    name,
+    path,
+    isUrgent,
+    encode: (xid) => {
+      out.begin().int32(xid).int32(type);
+      write();
+      return out.frame();
+    },
+    decode,
+  };
+}
+
+// Not made for each request: what is kept until the answer comes is to keep nothing of what was written.
+const decodeNothing = () => undefined;
+const decodePath = decoder((body) => body.string());
+const decodeStat = decoder(readStat);
+const decodeNodeData = decoder(readNodeData);
+const decodeNames = (body: Buffer) => new ChildNames(body);
+const decodeAccess = decoder(readAccess);
+
+function decoder<T>(readBody: (body: WireReader) => T): (body: Buffer) => T {
+  return (body) => readBody(new WireReader(body));
+}
+
+/** @throws RangeError if the record ends after the bytes do: the codec fills up with zeros what isn't there. */
+function read<R extends { deserialize(buffer: Buffer, offset: number): number }>(
+  record: R,
+  bytes: Buffer,
+): R {
+  const length = record.deserialize(bytes, 0);
+  if (length > bytes.length) throw new RangeError(`${length} bytes expected, ${bytes.length} there`);
+  return record;
+}
+
+/** Before the codec takes the length of a byte array for true, and so much memory. @throws RangeError */
+function checkLength(bytes: Buffer, offset: number): void {
+  const length = bytes.readInt32BE(offset);
+  if (length < -1 || length > bytes.length - offset - 4)
+    throw new RangeError(`a byte array of ${length} bytes in ${bytes.length}`);
+}
+
+function toBuffer(value: bigint): Buffer {
+  const buffer = Buffer.alloc(8);
+  buffer.writeBigInt64BE(value);
+  return buffer;
+}

@@ -1,0 +1,79 @@
+import type { EventType } from '../protocol/op-codes.js';
+import type { OperationName } from '../protocol/requests.js';
+import type { EmbeddedSession } from './embedded-session.js';
+
+/** What can be counted and disturbed: every operation, and the handshake that connects a session. */
+export type LoggedOperation = OperationName | 'connect';
+
+/** A request that reached the server. */
+export interface LoggedRequest {
+  readonly operation: LoggedOperation;
+  /** The paths that it was about: several of a transaction, none of a ping. */
+  readonly paths: readonly string[];
+  readonly session: EmbeddedSession | undefined;
+  /** By the server's clock. */
+  readonly atMs: number;
+}
+
+/** An event that a watcher was told of. */
+export interface LoggedEvent {
+  readonly type: EventType;
+  readonly path: string;
+  readonly session: EmbeddedSession | undefined;
+  readonly atMs: number;
+}
+
+/** How many of the latest entries are kept. Counts go on beyond it. */
+export const LOG_ENTRIES = 10_000;
+
+/** What the server was asked and what it told watchers, in order. */
+export class RequestLog {
+  #requests: LoggedRequest[] = [];
+  #events: LoggedEvent[] = [];
+  readonly #requestCounts = new Map<LoggedOperation, number>();
+  readonly #eventCounts = new Map<EventType, number>();
+
+  addRequest(request: LoggedRequest): void {
+    this.#requests = withNewest(this.#requests, request);
+    this.#requestCounts.set(request.operation, this.countRequests(request.operation) + 1);
+  }
+
+  addEvent(event: LoggedEvent): void {
+    this.#events = withNewest(this.#events, event);
+    this.#eventCounts.set(event.type, this.countEvents(event.type) + 1);
+  }
+
+  get requests(): LoggedRequest[] {
+    return this.#requests.slice(-LOG_ENTRIES);
+  }
+
+  get events(): LoggedEvent[] {
+    return this.#events.slice(-LOG_ENTRIES);
+  }
+
+  countRequests(operation?: LoggedOperation): number {
+    return count(this.#requestCounts, operation);
+  }
+
+  countEvents(type?: EventType): number {
+    return count(this.#eventCounts, type);
+  }
+
+  reset(): void {
+    this.#requests = [];
+    this.#events = [];
+    this.#requestCounts.clear();
+    this.#eventCounts.clear();
+  }
+}
+
+/** Appends, and lets the older half go when there are twice as many as are shown. */
+function withNewest<T>(entries: T[], entry: T): T[] {
+  entries.push(entry);
+  return entries.length < 2 * LOG_ENTRIES ? entries : entries.slice(-LOG_ENTRIES);
+}
+
+function count<K>(counts: ReadonlyMap<K, number>, key: K | undefined): number {
+  if (key !== undefined) return counts.get(key) ?? 0;
+  return [...counts.values()].reduce((sum, each) => sum + each, 0);
+}

@@ -1,0 +1,108 @@
+import { InvalidOptionError } from '../../errors.js';
+import { checkFunction, checkId, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import { SystemClock, sleep } from '../../platform/time/clock.js';
+
+/** How long a test waits, and for what. */
+export interface WaitOptions {
+  /**
+   * After this many milliseconds it is given up. Real ones, but for {@link TestClock.advanceUntil}.
+   * @default 10000, and 600000 of a TestClock
+   */
+  readonly timeoutMs?: number;
+  /** What is waited for, for the error's message. */
+  readonly what?: string;
+}
+
+/** What has events: Conclave's objects, and Node's `EventEmitter`. */
+export interface EventSource {
+  on(event: string, listener: (...args: unknown[]) => void): unknown;
+  off(event: string, listener: (...args: unknown[]) => void): unknown;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const LOOK_AGAIN_MS = 5;
+const machine = new SystemClock();
+
+/**
+ * Resolves with the arguments of the next such event. Call it before whatever leads to the event, and await it after.
+ *
+ * @throws Error if it doesn't come in time, naming it
+ * @throws InvalidOptionError if an argument is wrong
+ */
+export function nextEvent<Args extends unknown[] = unknown[]>(
+  source: EventSource,
+  event: string,
+  options?: WaitOptions,
+): Promise<Args> {
+  checkSource(source);
+  const { timeoutMs, what = `the event '${event}'` } = checkWaitOptions(options);
+  return new Promise((resolve, reject) => {
+    const heard = (...args: unknown[]) => {
+      source.off(event, heard);
+      timer.clear();
+      resolve(args as Args);
+    };
+    const timer = machine.after(timeoutMs, () => {
+      source.off(event, heard);
+      reject(tooLate(what, timeoutMs));
+    });
+    source.on(event, heard);
+  });
+}
+
+/**
+ * Resolves when `condition` gives something that isn't falsy, with that; asks it again every few milliseconds. For what
+ * tells of itself by no event.
+ *
+ * @throws Error if that doesn't happen in time, naming `what`
+ * @throws InvalidOptionError if an argument is wrong
+ * @throws what `condition` throws
+ */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  options?: WaitOptions,
+): Promise<Exclude<T, false | null | undefined | 0 | 0n | ''>> {
+  if (checkFunction('condition', condition) === undefined)
+    throw new InvalidOptionError('condition', condition, 'a function');
+  const { timeoutMs, what = 'what was waited for' } = checkWaitOptions(options);
+  const lastMs = machine.now() + timeoutMs;
+  for (;;) {
+    const value = await condition();
+    if (value) return value as Exclude<T, false | null | undefined | 0 | 0n | ''>;
+    if (machine.now() >= lastMs) throw tooLate(what, timeoutMs);
+    await sleep(machine, LOOK_AGAIN_MS);
+  }
+}
+
+/**
+ * The names of these events as they come: the array grows. For asserting an order.
+ *
+ * @throws InvalidOptionError if `source` has no events
+ */
+export function recordEvents(source: EventSource, ...events: readonly string[]): readonly string[] {
+  checkSource(source);
+  const seen: string[] = [];
+  for (const event of events) source.on(event, () => void seen.push(event));
+  return seen;
+}
+
+function checkSource(source: EventSource): void {
+  if (typeof source?.on !== 'function' || typeof source.off !== 'function')
+    throw new InvalidOptionError('source', source, 'something with the methods on and off');
+}
+
+/** @internal */
+export function checkWaitOptions(
+  given: unknown,
+  longestMs = DEFAULT_TIMEOUT_MS,
+): { timeoutMs: number; what?: string } {
+  const options = checkOptions<WaitOptions>('options', given, ['timeoutMs', 'what']);
+  const what = checkId('what', options.what);
+  const timeoutMs = checkPositiveMs('timeoutMs', options.timeoutMs, longestMs);
+  return what === undefined ? { timeoutMs } : { timeoutMs, what };
+}
+
+/** @internal */
+export function tooLate(what: string, timeoutMs: number): Error {
+  return new Error(`${what} did not come within ${timeoutMs} ms`);
+}

@@ -1,0 +1,49 @@
+import { WireError } from '../../wire/jute.js';
+import { LONGEST_PACKET_BYTES } from './op-codes.js';
+
+const LENGTH_BYTES = 4;
+
+/** Cuts what comes from a socket into packets. */
+export class PacketSplitter {
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  /** How many bytes make the packet that is being received complete. */
+  #wantedBytes = LENGTH_BYTES;
+
+  /** The first four bytes of what was received so far, once they are there and before any packet was cut off. */
+  peek(): string | undefined {
+    if (this.#pendingBytes < LENGTH_BYTES) return undefined;
+    return this.#joined().toString('latin1', 0, LENGTH_BYTES);
+  }
+
+  push(chunk: Buffer): void {
+    this.#pending.push(chunk);
+    this.#pendingBytes += chunk.length;
+  }
+
+  /**
+   * The next packet, if all of it is there.
+   *
+   * @throws WireError if it claims a length that no packet may have: nothing after that means anything
+   */
+  next(): Buffer | undefined {
+    if (this.#pendingBytes < this.#wantedBytes) return undefined;
+    const bytes = this.#joined();
+    const length = bytes.readInt32BE(0);
+    if (length < 0 || length > LONGEST_PACKET_BYTES) throw new WireError(`a packet of ${length} bytes`);
+    this.#wantedBytes = LENGTH_BYTES + length;
+    if (bytes.length < this.#wantedBytes) return undefined;
+    const packet = bytes.subarray(LENGTH_BYTES, this.#wantedBytes);
+    const rest = bytes.subarray(this.#wantedBytes);
+    this.#pending = rest.length === 0 ? [] : [rest];
+    this.#pendingBytes = rest.length;
+    this.#wantedBytes = LENGTH_BYTES;
+    return packet;
+  }
+
+  #joined(): Buffer {
+    const bytes = this.#pending.length === 1 ? (this.#pending[0] as Buffer) : Buffer.concat(this.#pending);
+    this.#pending = [bytes];
+    return bytes;
+  }
+}

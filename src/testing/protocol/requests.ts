@@ -1,0 +1,313 @@
+import { WireError, type WireReader } from '../../wire/jute.js';
+import type { Acl } from '../state/acl.js';
+import { OP, PASSWORD_BYTES } from './op-codes.js';
+
+/** What a new connection says first. */
+export interface ConnectRequest {
+  readonly lastZxid: bigint;
+  readonly timeoutMs: number;
+  readonly sessionId: bigint;
+  readonly password: Buffer;
+  /** Clients before 3.4 don't send the flag for read-only servers, and don't understand it in the answer. */
+  readonly sendsReadOnlyFlag: boolean;
+}
+
+export interface Create {
+  readonly kind: 'create';
+  /** `create` is answered without the new node's stat, the others with it. */
+  readonly opCode: number;
+  readonly path: string;
+  readonly data: Buffer | null;
+  readonly acl: readonly Acl[] | null;
+  readonly flags: number;
+}
+
+interface Versioned<K extends string> {
+  readonly kind: K;
+  readonly path: string;
+  readonly version: number;
+}
+export type Delete = Versioned<'delete'>;
+export type Check = Versioned<'check'>;
+export type SetData = Versioned<'setData'> & { readonly data: Buffer | null };
+export type SetAcl = Versioned<'setACL'> & { readonly acl: readonly Acl[] | null };
+
+/** A change of one node, or a condition for others. */
+export type NodeWrite = Create | Delete | Check | SetData | SetAcl;
+export interface Multi {
+  readonly kind: 'multi';
+  readonly parts: readonly NodeWrite[];
+}
+/** What ZooKeeper refuses always, as it was configured; it takes a transaction's number all the same. */
+export interface RefusedWrite {
+  readonly kind: 'reconfig' | 'deleteContainer';
+}
+export type WriteOperation = NodeWrite | Multi | RefusedWrite;
+
+interface Watched<K extends string> {
+  readonly kind: K;
+  readonly path: string;
+  readonly watch: boolean;
+}
+export type GetData = Watched<'getData'>;
+export type GetChildren = Watched<'getChildren'> & { readonly withStat: boolean };
+export type NodeRead = GetData | GetChildren;
+
+export interface SetWatches {
+  readonly kind: 'setWatches';
+  readonly sinceZxid: bigint;
+  readonly data: readonly string[];
+  readonly exist: readonly string[];
+  readonly children: readonly string[];
+  readonly persistent: readonly string[];
+  readonly recursive: readonly string[];
+}
+export type ReadOperation =
+  | NodeRead
+  | Watched<'exists'>
+  | { readonly kind: 'getACL' | 'sync' | 'getEphemerals' | 'getAllChildrenNumber'; readonly path: string }
+  | { readonly kind: 'multiRead'; readonly parts: readonly NodeRead[] }
+  | { readonly kind: 'checkWatches' | 'removeWatches'; readonly path: string; readonly type: number }
+  | { readonly kind: 'addWatch'; readonly path: string; readonly mode: number }
+  | { readonly kind: 'ping' | 'whoAmI' }
+  | SetWatches;
+
+export interface Authentication {
+  readonly kind: 'auth';
+  readonly scheme: string;
+  readonly credentials: Buffer;
+}
+/** What belongs to the connection or the session, and not to the nodes. */
+export type SessionOperation = Authentication | { readonly kind: 'sasl' | 'closeSession' };
+
+/** Anything that can be asked. */
+export type Operation = WriteOperation | ReadOperation | SessionOperation;
+/** An operation's name, whatever version of the request asked for it: all ways to create a node are `create`. */
+export type OperationName = Operation['kind'];
+
+type Decoder = (reader: WireReader, opCode: number) => Operation;
+
+interface RequestType {
+  readonly name: OperationName;
+  /** Whether it takes a transaction's number, also when it fails or can't be read. */
+  readonly writes: boolean;
+  readonly decode: Decoder;
+}
+
+const reads = (name: OperationName, decode: Decoder): RequestType => ({ name, writes: false, decode });
+const writes = (name: OperationName, decode: Decoder): RequestType => ({ name, writes: true, decode });
+
+const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestType>([
+  [OP.create, writes('create', readCreate)],
+  [OP.create2, writes('create', readCreate)],
+  [OP.createContainer, writes('create', readCreate)],
+  [OP.createTTL, writes('create', readCreateTtl)],
+  [OP.delete, writes('delete', readDelete)],
+  [OP.setData, writes('setData', readSetData)],
+  [OP.setACL, writes('setACL', readSetAcl)],
+  [OP.check, writes('check', readCheck)],
+  [OP.multi, writes('multi', (reader) => ({ kind: 'multi', parts: readParts(reader, readWritePart) }))],
+  [OP.reconfig, writes('reconfig', () => ({ kind: 'reconfig' }))],
+  [OP.deleteContainer, writes('deleteContainer', () => ({ kind: 'deleteContainer' }))],
+  [OP.exists, reads('exists', (reader) => ({ kind: 'exists', ...readWatched(reader) }))],
+  [OP.getData, reads('getData', readGetData)],
+  [OP.getChildren, reads('getChildren', readGetChildren)],
+  [OP.getChildren2, reads('getChildren', readGetChildren)],
+  [OP.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
+  [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.string() }))],
+  [OP.getEphemerals, reads('getEphemerals', readGetEphemerals)],
+  [OP.getAllChildrenNumber, reads('getAllChildrenNumber', readGetAllChildrenNumber)],
+  [OP.multiRead, reads('multiRead', readMultiRead)],
+  [OP.checkWatches, reads('checkWatches', (reader) => ({ kind: 'checkWatches', ...readWatchType(reader) }))],
+  [
+    OP.removeWatches,
+    reads('removeWatches', (reader) => ({ kind: 'removeWatches', ...readWatchType(reader) })),
+  ],
+  [OP.addWatch, reads('addWatch', readAddWatch)],
+  [OP.setWatches, reads('setWatches', readSetWatches)],
+  [OP.setWatches2, reads('setWatches', readSetWatches)],
+  [OP.ping, reads('ping', () => ({ kind: 'ping' }))],
+  [OP.whoAmI, reads('whoAmI', () => ({ kind: 'whoAmI' }))],
+  [OP.auth, reads('auth', readAuthentication)],
+  [OP.sasl, reads('sasl', () => ({ kind: 'sasl' }))],
+  [OP.closeSession, writes('closeSession', () => ({ kind: 'closeSession' }))],
+]);
+
+/** The names of all operations. */
+export const OPERATION_NAMES: readonly OperationName[] = [
+  ...new Set([...REQUEST_TYPES.values()].map(({ name }) => name)),
+];
+
+/** A packet, as far as it could be read. `operation` is missing if the body made no sense, `type` if the number did. */
+export interface Request {
+  readonly xid: number;
+  readonly type: RequestType | undefined;
+  readonly operation: Operation | undefined;
+}
+
+/** @throws WireError if the packet is too short for a header */
+export function readRequest(reader: WireReader): Request {
+  const xid = reader.int32();
+  const opCode = reader.int32();
+  const type = REQUEST_TYPES.get(opCode);
+  return { xid, type, operation: type && readOperation(type, opCode, reader) };
+}
+
+function readOperation(type: RequestType, opCode: number, reader: WireReader): Operation | undefined {
+  try {
+    return type.decode(reader, opCode);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}
+
+/** @throws WireError */
+export function readConnectRequest(reader: WireReader): ConnectRequest {
+  reader.int32(); // The protocol's version, which was never another one than 0.
+  const lastZxid = reader.int64();
+  const timeoutMs = reader.int32();
+  const sessionId = reader.int64();
+  const password = Buffer.from(reader.nullableBuffer() ?? Buffer.alloc(PASSWORD_BYTES));
+  const sendsReadOnlyFlag = reader.remaining > 0;
+  return { lastZxid, timeoutMs, sessionId, password, sendsReadOnlyFlag };
+}
+
+function readAcl(reader: WireReader): Acl[] | null {
+  return reader.nullableVector(() => ({
+    permissions: reader.int32(),
+    scheme: reader.string(),
+    id: reader.string(),
+  }));
+}
+
+/** What is kept longer than the packet is copied out of it: a packet may be a small part of a large chunk. */
+function readData(reader: WireReader): Buffer | null {
+  const bytes = reader.nullableBuffer();
+  return bytes === null ? null : Buffer.from(bytes);
+}
+
+function readCreate(reader: WireReader, opCode: number): Create {
+  const [path, data, acl] = [reader.string(), readData(reader), readAcl(reader)];
+  return { kind: 'create', opCode, path, data, acl, flags: reader.int32() };
+}
+
+function readCreateTtl(reader: WireReader, opCode: number): Create {
+  const create = readCreate(reader, opCode);
+  reader.int64(); // How long it may stay empty: refused anyway.
+  return create;
+}
+
+function readDelete(reader: WireReader): Delete {
+  return { kind: 'delete', path: reader.string(), version: reader.int32() };
+}
+
+function readCheck(reader: WireReader): Check {
+  return { kind: 'check', path: reader.string(), version: reader.int32() };
+}
+
+function readSetData(reader: WireReader): SetData {
+  return { kind: 'setData', path: reader.string(), data: readData(reader), version: reader.int32() };
+}
+
+function readSetAcl(reader: WireReader): SetAcl {
+  return { kind: 'setACL', path: reader.string(), acl: readAcl(reader), version: reader.int32() };
+}
+
+function readWatched(reader: WireReader) {
+  return { path: reader.string(), watch: reader.bool() };
+}
+
+function readGetData(reader: WireReader): GetData {
+  return { kind: 'getData', ...readWatched(reader) };
+}
+
+function readGetChildren(reader: WireReader, opCode: number): GetChildren {
+  return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP.getChildren2 };
+}
+
+/** A null prefix is that of all. */
+function readGetEphemerals(reader: WireReader): Operation {
+  return { kind: 'getEphemerals', path: reader.nullableString() ?? '' };
+}
+
+function readGetAllChildrenNumber(reader: WireReader): Operation {
+  return { kind: 'getAllChildrenNumber', path: reader.string() };
+}
+
+function readMultiRead(reader: WireReader): Operation {
+  return { kind: 'multiRead', parts: readParts(reader, readReadPart) };
+}
+
+function readWatchType(reader: WireReader) {
+  return { path: reader.string(), type: reader.int32() };
+}
+
+function readAddWatch(reader: WireReader): Operation {
+  return { kind: 'addWatch', path: reader.string(), mode: reader.int32() };
+}
+
+function readSetWatches(reader: WireReader, opCode: number): SetWatches {
+  const more = opCode === OP.setWatches2;
+  return {
+    kind: 'setWatches',
+    sinceZxid: reader.int64(),
+    data: reader.strings(),
+    exist: reader.strings(),
+    children: reader.strings(),
+    persistent: more ? reader.strings() : [],
+    recursive: more ? reader.strings() : [],
+  };
+}
+
+function readAuthentication(reader: WireReader): Authentication {
+  reader.int32(); // A type that nobody ever used.
+  return {
+    kind: 'auth',
+    scheme: reader.string(),
+    credentials: Buffer.from(reader.nullableBuffer() ?? []),
+  };
+}
+
+/** The parts of a transaction: each with a header before it, and one more header at the end. */
+function readParts<T>(reader: WireReader, readPart: (opCode: number, reader: WireReader) => T): T[] {
+  const parts: T[] = [];
+  for (;;) {
+    const opCode = reader.int32();
+    const isEnd = reader.bool();
+    reader.int32(); // An error, which means something in answers only.
+    if (isEnd) return parts;
+    parts.push(readPart(opCode, reader));
+  }
+}
+
+function readWritePart(opCode: number, reader: WireReader): NodeWrite {
+  switch (opCode) {
+    case OP.create:
+    case OP.create2:
+    case OP.createContainer:
+      return readCreate(reader, opCode);
+    case OP.createTTL:
+      return readCreateTtl(reader, opCode);
+    case OP.delete:
+      return readDelete(reader);
+    case OP.setData:
+      return readSetData(reader);
+    case OP.check:
+      return readCheck(reader);
+    default:
+      throw new WireError(`no such part of a transaction: ${opCode}`);
+  }
+}
+
+function readReadPart(opCode: number, reader: WireReader): NodeRead {
+  switch (opCode) {
+    // Several reads at once leave no watches, whatever they ask for.
+    case OP.getData:
+      return { ...readGetData(reader), watch: false };
+    case OP.getChildren:
+      return { ...readGetChildren(reader, opCode), watch: false };
+    default:
+      throw new WireError(`no such part of a read: ${opCode}`);
+  }
+}

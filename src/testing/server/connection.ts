@@ -1,0 +1,263 @@
+import type { Socket } from 'node:net';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { queueMicrotask } from '../../platform/time/timers.js';
+import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
+import type { Disturbance, Faults } from '../controls/faults.js';
+import type { LoggedOperation } from '../controls/request-log.js';
+import { PacketSplitter } from '../protocol/packets.js';
+import { type Reply, writeEvent, writeGreeting, writeReply } from '../protocol/replies.js';
+import {
+  type ConnectRequest,
+  type Operation,
+  readConnectRequest,
+  readRequest,
+} from '../protocol/requests.js';
+import type { Identity } from '../state/acl.js';
+import type { SessionRecord } from '../state/session-table.js';
+import type { Client, Moment, StateMachine } from '../state/state-machine.js';
+import type { WatchEvent } from '../state/watch-table.js';
+
+/** What a connection needs of its server. */
+export interface ConnectionHost {
+  readonly keeper: StateMachine;
+  readonly faults: Faults;
+  readonly clock: Clock;
+  /** Shared by all connections: each packet is written at once. */
+  readonly writer: WireWriter;
+  readonly traffic: Traffic;
+  moment(): Moment;
+  answerWord(word: string): string | undefined;
+  greeted(): void;
+  logRequest(
+    operation: LoggedOperation,
+    paths: readonly string[],
+    session: SessionRecord | undefined,
+    atMs: number,
+  ): void;
+  logEvent(event: WatchEvent, session: SessionRecord | undefined): void;
+}
+
+/** Packets, as `mntr` counts them. */
+export interface Traffic {
+  received: number;
+  sent: number;
+}
+
+/** What has yet to be written, and when. */
+interface Outgoing {
+  readonly bytes: Buffer;
+  readonly dueMs: number;
+  readonly isLast: boolean;
+}
+
+// Beyond this a client that doesn't read isn't read from either.
+const HIGH_WATER_BYTES = 2 ** 20;
+
+/** One client's connection: packets in, packets out, in order, with whatever is wrong with the server at the moment. */
+export class Connection implements Client {
+  identities: Identity[];
+  session: SessionRecord | undefined;
+  readonly address: string;
+  readonly #socket: Socket;
+  readonly #host: ConnectionHost;
+  readonly #packets = new PacketSplitter();
+  readonly #delayed: Outgoing[] = [];
+  #timer: Timer | undefined;
+  #ready: Buffer[] = [];
+  #phase: 'new' | 'greeted' | 'ending' | 'closed' = 'new';
+  #congested = false;
+  /** Bytes of its stream are missing: it can't go on. */
+  #severed = false;
+
+  constructor(socket: Socket, host: ConnectionHost) {
+    this.#socket = socket;
+    this.#host = host;
+    this.address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    this.identities = [{ scheme: 'ip', id: this.address }];
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('drain', () => this.#setCongested(false));
+    // Whatever went wrong, the end of the socket follows.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#closed());
+    this.updateFlow();
+  }
+
+  /** Reads on or not, as the server stands. */
+  updateFlow(): void {
+    if (this.#host.faults.paused || this.#congested) this.#socket.pause();
+    else this.#socket.resume();
+    this.#release();
+  }
+
+  /** The network is whole again: whoever lost bytes in it is told by a reset. */
+  healed(): void {
+    if (this.#severed && !this.#isCutOff) this.destroy();
+  }
+
+  notify(event: WatchEvent): void {
+    this.#host.logEvent(event, this.session);
+    this.#send(writeEvent(this.#host.writer, event), 0);
+  }
+
+  /** Ends it when all that is ready is written. */
+  disconnect(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'ending';
+    this.#flush();
+    // A client that is cut off doesn't learn of this either.
+    if (this.#isCutOff) this.#severed = true;
+    else this.#socket.destroySoon();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  get #isCutOff(): boolean {
+    return this.#host.faults.isCutOff(this.session?.id);
+  }
+
+  #closed(): void {
+    this.#phase = 'closed';
+    this.#timer?.clear();
+    this.#ready = [];
+    this.#delayed.length = 0;
+    this.#host.keeper.forget(this);
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#severed || this.#isCutOff) {
+      this.#severed = true;
+      return;
+    }
+    this.#packets.push(chunk);
+    const moment = this.#host.moment();
+    try {
+      if (this.#phase === 'new' && this.#answerWord()) return;
+      while (this.#phase === 'new' || this.#phase === 'greeted') {
+        const packet = this.#packets.next();
+        if (packet === undefined) return;
+        this.#host.traffic.received++;
+        if (this.#phase === 'new') this.#greet(packet, moment);
+        else this.#serve(packet, moment);
+      }
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.destroy();
+    }
+  }
+
+  /** Before it is greeted, a client may also ask a question of four letters. */
+  #answerWord(): boolean {
+    const word = this.#packets.peek();
+    const answer = word === undefined ? undefined : this.#host.answerWord(word);
+    if (answer === undefined) return false;
+    this.#host.traffic.received++;
+    this.#phase = 'ending';
+    this.#socket.end(answer, () => this.#socket.destroySoon());
+    return true;
+  }
+
+  #greet(packet: Buffer, moment: Moment): void {
+    const { keeper, faults, writer } = this.#host;
+    const request: ConnectRequest = readConnectRequest(new WireReader(packet));
+    if (faults.isCutOff(request.sessionId)) {
+      this.#severed = true;
+      return;
+    }
+    const disturbance = faults.disturb('connect', []);
+    const greeting = keeper.greet(this, request, moment);
+    this.#host.logRequest('connect', [], this.session, moment.nowMs);
+    if (greeting.kind === 'ahead' || disturbance.failCode !== undefined || disturbance.swallowed)
+      return this.disconnect();
+    const session = greeting.kind === 'accepted' ? greeting.session : undefined;
+    this.#phase = 'greeted';
+    this.#host.greeted();
+    const bytes = writeGreeting(writer, session, request.sendsReadOnlyFlag);
+    this.#send(bytes, disturbance.delayMs, session === undefined);
+  }
+
+  #serve(packet: Buffer, moment: Moment): void {
+    const { keeper, faults } = this.#host;
+    const request = readRequest(new WireReader(packet));
+    if (request.type === undefined) return this.#answer(keeper.execute(this, request, moment), 0);
+    const paths = pathsOf(request.operation);
+    this.#host.logRequest(request.type.name, paths, this.session, moment.nowMs);
+    const disturbance = faults.disturb(request.type.name, paths);
+    const { failCode } = disturbance;
+    if (failCode !== undefined) {
+      return this.#finish({ xid: request.xid, zxid: keeper.zxid, code: failCode }, disturbance);
+    }
+    this.#finish(keeper.execute(this, request, moment), disturbance);
+  }
+
+  #finish(reply: Reply | undefined, { swallowed, delayMs }: Disturbance): void {
+    if (swallowed) this.disconnect();
+    else this.#answer(reply, delayMs);
+  }
+
+  #answer(reply: Reply | undefined, delayMs: number): void {
+    if (reply !== undefined) this.#send(writeReply(this.#host.writer, reply), delayMs, reply.isLast);
+  }
+
+  /** Whatever was sent before goes out before. */
+  #send(bytes: Buffer, delayMs: number, isLast = false): void {
+    if (this.#phase === 'ending' || this.#phase === 'closed') return;
+    if (isLast) this.#phase = 'ending';
+    this.#host.traffic.sent++;
+    if (delayMs === 0 && this.#delayed.length === 0 && !this.#host.faults.paused) {
+      return this.#write(bytes, isLast);
+    }
+    const before = this.#delayed.at(-1)?.dueMs ?? 0;
+    const dueMs = Math.max(before, this.#host.clock.now() + delayMs);
+    this.#delayed.push({ bytes, dueMs, isLast });
+    this.#release();
+  }
+
+  /** Writes what was delayed and is due. */
+  #release(): void {
+    this.#timer?.clear();
+    if (this.#host.faults.paused) return;
+    for (let next = this.#delayed[0]; next !== undefined; next = this.#delayed[0]) {
+      const waitMs = next.dueMs - this.#host.clock.now();
+      if (waitMs > 0) {
+        this.#timer = this.#host.clock.after(waitMs, () => this.#release(), { background: true });
+        return;
+      }
+      this.#delayed.shift();
+      this.#write(next.bytes, next.isLast);
+    }
+  }
+
+  /** All that is written in one turn goes out together. */
+  #write(bytes: Buffer, isLast: boolean): void {
+    if (this.#ready.length === 0) queueMicrotask(() => this.#flush());
+    this.#ready.push(bytes);
+    if (isLast) this.disconnect();
+  }
+
+  #flush(): void {
+    const bytes = this.#ready;
+    this.#ready = [];
+    if (bytes.length === 0 || this.#socket.destroyed) return;
+    if (this.#severed || this.#isCutOff) {
+      this.#severed = true;
+      return;
+    }
+    this.#socket.write(bytes.length === 1 ? (bytes[0] as Buffer) : Buffer.concat(bytes));
+    if (this.#socket.writableLength > HIGH_WATER_BYTES) this.#setCongested(true);
+  }
+
+  #setCongested(congested: boolean): void {
+    if (this.#congested === congested) return;
+    this.#congested = congested;
+    this.updateFlow();
+  }
+}
+
+function pathsOf(operation: Operation | undefined): readonly string[] {
+  if (operation === undefined) return [];
+  if ('path' in operation) return [operation.path];
+  return 'parts' in operation ? operation.parts.map(({ path }) => path) : [];
+}

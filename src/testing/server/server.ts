@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { WireWriter } from '../../wire/jute.js';
+import { Faults } from '../controls/faults.js';
+import type { LoggedOperation } from '../controls/request-log.js';
+import { TRAITS } from '../dialect.js';
+import type { ResolvedEmbeddedOptions } from '../embedded-options.js';
+import { PASSWORD_BYTES } from '../protocol/op-codes.js';
+import type { SessionRecord } from '../state/session-table.js';
+import { type Moment, StateMachine } from '../state/state-machine.js';
+import type { WatchEvent } from '../state/watch-table.js';
+import { Connection, type ConnectionHost, type Traffic } from './connection.js';
+import { answerWord, type Subject } from './four-letter-words.js';
+
+/** Who is told of what goes on at the server. */
+export interface ServerObserver {
+  accepted(socket: Socket): void;
+  requested(
+    operation: LoggedOperation,
+    paths: readonly string[],
+    session: SessionRecord | undefined,
+    atMs: number,
+  ): void;
+  notified(event: WatchEvent, session: SessionRecord | undefined, atMs: number): void;
+}
+
+// As many connections may wait to be accepted: a test opens thousands at once.
+const BACKLOG = 4096;
+const CONTAINER_SWEEP_MS = 60_000;
+
+/** Sockets, timers and faults around a {@link StateMachine}. */
+export class Server implements ConnectionHost {
+  #keeper: StateMachine;
+  readonly faults = new Faults();
+  readonly clock: Clock;
+  readonly writer = new WireWriter();
+  readonly traffic: Traffic = { received: 0, sent: 0 };
+  readonly connections = new Set<Connection>();
+  readonly #options: ResolvedEmbeddedOptions;
+  readonly #observer: ServerObserver;
+  readonly #net: NetServer;
+  readonly #startedAtMs: number;
+  #timer: Timer | undefined;
+  #sweptAtMs: number;
+  #port = 0;
+
+  constructor(options: ResolvedEmbeddedOptions, observer: ServerObserver) {
+    this.#options = options;
+    this.#observer = observer;
+    this.clock = options.clock;
+    this.#startedAtMs = this.#sweptAtMs = this.clock.now();
+    this.#keeper = this.#newKeeper(firstSessionId(this.clock.date()));
+    this.#net = createServer((socket) => this.#accept(socket));
+  }
+
+  #newKeeper(first: bigint): StateMachine {
+    const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs, dialect } = this.#options;
+    const traits = TRAITS[dialect];
+    const newPassword = () => randomBytes(PASSWORD_BYTES);
+    return new StateMachine({
+      tickMs,
+      minSessionTimeoutMs,
+      maxSessionTimeoutMs,
+      firstSessionId: first,
+      newPassword,
+      traits,
+    });
+  }
+
+  /** All that it knows. */
+  get keeper(): StateMachine {
+    return this.#keeper;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Where it listened before, if it did. @throws the system's error if the port is taken */
+  listen(): Promise<void> {
+    const { host } = this.#options;
+    const port = this.#port === 0 ? this.#options.port : this.#port;
+    return new Promise((resolve, reject) => {
+      this.#net.once('error', reject);
+      this.#net.listen({ host, port, backlog: BACKLOG }, () => {
+        this.#net.off('error', reject);
+        this.#port = (this.#net.address() as AddressInfo).port;
+        resolve();
+      });
+    });
+  }
+
+  /** All sessions begin their timeouts anew: nobody could be heard of while there was no server. */
+  async reopen(): Promise<void> {
+    await this.listen();
+    const nowMs = this.clock.now();
+    for (const session of this.keeper.sessions.values()) this.keeper.sessions.touch(session, nowMs);
+    this.#watchExpiry();
+  }
+
+  /** While it doesn't listen: it knows nothing any more. Ids of sessions never come again. */
+  loseData(): void {
+    const first = firstSessionId(this.clock.date());
+    const { nextSessionId } = this.#keeper;
+    this.#keeper = this.#newKeeper(first > nextSessionId ? first : nextSessionId);
+  }
+
+  /** Ends every connection and listens no more. What it knows stays. */
+  close(): Promise<void> {
+    this.#stopWatchingExpiry();
+    for (const connection of this.connections) connection.destroy();
+    return new Promise((resolve) => this.#net.close(() => resolve()));
+  }
+
+  moment(): Moment {
+    return { nowMs: this.clock.now(), timeMs: this.clock.date().getTime() };
+  }
+
+  /** After the faults were changed: what was held back may go on. */
+  faultsChanged(): void {
+    for (const connection of this.connections) {
+      connection.healed();
+      connection.updateFlow();
+    }
+    this.#watchExpiryAfterReading();
+  }
+
+  answerWord(word: string): string | undefined {
+    return answerWord(word, () => this.#subject());
+  }
+
+  greeted(): void {
+    if (this.#timer === undefined) this.#watchExpiry();
+  }
+
+  logRequest(
+    operation: LoggedOperation,
+    paths: readonly string[],
+    session: SessionRecord | undefined,
+    atMs: number,
+  ): void {
+    this.#observer.requested(operation, paths, session, atMs);
+  }
+
+  logEvent(event: WatchEvent, session: SessionRecord | undefined): void {
+    this.#observer.notified(event, session, this.clock.now());
+  }
+
+  #accept(socket: Socket): void {
+    if (this.faults.refusing) {
+      socket.on('error', () => undefined).destroy();
+      return;
+    }
+    this.#observer.accepted(socket);
+    const connection = new Connection(socket, this);
+    this.connections.add(connection);
+    socket.once('close', () => this.connections.delete(connection));
+  }
+
+  /** Looks at the sessions at the next tick, as long as there are any, and not while the server stands still. */
+  #watchExpiry(): void {
+    this.#stopWatchingExpiry();
+    if (this.faults.paused || this.keeper.sessions.size === 0) return;
+    const nowMs = this.clock.now();
+    const dueMs = this.keeper.sessions.nextTickMs(nowMs);
+    this.#timer = this.clock.after(dueMs - nowMs, () => this.#tick(dueMs), { background: true });
+  }
+
+  /** The same, once all sockets were read from: between a timer and one that it sets, the event loop reads them. */
+  #watchExpiryAfterReading(): void {
+    this.#stopWatchingExpiry();
+    if (this.faults.paused) return;
+    const tick = () => this.#tick(this.clock.now());
+    this.#timer = this.clock.after(
+      0,
+      () => {
+        this.#timer = this.clock.after(0, tick, { background: true });
+      },
+      { background: true },
+    );
+  }
+
+  #stopWatchingExpiry(): void {
+    this.#timer?.clear();
+    this.#timer = undefined;
+  }
+
+  /**
+   * Ends what is over. If the tick is late, this process stood still: what clients sent meanwhile is in their sockets,
+   * and is read before anybody is declared dead for a silence that was ours.
+   */
+  #tick(dueMs: number): void {
+    if (this.clock.now() - dueMs > this.#options.tickMs) return this.#watchExpiryAfterReading();
+    const moment = this.moment();
+    this.keeper.expire(moment);
+    if (moment.nowMs - this.#sweptAtMs >= CONTAINER_SWEEP_MS) {
+      this.#sweptAtMs = moment.nowMs;
+      this.keeper.sweepContainers(moment);
+    }
+    this.#watchExpiry();
+  }
+
+  #subject(): Subject {
+    const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
+    return {
+      keeper: this.keeper,
+      traffic: this.traffic,
+      port: this.#port,
+      tickMs,
+      minSessionTimeoutMs,
+      maxSessionTimeoutMs,
+      connections: [...this.connections].map(
+        ({ address, session }) => `/${address}[1](sid=0x${(session?.id ?? 0n).toString(16)})`,
+      ),
+      uptimeMs: this.clock.now() - this.#startedAtMs,
+    };
+  }
+}
+
+/** As ZooKeeper makes it: from the time of day, so that ids of different servers and runs differ. */
+function firstSessionId(date: Date): bigint {
+  return (BigInt.asUintN(40, BigInt(date.getTime())) << 16n) | 1n;
+}

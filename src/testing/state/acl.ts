@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { PERMISSION } from '../protocol/op-codes.js';
+import { refuse } from '../protocol/refusal.js';
+
+/** Who somebody is, to one of the authentication schemes. */
+export interface Identity {
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** One entry of an access list: bits of permissions, and whom they are given to. */
+export interface Acl extends Identity {
+  readonly permissions: number;
+}
+
+export type Permission = keyof typeof PERMISSION;
+
+export const OPEN_ACL: readonly Acl[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
+export const READ_ONLY_ACL: readonly Acl[] = [{ permissions: 1, scheme: 'world', id: 'anyone' }];
+
+/** Which identity the credentials prove; `undefined` if there is no such scheme. Any digest credentials prove one. */
+export function authenticate(scheme: string, credentials: Buffer, address: string): Identity | undefined {
+  switch (scheme) {
+    case 'digest':
+      return { scheme, id: digestOf(credentials.toString('utf8')) };
+    case 'ip':
+      return { scheme, id: address };
+    default:
+      return undefined;
+  }
+}
+
+function digestOf(credentials: string): string {
+  const user = credentials.split(':', 1)[0] as string;
+  return `${user}:${createHash('sha1').update(credentials).digest('base64')}`;
+}
+
+/** What others are shown of who somebody is: of a digest, the name. */
+export function userName({ scheme, id }: Identity): string {
+  return scheme === 'digest' ? (id.split(':', 1)[0] as string) : id;
+}
+
+export function isAllowed(
+  acl: readonly Acl[],
+  permission: Permission,
+  identities: readonly Identity[],
+): boolean {
+  const bit = PERMISSION[permission];
+  return acl.some((entry) => {
+    if ((entry.permissions & bit) === 0) return false;
+    if (entry.scheme === 'world' && entry.id === 'anyone') return true;
+    return identities.some((identity) => matches(identity, entry));
+  });
+}
+
+/** @throws Refusal (NO_AUTH) */
+export function requireAccess(
+  acl: readonly Acl[],
+  permission: Permission,
+  identities: readonly Identity[],
+): void {
+  if (!isAllowed(acl, permission, identities)) refuse('NO_AUTH');
+}
+
+function matches(identity: Identity, entry: Acl): boolean {
+  if (identity.scheme !== entry.scheme) return false;
+  return entry.scheme === 'ip' ? isInNetwork(identity.id, entry.id) : identity.id === entry.id;
+}
+
+/**
+ * The list as it is stored: without duplicates, and `auth` replaced by the identities of whoever asks.
+ *
+ * @throws Refusal (INVALID_ACL) if it is empty, an entry isn't well-formed, or `auth` is asked for by nobody known
+ */
+export function resolveAcl(given: readonly Acl[] | null, identities: readonly Identity[]): readonly Acl[] {
+  if (given === null || given.length === 0) refuse('INVALID_ACL');
+  const resolved = withoutDuplicates(given).flatMap((entry) => resolveEntry(entry, identities));
+  // Almost all nodes are open to everybody: they share one list.
+  return isOpen(resolved) ? OPEN_ACL : resolved;
+}
+
+function isOpen(acl: readonly Acl[]): boolean {
+  const [first] = acl;
+  return acl.length === 1 && first?.scheme === 'world' && first.permissions === 31;
+}
+
+function resolveEntry(entry: Acl, identities: readonly Identity[]): readonly Acl[] {
+  const { scheme, id, permissions } = entry;
+  if (scheme === 'world' && id === 'anyone') return [entry];
+  // An address is known of everybody and proves nothing.
+  const proven = identities.filter((identity) => identity.scheme !== 'ip');
+  if (scheme === 'auth' && proven.length > 0) return proven.map((identity) => ({ ...identity, permissions }));
+  if (scheme === 'digest' && isDigestId(id)) return [entry];
+  if (scheme === 'ip' && parseNetwork(id) !== undefined) return [entry];
+  return refuse('INVALID_ACL');
+}
+
+/** A name and what was made of the password, with a colon between; ZooKeeper overlooks colons at the end. */
+function isDigestId(id: string): boolean {
+  return id.replace(/:+$/, '').split(':').length === 2;
+}
+
+function withoutDuplicates(acl: readonly Acl[]): Acl[] {
+  const byText = new Map(
+    acl.map((entry) => [`${entry.permissions} ${entry.scheme} ${entry.id}`, entry] as const),
+  );
+  return [...byText.values()];
+}
+
+/** The list as those see it who may not change it: without the digests. */
+export function masked(acl: readonly Acl[]): Acl[] {
+  return acl.map((entry) => (entry.scheme === 'digest' ? { ...entry, id: `${userName(entry)}:x` } : entry));
+}
+
+interface Network {
+  readonly address: number;
+  readonly bits: number;
+}
+
+const NETWORK = /^(\d+\.\d+\.\d+\.\d+)(?:\/(\d+))?$/;
+
+/** `127.0.0.1`, or with a number of leading bits as in `127.0.0.0/8`. */
+function parseNetwork(text: string): Network | undefined {
+  const [, address, bits = '32'] = NETWORK.exec(text) ?? [];
+  if (address === undefined || Number(bits) > 32) return undefined;
+  if (address.split('.').some((part) => Number(part) > 255)) return undefined;
+  return { address: toNumber(address), bits: Number(bits) };
+}
+
+function toNumber(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function isInNetwork(address: string, network: string): boolean {
+  const parsed = parseNetwork(network);
+  if (parsed === undefined || isIP(address) !== 4) return address === network;
+  const size = 2 ** (32 - parsed.bits);
+  return Math.floor(toNumber(address) / size) === Math.floor(parsed.address / size);
+}

@@ -1,0 +1,179 @@
+import type { Traits } from '../dialect.js';
+import { ERROR_CODES, OP } from '../protocol/op-codes.js';
+import { Refusal, refuse } from '../protocol/refusal.js';
+import {
+  aclBody,
+  type Body,
+  dataBody,
+  identitiesBody,
+  numberBody,
+  type PartReply,
+  partsBody,
+  statBody,
+  stringBody,
+  stringsBody,
+} from '../protocol/replies.js';
+import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
+import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
+import type { Client } from './state-machine.js';
+import type { Watches, WatchMode } from './watch-table.js';
+import type { Znode, ZnodeTree } from './znode-tree.js';
+
+/** What is read from. */
+export interface Readable {
+  readonly tree: ZnodeTree;
+  readonly watches: Watches;
+  readonly traits: Traits;
+}
+
+/**
+ * Answers what changes no node: gives the reply's body, and takes down the watches that were asked for.
+ *
+ * @throws Refusal
+ */
+export function read(from: Readable, operation: ReadOperation, client: Client): Body | undefined {
+  const { tree, watches, traits } = from;
+  switch (operation.kind) {
+    case 'getData':
+    case 'getChildren':
+      return readNode(from, operation, client);
+    case 'multiRead':
+      return partsBody(operation.parts.map((part) => readPart(from, part, client)));
+    case 'exists':
+      if (operation.path.includes('\0')) refuse('BAD_ARGUMENTS');
+      if (traits.existsNeedsRead)
+        requireAccess(tree.get(operation.path)?.acl ?? OPEN_ACL, 'read', client.identities);
+      // Also where there is no node: then it waits for one.
+      if (operation.watch) watches.data.add(operation.path, client, 'once');
+      return statBody(existing(tree, operation.path).stat());
+    case 'getACL':
+      return readAcl(existing(tree, operation.path), client);
+    case 'getEphemerals':
+      return stringsBody(ephemerals(tree, client, operation.path));
+    case 'getAllChildrenNumber':
+      requireAccess(existing(tree, operation.path).acl, 'read', client.identities);
+      return numberBody(tree.countBelow(operation.path));
+    case 'whoAmI':
+      return identitiesBody(client.identities);
+    case 'sync':
+      return stringBody(operation.path);
+    case 'ping':
+      return undefined;
+    case 'addWatch':
+      return addWatch(watches, operation.path, operation.mode, client);
+    case 'checkWatches':
+      return checkWatches(from, operation.path, operation.type, client);
+    case 'removeWatches':
+      return removeWatches(from, operation.path, operation.type, client);
+    case 'setWatches':
+      return setWatches(from, operation, client);
+  }
+}
+
+function existing(tree: ZnodeTree, path: string): Znode {
+  return tree.get(path) ?? refuse('NO_NODE');
+}
+
+function readNode({ tree, watches }: Readable, operation: NodeRead, client: Client): Body {
+  const { path, watch } = operation;
+  const node = existing(tree, path);
+  requireAccess(node.acl, 'read', client.identities);
+  if (operation.kind === 'getData') {
+    if (watch) watches.data.add(path, client, 'once');
+    return dataBody(node.data, node.stat());
+  }
+  if (watch) watches.children.add(path, client, 'once');
+  // The order means nothing in ZooKeeper. The latest first: whoever takes it for the order of creation is soon found out.
+  return stringsBody([...(node.children ?? [])].reverse(), operation.withStat ? node.stat() : undefined);
+}
+
+/** Unlike a transaction's parts, each stands for itself. */
+function readPart(from: Readable, part: NodeRead, client: Client): PartReply {
+  try {
+    const body = readNode(from, part, client);
+    return { opCode: part.kind === 'getData' ? OP.getData : OP.getChildren, body };
+  } catch (error) {
+    if (error instanceof Refusal) return { code: error.code };
+    throw error;
+  }
+}
+
+function readAcl(node: Znode, { identities }: Client): Body {
+  const mayChange = isAllowed(node.acl, 'admin', identities);
+  if (!mayChange) requireAccess(node.acl, 'read', identities);
+  return aclBody(mayChange ? node.acl : masked(node.acl), node.stat());
+}
+
+function ephemerals(tree: ZnodeTree, client: Client, prefix: string): string[] {
+  const all = client.session === undefined ? [] : [...tree.ephemeralsOf(client.session.id)];
+  const isForAll = prefix.trim() === '' || prefix.trim() === '/';
+  return isForAll ? all : all.filter((path) => path.startsWith(prefix));
+}
+
+const PERSISTENT_MODES = ['persistent', 'recursive'] as const;
+
+function addWatch(watches: Watches, path: string, mode: number, client: Client): Body {
+  const name = PERSISTENT_MODES[mode];
+  if (name === undefined) refuse('MARSHALLING_ERROR');
+  watches.addPersistent(path, client, name);
+  return numberBody(ERROR_CODES.OK);
+}
+
+const WATCH_TYPES = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
+
+/** Where the watches of a type are, and of which mode they are; of any without one. */
+function watchesOf({ watches, traits }: Readable, type: number) {
+  const separate = traits.separateWatchModes;
+  const both = [watches.children, watches.data];
+  const once: { mode?: WatchMode } = separate ? { mode: 'once' } : {};
+  switch (type) {
+    case WATCH_TYPES.children:
+      return { tables: [watches.children], ...once };
+    case WATCH_TYPES.data:
+      return { tables: [watches.data], ...once };
+    case WATCH_TYPES.any:
+      return { tables: both };
+    case WATCH_TYPES.persistent:
+    case WATCH_TYPES.recursive:
+      if (!separate) return refuse('MARSHALLING_ERROR');
+      return { tables: both, mode: type === WATCH_TYPES.persistent ? 'persistent' : 'recursive' } as const;
+    default:
+      return refuse('MARSHALLING_ERROR');
+  }
+}
+
+function checkWatches(from: Readable, path: string, type: number, client: Client): undefined {
+  const { tables, mode } = watchesOf(from, type);
+  // Whoever watches: ZooKeeper 3.8 looks at the path alone.
+  const { separateWatchModes } = from.traits;
+  if (!tables.some((table) => (separateWatchModes ? table.hasOf(path, client, mode) : table.has(path))))
+    refuse('NO_WATCHER');
+}
+
+function removeWatches(from: Readable, path: string, type: number, client: Client): undefined {
+  const { tables, mode } = watchesOf(from, type);
+  const removed = tables.map((table) => table.remove(path, client, mode));
+  if (!removed.includes(true)) refuse('NO_WATCHER');
+}
+
+/** Watches that came with a client from another connection: those that something happened to meanwhile fire now. */
+function setWatches({ tree, watches }: Readable, asked: SetWatches, client: Client): undefined {
+  for (const path of asked.data) {
+    const node = tree.get(path);
+    if (node === undefined) client.notify({ type: 'deleted', path });
+    else if (node.mzxid > asked.sinceZxid) client.notify({ type: 'changed', path });
+    else watches.data.add(path, client, 'once');
+  }
+  for (const path of asked.exist) {
+    if (tree.get(path) !== undefined) client.notify({ type: 'created', path });
+    else watches.data.add(path, client, 'once');
+  }
+  for (const path of asked.children) {
+    const node = tree.get(path);
+    if (node === undefined) client.notify({ type: 'deleted', path });
+    else if (node.pzxid > asked.sinceZxid) client.notify({ type: 'children', path });
+    else watches.children.add(path, client, 'once');
+  }
+  for (const path of asked.persistent) watches.addPersistent(path, client, 'persistent');
+  for (const path of asked.recursive) watches.addPersistent(path, client, 'recursive');
+}

@@ -1,0 +1,257 @@
+import { CONTAINER_OWNER, NO_OWNER } from '../protocol/op-codes.js';
+import { type Acl, OPEN_ACL, READ_ONLY_ACL } from './acl.js';
+import { nameOf, parentOf } from './paths.js';
+
+/** What ZooKeeper keeps about a node. */
+export interface ZnodeStat {
+  readonly czxid: bigint;
+  readonly mzxid: bigint;
+  readonly ctimeMs: number;
+  readonly mtimeMs: number;
+  readonly version: number;
+  readonly cversion: number;
+  readonly aversion: number;
+  readonly ephemeralOwner: bigint;
+  readonly dataLength: number;
+  readonly numChildren: number;
+  readonly pzxid: bigint;
+}
+
+/** The transaction that a change belongs to. */
+export interface Stamp {
+  readonly zxid: bigint;
+  /** Milliseconds of the epoch. */
+  readonly timeMs: number;
+}
+
+/** What a new node is made of. */
+export interface ZnodeContent {
+  readonly data: Buffer | null;
+  readonly acl: readonly Acl[];
+  readonly ephemeralOwner: bigint;
+}
+
+export class Znode {
+  data: Buffer | null;
+  acl: readonly Acl[];
+  mzxid: bigint;
+  mtimeMs: number;
+  pzxid: bigint;
+  version = 0;
+  aversion = 0;
+  /**
+   * How many children were ever created here: the next sequential one's number. A signed 32-bit number, which stays at
+   * its largest: ZooKeeper 3.8 keeps the larger of two counts, so that this one never wraps round.
+   */
+  childrenCreated = 0;
+  readonly czxid: bigint;
+  readonly ctimeMs: number;
+  readonly ephemeralOwner: bigint;
+  /** Names. Most nodes have none, and no set for them. */
+  children: Set<string> | undefined;
+
+  constructor({ data, acl, ephemeralOwner }: ZnodeContent, { zxid, timeMs }: Stamp) {
+    this.data = data;
+    this.acl = acl;
+    this.ephemeralOwner = ephemeralOwner;
+    this.czxid = this.mzxid = this.pzxid = zxid;
+    this.ctimeMs = this.mtimeMs = timeMs;
+  }
+
+  get numChildren(): number {
+    return this.children?.size ?? 0;
+  }
+
+  /** Owned by a session. A container's owner is a mark that no session has. */
+  get isEphemeral(): boolean {
+    return this.ephemeralOwner !== NO_OWNER && this.ephemeralOwner !== CONTAINER_OWNER;
+  }
+
+  stat(): ZnodeStat {
+    const { czxid, mzxid, ctimeMs, mtimeMs, version, aversion, pzxid, numChildren } = this;
+    return {
+      czxid,
+      mzxid,
+      ctimeMs,
+      mtimeMs,
+      version,
+      // Clients are told the number of changes: each child was created once, and those that are gone deleted once.
+      cversion: (this.childrenCreated * 2 - numChildren) | 0,
+      aversion,
+      ephemeralOwner: this.isEphemeral ? this.ephemeralOwner : NO_OWNER,
+      dataLength: this.data?.length ?? 0,
+      numChildren,
+      pzxid,
+    };
+  }
+}
+
+/** Takes a change back. Of several, the last must be taken back first. */
+export type Undo = () => void;
+
+const BEGINNING: Stamp = { zxid: 0n, timeMs: 0 };
+
+/**
+ * The nodes, by their paths. It carries out what was found to be right, and knows how to take it back; what is right
+ * is for `transactions.ts` to say.
+ */
+export class ZnodeTree {
+  readonly #nodes = new Map<string, Znode>();
+  readonly #ephemerals = new Map<bigint, Set<string>>();
+  readonly #containers = new Set<string>();
+
+  constructor() {
+    this.#nodes.set('', ownNode(OPEN_ACL));
+    this.#addServersOwn('/zookeeper', ownNode(OPEN_ACL));
+    this.#addServersOwn('/zookeeper/quota', ownNode(OPEN_ACL));
+    const config = ownNode(READ_ONLY_ACL);
+    // The servers set its access list at no version, which is what it counts from.
+    config.aversion = -1;
+    this.#addServersOwn('/zookeeper/config', config);
+  }
+
+  /** They count as children, but not as created ones: a new server's root has a `cversion` of -1. */
+  #addServersOwn(path: string, node: Znode): void {
+    this.#nodes.set(path, node);
+    childrenOf(this.#nodes.get(parentOf(path)) as Znode).add(nameOf(path));
+  }
+
+  get(path: string): Znode | undefined {
+    return this.#nodes.get(path === '/' ? '' : path);
+  }
+
+  /** As the server counts them: the root twice, as `/` and as the parent of what lies below it. */
+  get size(): number {
+    return this.#nodes.size + 1;
+  }
+
+  get ephemeralCount(): number {
+    let count = 0;
+    for (const paths of this.#ephemerals.values()) count += paths.size;
+    return count;
+  }
+
+  /** The bytes of all data and paths. */
+  get approximateBytes(): number {
+    let bytes = 0;
+    for (const [path, node] of this.#nodes) bytes += path.length + (node.data?.length ?? 0);
+    return bytes;
+  }
+
+  /** The paths of all nodes, the root's being `/`, in the order in which they were created. */
+  *paths(): Generator<string> {
+    for (const path of this.#nodes.keys()) yield path === '' ? '/' : path;
+  }
+
+  /** The paths of a session's ephemeral nodes, in the order in which they were created. */
+  ephemeralsOf(owner: bigint): ReadonlySet<string> {
+    return this.#ephemerals.get(owner) ?? NONE;
+  }
+
+  /** The ids of the sessions that have ephemeral nodes. */
+  ephemeralOwners(): MapIterator<bigint> {
+    return this.#ephemerals.keys();
+  }
+
+  /** Containers that had children and have none any more: what the server deletes by itself. */
+  abandonedContainers(): string[] {
+    return [...this.#containers].filter((path) => {
+      const node = this.#nodes.get(path) as Znode;
+      return node.childrenCreated > 0 && node.numChildren === 0;
+    });
+  }
+
+  /** How many nodes lie below a path, at any depth. */
+  countBelow(path: string): number {
+    const node = this.get(path);
+    if (node === undefined) return 0;
+    const prefix = path === '/' ? '' : path;
+    let count = node.numChildren;
+    for (const name of node.children ?? []) count += this.countBelow(`${prefix}/${name}`);
+    return count;
+  }
+
+  /** @param count how many children the parent will have had, by the count of the transaction */
+  create(path: string, content: ZnodeContent, count: number, stamp: Stamp): Undo {
+    const parent = this.#parent(path);
+    const { childrenCreated, pzxid } = parent;
+    if (count > childrenCreated) {
+      parent.childrenCreated = count;
+      parent.pzxid = stamp.zxid;
+    }
+    this.#add(path, new Znode(content, stamp));
+    return () => {
+      this.#remove(path);
+      parent.childrenCreated = childrenCreated;
+      parent.pzxid = pzxid;
+    };
+  }
+
+  delete(path: string, stamp: Stamp): Undo {
+    const node = this.#nodes.get(path) as Znode;
+    const parent = this.#parent(path);
+    const { pzxid } = parent;
+    parent.pzxid = stamp.zxid;
+    this.#remove(path);
+    return () => {
+      this.#add(path, node);
+      parent.pzxid = pzxid;
+    };
+  }
+
+  setData(path: string, data: Buffer | null, stamp: Stamp): Undo {
+    const node = this.get(path) as Znode;
+    const before = { data: node.data, version: node.version, mzxid: node.mzxid, mtimeMs: node.mtimeMs };
+    Object.assign(node, {
+      data,
+      version: (node.version + 1) | 0,
+      mzxid: stamp.zxid,
+      mtimeMs: stamp.timeMs,
+    });
+    return () => Object.assign(node, before);
+  }
+
+  setAcl(path: string, acl: readonly Acl[]): Undo {
+    const node = this.get(path) as Znode;
+    const before = { acl: node.acl, aversion: node.aversion };
+    Object.assign(node, { acl, aversion: (node.aversion + 1) | 0 });
+    return () => Object.assign(node, before);
+  }
+
+  #parent(path: string): Znode {
+    return this.#nodes.get(parentOf(path)) as Znode;
+  }
+
+  #add(path: string, node: Znode): void {
+    this.#nodes.set(path, node);
+    childrenOf(this.#parent(path)).add(nameOf(path));
+    if (node.ephemeralOwner === CONTAINER_OWNER) this.#containers.add(path);
+    if (!node.isEphemeral) return;
+    const owned = this.#ephemerals.get(node.ephemeralOwner) ?? new Set();
+    this.#ephemerals.set(node.ephemeralOwner, owned.add(path));
+  }
+
+  #remove(path: string): void {
+    const { ephemeralOwner } = this.#nodes.get(path) as Znode;
+    this.#nodes.delete(path);
+    const parent = this.#parent(path);
+    parent.children?.delete(nameOf(path));
+    if (parent.numChildren === 0) parent.children = undefined;
+    this.#containers.delete(path);
+    const owned = this.#ephemerals.get(ephemeralOwner);
+    owned?.delete(path);
+    if (owned?.size === 0) this.#ephemerals.delete(ephemeralOwner);
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** A node that was there before the first transaction. */
+function ownNode(acl: readonly Acl[]): Znode {
+  return new Znode({ data: Buffer.alloc(0), acl, ephemeralOwner: NO_OWNER }, BEGINNING);
+}
+
+function childrenOf(node: Znode): Set<string> {
+  node.children ??= new Set();
+  return node.children;
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { type Health, healthOf, type SupervisorState } from '../../../../src/cluster/supervisor/health.js';
+import type { LeaderElector } from '../../../../src/election/elector.js';
+import type { ElectorState } from '../../../../src/election/elector-state.js';
+import type { Term } from '../../../../src/election/term/term.js';
+import type { DemotionReason } from '../../../../src/errors.js';
+import type { Session, SessionState } from '../../../../src/session/session.js';
+
+const NOW = 100_000;
+const held = { isHeld: () => true } as Term;
+const connected: SessionState = { name: 'connected' };
+const suspended: SessionState = { name: 'suspended', sinceMs: NOW - 700 };
+
+function standing(
+  state: ElectorState,
+  session: SessionState = connected,
+  isWedged = false,
+  isOverdue = false,
+): SupervisorState {
+  return {
+    name: 'standing',
+    elector: { state, isWedged, isOverdue } as LeaderElector,
+    session: { state: session } as Session,
+  };
+}
+
+const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState = connected) =>
+  standing({ name: 'ending', term: held, reason }, session, isWedged);
+
+/** One whose lease is over, which nobody has noticed yet: being asked ends the term, and the work goes on or has none. */
+function pastItsLease(isWedged: boolean): SupervisorState {
+  const elector = { isWedged: false, isOverdue: false } as {
+    state: ElectorState;
+    isWedged: boolean;
+    isOverdue: boolean;
+  };
+  const isHeld = () => {
+    elector.state = { name: 'ending', term: held, reason: 'lease-expired' };
+    elector.isWedged = isWedged;
+    return false;
+  };
+  elector.state = { name: 'leading', term: { isHeld } as unknown as Term };
+  return {
+    name: 'standing',
+    elector: elector as unknown as LeaderElector,
+    session: { state: connected } as Session,
+  };
+}
+
+const WELL = { live: true, ready: true, leading: false, wedged: false };
+const OUT = { ...WELL, ready: false };
+const GONE = { ...OUT, live: false };
+const waiting: ElectorState = { name: 'waiting', position: 1, ahead: 'a' };
+
+describe('health', () => {
+  it.each<[string, SupervisorState, Omit<Health, 'reasons'>, string[]]>([
+    ['has not started', { name: 'idle' }, GONE, ['not started']],
+    [
+      'has found no server for a long time',
+      { name: 'connecting', attempt: 30, sinceMs: NOW - 90_000 },
+      OUT,
+      ['no session for 90000 ms, attempt 30'],
+    ],
+    ['takes its place', standing({ name: 'starting' }), OUT, ['the elector is starting']],
+    ['waits', standing(waiting), WELL, []],
+    [
+      'waits, without a server to tell it of its turn',
+      standing(waiting, suspended),
+      OUT,
+      ['no server for 700 ms'],
+    ],
+    ['claims', standing({ name: 'claiming' }), WELL, []],
+    ['claims, without a server', standing({ name: 'claiming' }, suspended), OUT, ['no server for 700 ms']],
+    ['leads', standing({ name: 'leading', term: held }), { ...WELL, leading: true }, []],
+    [
+      'leads on its lease, without a server',
+      standing({ name: 'leading', term: held }, suspended),
+      { ...WELL, leading: true },
+      ['no server for 700 ms'],
+    ],
+    [
+      'is past its lease with work that still runs',
+      pastItsLease(true),
+      { ...GONE, wedged: true },
+      ['the term has ended (lease-expired), its work still runs, though the lease is over'],
+    ],
+    [
+      'is past its lease without work',
+      pastItsLease(false),
+      OUT,
+      ['the term has ended (lease-expired), its work has still to settle'],
+    ],
+    [
+      'resigns',
+      ending('resigned', false),
+      OUT,
+      ['the term has ended (resigned), its work has still to settle'],
+    ],
+    [
+      'has resigned, and works on past its lease, without a server',
+      ending('resigned', true, suspended),
+      { ...GONE, wedged: true },
+      [
+        'the term has ended (resigned), its work still runs, though the lease is over',
+        'no server for 700 ms',
+      ],
+    ],
+    [
+      'works on after its session has expired',
+      ending('session-expired', true, { name: 'expired' }),
+      { ...GONE, wedged: true },
+      ['the term has ended (session-expired), its work still runs, though the lease is over'],
+    ],
+    [
+      'was told to stop a lease ago, and works on',
+      standing({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
+      { ...GONE, wedged: true },
+      ['the term has ended (stopped), its work still runs, a lease after it was told to stop'],
+    ],
+    ['takes another place', standing({ name: 'joining' }), OUT, ['the elector is joining']],
+    ['has an elector that has stopped', standing({ name: 'stopped' }), OUT, ['the elector is stopped']],
+    [
+      'settles after an expiry',
+      { ...standing({ name: 'expired' }, { name: 'expired' }), name: 'settling' } as SupervisorState,
+      OUT,
+      ['the elector is expired'],
+    ],
+    ['cleans up', { name: 'cleaning', attempt: 1 }, OUT, ['the clean-up hook runs']],
+    ['cleans up again', { name: 'cleaning', attempt: 3 }, OUT, ['the clean-up hook runs, attempt 3']],
+    ['has stopped', { name: 'stopped' }, GONE, ['stopped']],
+  ])('of one that %s', (_, state, expected, reasons) => {
+    expect(healthOf(state, { now: NOW, coolUntil: 0 })).toEqual({ ...expected, reasons });
+  });
+
+  it.each<[string, SupervisorState]>([
+    ['on its session', standing({ name: 'joining' })],
+    ['before it opens another one', { name: 'cooling' }],
+  ])('of one that cools down %s', (_, state) => {
+    const reasons = ['cools down after a lost term, for another 1500 ms'];
+    expect(healthOf(state, { now: NOW, coolUntil: NOW + 1500 })).toEqual({ ...OUT, reasons });
+  });
+});

@@ -1,0 +1,85 @@
+import { constants } from 'node:os';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { SupervisorState } from '../../../../src/cluster/supervisor/health.js';
+import { resolveShutdown, SignalShutdown, whatIsLeft } from '../../../../src/cluster/supervisor/shutdown.js';
+import type { LeaderElector } from '../../../../src/election/elector.js';
+import type { ElectorState } from '../../../../src/election/elector-state.js';
+import type { Term } from '../../../../src/election/term/term.js';
+import { resolveLogger } from '../../../../src/platform/logging/logger.js';
+import type { Session } from '../../../../src/session/session.js';
+import { FakeClock } from '../../../helpers/fake-clock.js';
+
+const settling = (state: ElectorState): SupervisorState => ({
+  name: 'settling',
+  elector: { state } as LeaderElector,
+  session: {} as Session,
+});
+const ending = settling({ name: 'ending', term: { number: 7 } as Term, reason: 'stopped' });
+
+describe('a shutdown that hangs says that', () => {
+  it.each<[string, Parameters<typeof whatIsLeft>[0], SupervisorState]>([
+    ['the work of term 7 still runs', 'settling', ending],
+    ["the supervisor's clean-up hook still runs", 'settling', { name: 'cleaning', attempt: 2 }],
+    // The session was lost only while the shutdown's own clean-up ran.
+    ["the supervisor's clean-up hook still runs", 'leaving', { name: 'cleaning', attempt: 1 }],
+    ['the election has still to be left', 'settling', settling({ name: 'joining' })],
+    ['the election has still to be left', 'settling', { name: 'connecting', attempt: 1, sinceMs: 0 }],
+    ['the clean-up of the shutdown still runs', 'cleaning', ending],
+    ['the place in the election has still to be given back', 'leaving', ending],
+    ['the session has still to be closed', 'leaving', settling({ name: 'stopped' })],
+    ['the session has still to be closed', 'leaving', settling({ name: 'expired' })],
+    ['the session has still to be closed', 'leaving', { name: 'cooling' }],
+  ])('%s, when it has come to %s', (left, progress, state) => {
+    expect(whatIsLeft(progress, state)).toBe(left);
+  });
+});
+
+describe('a second signal during a shutdown', () => {
+  const never = new Promise<undefined>(() => undefined);
+
+  /** A shutdown on two signals that hangs; what would end the process throws instead. */
+  function hanging() {
+    const clock = new FakeClock();
+    const leave = vi.fn(() => never);
+    const state: SupervisorState = { name: 'idle' };
+    const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+      throw new Error(`exits with ${code}`);
+    });
+    const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], undefined), {
+      clock,
+      logger: resolveLogger(undefined),
+      state,
+      leave,
+    });
+    onTestFinished(() => {
+      exit.mockRestore();
+      for (const signal of ['SIGUSR2', 'SIGHUP'])
+        for (const each of process.listeners(signal as 'SIGHUP').filter((one) => !before.includes(one)))
+          process.off(signal, each);
+    });
+    return { clock, leave, shutdown };
+  }
+  const before = [...process.listeners('SIGUSR2'), ...process.listeners('SIGHUP')];
+  const send = (signal: 'SIGUSR2' | 'SIGHUP') => () => process.emit(signal, signal);
+
+  it.each<[string, 'SIGUSR2' | 'SIGHUP', number]>([
+    ['the same one after 100 ms', 'SIGUSR2', 100],
+    ['another one in the same moment', 'SIGHUP', 0],
+  ])('ends it at once: %s', (_, second, afterMs) => {
+    const { clock } = hanging();
+    send('SIGUSR2')();
+    clock.jump(afterMs);
+    expect(send(second)).toThrow(`exits with ${128 + constants.signals[second]}`);
+  });
+
+  it('is an echo if it is the same one within 100 ms, as npm hands on what the terminal has sent already', () => {
+    const { clock, leave, shutdown } = hanging();
+    send('SIGUSR2')();
+    clock.jump(99);
+    expect(send('SIGUSR2')).not.toThrow();
+    expect(leave).toHaveBeenCalledOnce();
+    shutdown.disarm(); // Too late: what has begun still listens.
+    clock.jump(1);
+    expect(send('SIGUSR2')).toThrow();
+  });
+});

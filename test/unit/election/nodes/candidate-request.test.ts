@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseCandidate, serializeCandidate } from '../../../../src/election/nodes/candidate.js';
+import {
+  type CandidateRequest,
+  hasNote,
+  parseRequest,
+  withAllAsked,
+  withNote,
+  withRequest,
+} from '../../../../src/election/nodes/candidate-request.js';
+import { parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
+
+const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
+const entry = parseEntry(NODE) as QueueEntry;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const STEP_DOWN = { kind: 'step-down', key: 'k', by: 'operator', graceMs: 5 } as const;
+const node = (request: unknown) => Buffer.from(JSON.stringify({ id: 'a', request }));
+
+const requests = fc.oneof<fc.Arbitrary<CandidateRequest>[]>(
+  fc.constant({ kind: 'succeed', after: NODE }),
+  fc.record({
+    kind: fc.constant('step-down' as const),
+    key: fc.string(),
+    by: fc.string(),
+    graceMs: fc.nat(DAY_MS),
+  }),
+  fc.record({
+    kind: fc.constant('step-down' as const),
+    key: fc.string(),
+    by: fc.string(),
+    graceMs: fc.nat(DAY_MS),
+    refused: fc.constant(true),
+  }),
+);
+
+describe("a request on a candidate's node", () => {
+  it('is read as it was written, beside what the candidate tells, which stays; and can be taken off', () => {
+    const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
+    fc.assert(
+      fc.property(fc.string(), data, requests, (id, told, request) => {
+        const before = serializeCandidate(id, told);
+        const after = withRequest(before, request) as Buffer;
+        expect(parseRequest(after)).toEqual(request);
+        expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, before));
+        expect(withRequest(after, undefined)).toEqual(before);
+        expect(parseRequest(before)).toBeUndefined();
+      }),
+    );
+  });
+
+  it.each([0, 0.5, DAY_MS])('may allow %d ms', (graceMs) => {
+    expect(parseRequest(node({ ...STEP_DOWN, graceMs }))).toEqual({ ...STEP_DOWN, graceMs });
+  });
+
+  it.each([
+    null,
+    'succeed',
+    7,
+    [],
+    {},
+    { kind: 'succeed' },
+    { kind: 'succeed', after: 7 },
+    { kind: 'succeed', after: 'no name' },
+    { kind: 'dance', after: NODE },
+    { ...STEP_DOWN, kind: 'dance' },
+    { ...STEP_DOWN, key: 7 },
+    { ...STEP_DOWN, by: null },
+    { ...STEP_DOWN, graceMs: '5' },
+    { ...STEP_DOWN, graceMs: null },
+    { ...STEP_DOWN, graceMs: -1 },
+    { ...STEP_DOWN, graceMs: DAY_MS + 1 },
+  ])('is none when it is %j', (request) => {
+    expect(parseRequest(node(request))).toBeUndefined();
+  });
+
+  it('is refused only where it says exactly that', () => {
+    expect(parseRequest(node({ ...STEP_DOWN, refused: 'yes' }))).toEqual(STEP_DOWN);
+    expect(parseRequest(node({ ...STEP_DOWN, refused: false }))).toEqual(STEP_DOWN);
+  });
+
+  it.each(['', '10.0.0.1', '[]', 'null', '"a"', '{}', '{"id":7}', '{"id":null}'])(
+    'can not be put on a node that says %j: whoever wrote that would not heed it',
+    (said) => {
+      expect(withRequest(Buffer.from(said), STEP_DOWN)).toBeUndefined();
+      expect(parseRequest(Buffer.from(said))).toBeUndefined();
+    },
+  );
+});
+
+describe("a note on a leader's node", () => {
+  const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
+
+  it('stands beside a request and what the leader tells, whichever is written first', () => {
+    fc.assert(
+      fc.property(fc.string(), data, requests, (id, told, request) => {
+        const before = serializeCandidate(id, told);
+        const asked = withRequest(before, request) as Buffer;
+        const noted = withNote(before) as Buffer;
+        for (const both of [withNote(asked), withRequest(noted, request)] as Buffer[]) {
+          expect(hasNote(both)).toBe(true);
+          expect(parseRequest(both)).toEqual(request);
+          expect(parseCandidate(entry, 1, both)).toEqual(parseCandidate(entry, 1, before));
+        }
+        expect([hasNote(before), hasNote(asked), hasNote(noted)]).toEqual([false, false, true]);
+      }),
+    );
+  });
+
+  it('stays with the request when the leader changes what it tells', () => {
+    fc.assert(
+      fc.property(fc.string(), data, data, requests, (id, told, toldNext, request) => {
+        const next = serializeCandidate(id, toldNext);
+        const asked = withRequest(serializeCandidate(id, told), request) as Buffer;
+        const after = withAllAsked(next, withNote(asked) as Buffer);
+        expect(hasNote(after)).toBe(true);
+        expect(parseRequest(after)).toEqual(request);
+        expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
+        // Nothing is added that wasn't asked.
+        expect(hasNote(withAllAsked(next, asked))).toBe(false);
+        expect(withAllAsked(next, serializeCandidate(id, told))).toEqual(next);
+      }),
+    );
+  });
+
+  it.each(['', '10.0.0.1', '[]', 'null', '{}', '{"id":7}'])(
+    'can not be put on a node that says %j, which counts as if it were there',
+    (said) => {
+      expect(withNote(Buffer.from(said))).toBeUndefined();
+      expect(hasNote(Buffer.from(said))).toBe(true);
+    },
+  );
+
+  it.each([
+    { id: 'a', note: true },
+    { id: 'a', note: null },
+    { id: 'a', note: 'other' },
+  ])('is none in %j', (said) => {
+    expect(hasNote(Buffer.from(JSON.stringify(said)))).toBe(false);
+  });
+});

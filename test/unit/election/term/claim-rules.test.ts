@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ElectionRecord } from '../../../../src/election/nodes/record.js';
+import {
+  type ClaimSituation,
+  nextClaimStep,
+  predictRecord,
+  takeoverDelayMs,
+  vacancy,
+  writesOfClaim,
+  writesOfRelease,
+} from '../../../../src/election/term/claim-rules.js';
+
+const OWN = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
+const OTHER = '_c_f1234567-89ab-cdef-0123-456789abcdef-lock-0000000001';
+
+const held = (node: string, leaseMs = 2000): ElectionRecord => ({
+  state: 'held',
+  term: 7,
+  id: 'somebody',
+  node,
+  leaseMs,
+  since: '2026-01-01T00:00:00.000Z',
+});
+
+function situation(change: Partial<ClaimSituation>): ClaimSituation {
+  const record = change.record ?? held(OTHER);
+  return {
+    record,
+    version: 13,
+    ownNode: OWN,
+    zxid: 100n,
+    unclean: { zxid: 100n, seenAt: 1000 },
+    now: 1000,
+    delayMs: 2110,
+    deferred: false,
+    placeLost: false,
+    ...change,
+  };
+}
+
+describe('the takeover delay', () => {
+  it('outlasts the former lease whenever the two clocks run at rates within 1 % of each other', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1, max: 120_000, noNaN: true }),
+        fc.double({ min: 0.99, max: 1.01, noNaN: true }),
+        fc.double({ min: 0.99, max: 1.01, noNaN: true }),
+        (leaseMs, rateOfLeader, rateOfSuccessor) => {
+          // In true time: how long the leader's clock takes for the lease, and the successor's for the delay.
+          const leaseLasts = leaseMs / rateOfLeader;
+          const delayLasts = takeoverDelayMs(leaseMs) / rateOfSuccessor;
+          expect(delayLasts).toBeGreaterThan(leaseLasts);
+        },
+      ),
+    );
+  });
+});
+
+describe('a record that was seen as vacant', () => {
+  it('may be claimed at the version that was seen, as the next term', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 14)).toEqual({ term: 8, version: 14 });
+  });
+
+  it.each<[string, Parameters<typeof vacancy>[0]]>([
+    ['is held by whomever', held(OTHER)],
+    ['is held by oneself', held(OWN)],
+    ['names somebody who should lead before', { state: 'vacant', term: 7, successor: OTHER }],
+    ['can not be read', { state: 'unreadable' }],
+  ])('is looked at again if it %s', (_, record) => {
+    expect(vacancy(record, 14)).toBeUndefined();
+  });
+
+  it('is looked at again if its version is one that no release leaves behind', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 13)).toBeUndefined();
+  });
+});
+
+describe('the first in the queue', () => {
+  it('claims a vacant record at once, as the next term, at the version it has read', () => {
+    expect(nextClaimStep(situation({ record: { state: 'vacant', term: 7 } }))).toEqual({
+      kind: 'claim',
+      term: 8,
+      version: 13,
+    });
+  });
+
+  it('knows its own claim again when the reply was lost', () => {
+    expect(nextClaimStep(situation({ record: held(OWN) }))).toEqual({ kind: 'ours', term: 7, version: 13 });
+  });
+
+  it('waits the whole delay after an unclean end, then claims', () => {
+    expect(nextClaimStep(situation({ now: 1000 }))).toEqual({ kind: 'wait', ms: 2110 });
+    expect(nextClaimStep(situation({ now: 3000 }))).toEqual({ kind: 'wait', ms: 110 });
+    expect(nextClaimStep(situation({ now: 3110 }))).toEqual({ kind: 'claim', term: 8, version: 13 });
+  });
+
+  it('begins to wait anew when the record was written meanwhile', () => {
+    expect(nextClaimStep(situation({ zxid: 101n, now: 9000 }))).toEqual({ kind: 'wait', ms: 2110 });
+  });
+
+  it('waits before the first term too, if its place was deleted: the election may have been, under a leader', () => {
+    const record = { state: 'vacant', term: 0 } as const;
+    expect(nextClaimStep(situation({ record })).kind).toBe('claim');
+    expect(nextClaimStep(situation({ record, placeLost: true }))).toEqual({ kind: 'wait', ms: 2110 });
+    expect(nextClaimStep(situation({ record, placeLost: true, now: 3110 })).kind).toBe('claim');
+    expect(nextClaimStep(situation({ record: { ...record, term: 1 }, placeLost: true })).kind).toBe('claim');
+  });
+
+  it('takes a record that it can not read for held, and gives a term no earlier one can have had', () => {
+    const record = { state: 'unreadable' } as const;
+    expect(nextClaimStep(situation({ record })).kind).toBe('wait');
+    expect(nextClaimStep(situation({ record, now: 9000 }))).toEqual({ kind: 'claim', term: 14, version: 13 });
+  });
+
+  it('claims at once after an unclean end if the delay is turned off', () => {
+    expect(nextClaimStep(situation({ delayMs: 0 })).kind).toBe('claim');
+  });
+
+  it('never claims before the delay is over, unless the record is vacant', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 10_000, noNaN: true }),
+        fc.double({ min: 0, max: 10_000, noNaN: true }),
+        fc.bigInt(0n, 20n),
+        fc.bigInt(0n, 20n),
+        (waited, delayMs, zxid, seenZxid) => {
+          const unclean = { zxid: seenZxid, seenAt: 500 };
+          const step = nextClaimStep(situation({ unclean, zxid, delayMs, now: 500 + waited }));
+          if (step.kind === 'claim')
+            expect(delayMs === 0 || (zxid === seenZxid && waited >= delayMs - 1e-9)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('the writes of a record', () => {
+  it('are as many as leave a held one at an odd version, and a vacant one at an even one', () => {
+    expect([0, 1, 14, 15].map(writesOfClaim)).toEqual([1, 2, 1, 2]);
+    expect(writesOfRelease(undefined)).toBe(1);
+  });
+
+  it('are more when a successor is named, so that the next in line finds another version, and looks', () => {
+    expect(writesOfRelease(OTHER)).toBe(3);
+  });
+});
+
+describe('the next in line', () => {
+  it('foresees the release of the one that holds the record and that it waits for', () => {
+    expect(predictRecord(held(OTHER), 13, OTHER)).toEqual({ term: 8, version: 14 });
+  });
+
+  it('foresees nothing from any other record: the next write may be a claim', () => {
+    expect(predictRecord({ state: 'vacant', term: 7 }, 13, OTHER)).toBeUndefined();
+    expect(predictRecord(held(OWN), 13, OTHER)).toBeUndefined();
+    expect(predictRecord({ state: 'unreadable' }, 13, OTHER)).toBeUndefined();
+  });
+
+  it('foresees nothing at an even version, at which no claim leaves a record', () => {
+    expect(predictRecord(held(OTHER), 14, OTHER)).toBeUndefined();
+  });
+
+  it('was right whenever the record is at the version that it expects: vacant, and the term before', () => {
+    const step = fc.constantFrom('claim', 'release', 'hand over', 'unclean claim');
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), fc.nat(20), (steps, first) => {
+        let state: { record: ElectionRecord; version: number } = {
+          record: { state: 'vacant', term: 0 },
+          version: first,
+        };
+        const foresights: NonNullable<ReturnType<typeof predictRecord>>[] = [];
+        for (const next of steps) {
+          const { record, version } = state;
+          if ((next === 'claim') === (record.state === 'held')) continue;
+          const claimed = () => ({
+            record: { ...held(OTHER), term: record.term + 1 },
+            version: version + writesOfClaim(version),
+          });
+          const released = (successor?: string) => ({
+            record: { state: 'vacant', term: record.term } as const,
+            version: version + writesOfRelease(successor),
+          });
+          if (record.state === 'held') {
+            const foresight = predictRecord(record, version, OTHER);
+            expect(foresight).toBeDefined();
+            if (foresight !== undefined) foresights.push(foresight);
+          }
+          if (record.state === 'held' || next === 'claim')
+            state = next === 'release' ? released() : next === 'hand over' ? released(OWN) : claimed();
+          for (const foresight of foresights) {
+            if (foresight.version !== state.version) continue;
+            expect(state.record).toMatchObject({ state: 'vacant', term: foresight.term - 1 });
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('a record that names a successor', () => {
+  const record: ElectionRecord = { state: 'vacant', term: 7, successor: OTHER };
+
+  it('is left to that one, once', () => {
+    expect(nextClaimStep(situation({ record }))).toEqual({ kind: 'defer', to: OTHER });
+    expect(nextClaimStep(situation({ record, deferred: true })).kind).toBe('claim');
+  });
+
+  it('is claimed by the one that it names', () => {
+    expect(nextClaimStep(situation({ record: { ...record, successor: OWN } })).kind).toBe('claim');
+  });
+});

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as conclave from '../../src/index.js';
+import * as nodeCron from '../../src/node-cron/index.js';
+import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
+import * as testing from '../../src/testing/index.js';
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+const readme = read('README.md');
+
+const errorClasses = Object.entries(conclave)
+  .filter(([, value]) => Object.prototype.isPrototypeOf.call(Error, value))
+  .map(([name]) => name);
+
+describe('what is public', () => {
+  it('is what the README speaks of, and every error of it has its row there', () => {
+    const classes = Object.keys(conclave).filter((name) => !errorClasses.includes(name));
+    expect(classes.sort()).toEqual([
+      'ClusterSupervisor',
+      'DistributedLock',
+      'ElectionObserver',
+      'ElectionSupervisor',
+      'LeaderElector',
+      'MultiLock',
+      'ReadWriteLock',
+      'Semaphore',
+      'Session',
+      'SessionGuardian',
+      'registerWithGuardian',
+      'revokeLeader',
+      'superviseCluster',
+    ]);
+    expect(errorClasses.length).toBeGreaterThan(20);
+    for (const name of [...classes, ...errorClasses]) expect(readme).toContain(`\`${name}`);
+  });
+
+  it('is, of conclave/node-cron, spoken of in the README', () => {
+    expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
+    expect(readme).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
+  });
+
+  it('has errors that show what was wrong, whatever that is, and never at length', () => {
+    const shown = (value: unknown) => new conclave.InvalidOptionError('x', value, 'something else').message;
+    expect(shown('a')).toBe('x is "a": expected something else');
+    expect(shown(null)).toContain('null');
+    expect(shown(7n)).toContain('7n');
+    expect(shown(() => 1)).toContain('a function');
+    const cyclic: { self?: unknown } = {};
+    cyclic.self = cyclic;
+    expect(shown(cyclic)).toContain('can not be shown');
+    expect(shown('y'.repeat(10_000)).length).toBeLessThan(300);
+  });
+
+  it('has errors that can be written as JSON, with their message', () => {
+    const written = JSON.parse(JSON.stringify(new conclave.EnsembleResetError(16n, 7n)));
+    expect(written).toMatchObject({ code: 'ENSEMBLE_RESET', seenZxid: '16', foundZxid: '7' });
+    expect(written.message).toContain('younger');
+    expect(JSON.stringify(new conclave.NoNodeError(-101, 'NO_NODE', 'getData', '/a'))).toContain('"/a"');
+  });
+});
+
+describe('what conclave/testing has', () => {
+  const page = read('docs/testing.md');
+  const membersOf = ({ prototype }: { prototype: object }) =>
+    Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+
+  it('is on the page about testing: every export, and all that can be done with each', () => {
+    const names = Object.keys(testing);
+    expect(names.sort()).toEqual(['EmbeddedZooKeeper', 'TestClock', 'nextEvent', 'recordEvents', 'until']);
+    const members = [testing.EmbeddedZooKeeper, EmbeddedSession, testing.TestClock].flatMap(membersOf);
+    expect(members.length).toBeGreaterThan(35);
+    const internal = ['watch', 'toJSON'];
+    const missing = [...names, ...members].filter(
+      (name) => !internal.includes(name) && !new RegExp(`\\b${name}\\b`).test(page),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('is shown there by code that is run: each example stands in the example of that page', () => {
+    const example = read('examples/testing-a-scheduler/scheduler.test.mjs');
+    const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code as string);
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const block of blocks) expect(example).toContain(block);
+  });
+});

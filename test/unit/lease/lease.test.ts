@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Lease } from '../../../src/lease/lease.js';
+import { FakeClock } from '../../helpers/fake-clock.js';
+
+const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
+
+describe('the lease', () => {
+  it('was longer than the record said when a reconnect had granted a shorter session timeout', () => {
+    const clock = new FakeClock();
+    let leaseMs = 10_000;
+    const lease = new Lease({
+      clock,
+      get leaseMs() {
+        return leaseMs;
+      },
+    });
+    lease.confirm(0);
+    leaseMs = 1333; // What a claim writes down from now on, and what a successor waits for.
+    expect(lease.remainingMs()).toBe(1333);
+  });
+
+  it('runs from when the newest acknowledged heartbeat was sent, in whatever order the replies come', () => {
+    fc.assert(
+      fc.property(fc.array(ms, { minLength: 1 }), ms, (sent, leaseMs) => {
+        const clock = new FakeClock();
+        const lease = new Lease({
+          clock,
+          get leaseMs() {
+            return leaseMs;
+          },
+        });
+        for (const sentAt of sent) lease.confirm(sentAt);
+        expect(lease.remainingMs()).toBe(Math.max(0, Math.max(...sent) + leaseMs));
+      }),
+    );
+  });
+
+  it('never depends on when the reply came', () => {
+    const clock = new FakeClock();
+    const lease = new Lease({ clock, leaseMs: 1000 });
+    clock.jump(900);
+    lease.confirm(0); // The reply took 900 ms.
+    expect(lease.remainingMs()).toBe(100);
+  });
+
+  it('is over at the very moment it ends, also when no timer could run', () => {
+    const clock = new FakeClock();
+    const lease = new Lease({ clock, leaseMs: 1000 });
+    expect(lease.isCurrent()).toBe(false);
+    lease.confirm(0);
+    clock.jump(999);
+    expect(lease.isCurrent()).toBe(true);
+    clock.jump(1);
+    expect(lease.isCurrent()).toBe(false);
+    expect(lease.remainingMs()).toBe(0);
+  });
+
+  it('may seem longer to a timer where the machine was suspended, and to nobody else', () => {
+    const suspended = Object.assign(new FakeClock(), { early: () => 400 });
+    suspended.jump(900);
+    const lease = new Lease({ clock: suspended, leaseMs: 1000 });
+    lease.confirm(0);
+    expect([lease.remainingMs(), lease.remainingAtMostMs()]).toEqual([100, 600]);
+    suspended.jump(100);
+    expect(lease.isCurrent()).toBe(false);
+  });
+
+  it('seems as long to a timer as it is where the clock has only one reading', () => {
+    const lease = new Lease({ clock: new FakeClock(), leaseMs: 1000 });
+    lease.confirm(0);
+    expect(lease.remainingAtMostMs()).toBe(1000);
+  });
+});

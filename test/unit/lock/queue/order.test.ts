@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  compareSequences,
+  entryPrefix,
+  isOverflowed,
+  lockEntryParser,
+  parseEntry,
+  parseLockEntry,
+  type QueueEntry,
+  queueOf,
+  withoutLater,
+} from '../../../../src/lock/queue/order.js';
+import { namesOf } from '../../../helpers/names.js';
+
+const UUID = '01234567-89ab-cdef-0123-456789abcdef';
+
+/** The name that a server gives: `%010d` of a signed 32-bit number. */
+function nameOf(sequence: number, id = UUID): string {
+  const digits = String(Math.abs(sequence));
+  return `_c_${id}-lock-${sequence < 0 ? `-${digits.padStart(9, '0')}` : digits.padStart(10, '0')}`;
+}
+
+function sequenceLength(sequence: number): number {
+  return sequence < 0 ? Math.max(10, String(sequence).length) : 10;
+}
+
+const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+
+describe('who surely came later', () => {
+  const number = fc.oneof(
+    fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    fc.integer({ min: 0, max: 20 }),
+    fc.integer({ min: 2 ** 31 - 4, max: 2 ** 31 - 1 }),
+  );
+  const name = fc.tuple(fc.uuid(), number).map(([uuid, sequence]) => nameOf(sequence, uuid));
+  const children = fc.array(fc.oneof(name, fc.string(), fc.constant('9999999999')), { maxLength: 30 });
+
+  it('is left out, and nobody who could be ahead, nor anybody where the numbers do not tell', () => {
+    fc.assert(
+      fc.property(children, name, (others, own) => {
+        const entry = parseEntry(own) as QueueEntry;
+        const all = [...others, own];
+        const left = namesOf(all).strings(withoutLater(entry));
+        expect(left).toContain(own);
+        expect(left.filter((node) => !all.includes(node))).toEqual([]);
+        const gone = all.filter((node) => !left.includes(node)).map((node) => parseEntry(node));
+        for (const each of gone) {
+          if (each === undefined) continue;
+          expect(isOverflowed(entry)).toBe(false);
+          expect(compareSequences(each.sequence, entry.sequence)).toBeGreaterThan(0);
+        }
+      }),
+    );
+  });
+
+  it('is nearly everybody in a long queue that has moved on', () => {
+    const queue = Array.from({ length: 1000 }, (_, at) => nameOf(at, randomUUID()));
+    const third = parseEntry(queue[2] as string) as QueueEntry;
+    expect(namesOf(queue).strings(withoutLater(third))).toEqual(queue.slice(0, 3));
+  });
+});
+
+describe('the order of the queue', () => {
+  it('reads the number of every name that a server gives', () => {
+    fc.assert(
+      fc.property(int32, fc.uuid(), (sequence, id) => {
+        const node = nameOf(sequence, id);
+        expect(parseEntry(node)).toEqual({ node, id, purpose: 'lock', sequence });
+      }),
+    );
+  });
+
+  it('accepts the names of Curator and of go-zookeeper', () => {
+    expect(parseEntry(`_c_${UUID}-lock-0000000007`)?.sequence).toBe(7);
+    expect(parseEntry(`_c_${UUID.replaceAll('-', '')}-lock-0000000007`)?.sequence).toBe(7);
+    expect(parseEntry(`_c_${UUID.toUpperCase()}-lock-0000000007`)?.id).toBe(UUID);
+  });
+
+  it.each([
+    '',
+    'lock-0000000001',
+    `_c_${UUID}-lock-`,
+    `_c_${UUID}-lock-1`,
+    `_c_${UUID}-lock-000000000x`,
+    `_c_${UUID}-lock-9999999999`,
+    `_c_${UUID}-lock-123456789012345678901234567890`,
+    `_c_${UUID}-read-0000000001`,
+    `_c_${UUID}-LOCK-0000000001`,
+    '__proto__',
+    '<img onerror=alert(1)>',
+  ])('ignores %j, which is not a contender', (name) => {
+    expect(parseEntry(name)).toBeUndefined();
+  });
+
+  it('does not guess what a contender has come for', () => {
+    expect(parseLockEntry(`_c_${UUID}-LOCK-0000000001`)).toBeUndefined();
+    expect(parseLockEntry(`_c_${UUID}-__read__0000000001`)).toBeUndefined();
+  });
+
+  it.each(['lock', 'read', 'write'] as const)('reads what a contender of a %s has come for', (purpose) => {
+    fc.assert(
+      fc.property(int32, fc.uuid(), (sequence, id) => {
+        const node = entryPrefix(id, purpose) + nameOf(sequence).slice(-sequenceLength(sequence));
+        expect(parseLockEntry(node)).toEqual({ node, id, purpose, sequence });
+        expect(parseEntry(node) === undefined).toBe(purpose !== 'lock'); // No candidate comes to read.
+      }),
+    );
+  });
+
+  it('reads names with patterns of other clients, whatever these are made of', () => {
+    const parse = lockEntryParser(['__lock__', '(.*)+-', 'lock-']);
+    const foreign = (node: string) => parse(node);
+    const hex = UUID.replaceAll('-', '');
+    const same = { purpose: 'lock', sequence: 12 };
+    expect(foreign(`${hex}__lock__0000000012`)).toMatchObject({ ...same, id: hex });
+    expect(foreign(`x(.*)+-0000000012`)).toMatchObject({ ...same, id: 'x' });
+    expect(foreign('lock-0000000012')).toMatchObject({ ...same, id: '' });
+    expect(foreign('x(.*)+--2147483648')).toMatchObject({ sequence: -(2 ** 31) });
+    expect(foreign(`_c_${UUID}-__READ__0000000012`)).toMatchObject({ purpose: 'read', id: UUID });
+    expect(foreign('x\u2028y__lock__0000000012')).toMatchObject({ ...same, id: 'x\u2028y' });
+    expect(foreign('something-else0000000012')).toBeUndefined();
+    expect(foreign('__lock__9999999999')).toBeUndefined();
+    expect(lockEntryParser([])(`${hex}__lock__0000000012`)).toBeUndefined();
+  });
+
+  it('never takes an arbitrary name for anything but what it says', () => {
+    fc.assert(fc.property(fc.string(), (name) => parseEntry(name) === undefined || name.startsWith('_c_')));
+  });
+
+  it('goes on after 2147483647 with -2147483648', () => {
+    expect(compareSequences(2 ** 31 - 1, -(2 ** 31))).toBeLessThan(0);
+    expect(compareSequences(-(2 ** 31), 2 ** 31 - 1)).toBeGreaterThan(0);
+  });
+
+  it('is the order of creation wherever the counter stands, also when it wraps round on the way', () => {
+    fc.assert(
+      fc.property(int32, fc.integer({ min: 2, max: 30 }), (first, count) => {
+        const created = Array.from({ length: count }, (_, index) => nameOf((first + index) | 0));
+        const listed = [...created].sort(() => 0.5 - Math.random());
+        expect(queueOf(listed).map(({ node }) => node)).toEqual(created);
+      }),
+    );
+  });
+
+  it('has nobody in it who is no contender', () => {
+    const [first, second] = [nameOf(1), nameOf(2)];
+    const reader = `${entryPrefix(UUID, 'read')}0000000003`;
+    expect(queueOf([second, 'config', reader, first]).map(({ node }) => node)).toEqual([first, second]);
+    expect(queueOf([reader, '', second], parseLockEntry).map(({ node }) => node)).toEqual([second, reader]);
+  });
+
+  it('tells which numbers a server may give twice, or out of order', () => {
+    const worn = [2 ** 31 - 1, -(2 ** 31), -1].map((number) =>
+      isOverflowed(parseEntry(nameOf(number)) as never),
+    );
+    expect(worn).toEqual([true, true, true]);
+    expect([0, 1, 2 ** 31 - 2].some((number) => isOverflowed(parseEntry(nameOf(number)) as never))).toBe(
+      false,
+    );
+  });
+});

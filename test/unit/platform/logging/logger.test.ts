@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  isLastResort,
+  type Logger,
+  logError,
+  resolveLogger,
+  warnOfSetup,
+} from '../../../../src/platform/logging/logger.js';
+import { formatLine } from '../../../../src/platform/logging/standard-error.js';
+
+const TIME = new Date('2026-05-04T03:02:01.000Z');
+
+/** What the default logger says, with the variable of the environment left out. */
+function byDefault() {
+  vi.stubEnv('CONCLAVE_LOG_LEVEL', undefined);
+  const said: string[] = [];
+  const warn = vi.spyOn(console, 'warn').mockImplementation((line: string) => void said.push(line));
+  const error = vi.spyOn(console, 'error').mockImplementation((line: string) => void said.push(line));
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    warn.mockRestore();
+    error.mockRestore();
+  });
+  return { logger: resolveLogger(undefined), said, error };
+}
+
+describe('a line on standard error', () => {
+  it('has the time, the level, conclave, the message, and the details that there are', () => {
+    const details = {
+      server: { host: '10.0.0.1', port: 2181 },
+      cause: 'the server closed it',
+      losses: 2,
+      token: 7n,
+      none: undefined,
+    };
+    expect(formatLine(TIME, 'warn', 'session suspended', details)).toBe(
+      '2026-05-04T03:02:01.000Z warn conclave: session suspended server=10.0.0.1:2181 cause="the server closed it" losses=2 token="7" none=undefined',
+    );
+  });
+
+  it('is one line, and no command to a terminal, whatever the details are', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('cause', 'path'), fc.string({ unit: 'binary' })),
+        (details) => {
+          expect(formatLine(TIME, 'error', 'it failed', details)).not.toMatch(/\p{Cc}|\p{Zl}|\p{Zp}/u);
+        },
+      ),
+    );
+    expect(formatLine(TIME, 'error', 'it failed', { cause: 'x'.repeat(10_000) }).length).toBeLessThan(600);
+  });
+});
+
+describe('the logger of who gives none', () => {
+  it('says warnings and errors, and nothing else', () => {
+    const { logger, said } = byDefault();
+    for (const method of ['debug', 'info', 'warn', 'error'] as const) logger[method]({}, `at ${method}`);
+    expect(said).toEqual([
+      expect.stringMatching(/^\S+Z warn conclave: at warn$/),
+      expect.stringMatching(/^\S+Z error conclave: at error$/),
+    ]);
+    expect(isLastResort(logger)).toBe(true);
+    expect(isLastResort(resolveLogger(logger))).toBe(true); // As a supervisor hands it on to its sessions.
+  });
+
+  it('never throws', () => {
+    const { logger, error } = byDefault();
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    expect(() => logger.error(cyclic, 'with what can not be shown')).not.toThrow();
+    error.mockImplementation(() => {
+      throw new Error('no console');
+    });
+    expect(() => logger.error({}, 'with a console that fails')).not.toThrow();
+  });
+
+  it('warns of how things are set up once', () => {
+    const { logger, said } = byDefault();
+    for (const path of ['/a', '/b']) warnOfSetup(logger, { path }, 'only of this test');
+    expect(said).toHaveLength(1);
+  });
+});
+
+describe('an error that is told by an event', () => {
+  const nobody = { listenerCount: () => 0 };
+  const somebody = { listenerCount: () => 1 };
+
+  it('is not logged by default if somebody listens, and is if nobody does', () => {
+    const { logger, said } = byDefault();
+    const error = new Error('the reason');
+    logError(logger, error, 'something went wrong', somebody);
+    expect(said).toEqual([]);
+    logError(logger, error, 'something went wrong', nobody);
+    expect(said).toEqual([expect.stringMatching(/something went wrong cause="the reason"$/)]);
+  });
+
+  it('is logged with the path of the election that it is about, since a process may stand in several', () => {
+    const { logger, said } = byDefault();
+    const teller = { ...nobody, path: '/elections/a' };
+    logError(logger, new Error('the reason'), 'something went wrong', teller);
+    expect(said).toEqual([
+      expect.stringMatching(/something went wrong path=\/elections\/a cause="the reason"$/),
+    ]);
+  });
+
+  it('is logged to a logger that was given, once, also if it is handed on to another who tells it', () => {
+    const log: unknown[] = [];
+    const given = { error: (details: object) => void log.push(details) } as unknown as Logger;
+    const error = new Error('the reason');
+    for (const teller of [somebody, nobody]) logError(given, error, 'something went wrong', teller);
+    expect(log).toEqual([{ cause: 'the reason' }]);
+  });
+});

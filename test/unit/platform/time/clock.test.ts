@@ -1,0 +1,265 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { build } from 'rolldown';
+import { describe, expect, it } from 'vitest';
+import {
+  afterPendingInput,
+  machineInstantIn,
+  msUntil,
+  SystemClock,
+  sleep,
+  type Timer,
+  type TimerOptions,
+} from '../../../../src/platform/time/clock.js';
+import { FakeClock } from '../../../helpers/fake-clock.js';
+
+/** The two clocks of a machine, in true time and with the time that it was suspended. */
+function machine() {
+  const state = { running: 5000, suspended: 0 };
+  const sources = {
+    monotonicMs: () => state.running,
+    // In steps of 10 ms, as the system gives it.
+    uptimeMs: () => Math.floor((state.running + state.suspended) / 10) * 10,
+  };
+  return { state, sources, clock: new SystemClock(sources) };
+}
+
+// What a machine looks like after an hour of suspension: one of its clocks is ahead by that, the other one isn't.
+const HOUR_LATER = ['unshare', '-T', '--boottime', '3600'];
+
+/** The clocks that the system's clock is made of, as a process sees them that is started by `command`. */
+function readClocks(...command: string[]): { monotonicMs: number; uptimeMs: number } {
+  // The two readings that are nearest to each other: on a busy machine a process may stand still in between.
+  const script = `
+    const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
+    const readings = Array.from({ length: 50 }, () => {
+      const [monotonicMs, uptimeMs] = [monotonic(), os.uptime() * 1000];
+      return { monotonicMs, uptimeMs, tookMs: monotonic() - monotonicMs };
+    });
+    console.log(JSON.stringify(readings.sort((a, b) => a.tookMs - b.tookMs)[0]));
+  `;
+  const [program, ...args] = [...command, process.execPath, '-e', script];
+  return JSON.parse(
+    execFileSync(program as string, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  );
+}
+
+/** Time namespaces need Linux, privileges, and a container that lets them through. */
+function namespacesAllowed(): boolean {
+  try {
+    readClocks(...HOUR_LATER);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("the machine's clock", () => {
+  it('goes as the monotonic clock does while nothing is suspended', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 1000, noNaN: true })), (steps) => {
+        const { state, clock } = machine();
+        const start = clock.now() - state.running;
+        for (const step of steps) {
+          state.running += step;
+          expect(clock.now() - state.running).toBe(start);
+        }
+      }),
+    );
+  });
+
+  it('has an early reading that is never later than the other one, nor earlier than the last of those', () => {
+    const step = fc.record({ ms: fc.nat(10_000), asleep: fc.boolean(), read: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const { state, clock } = machine();
+        let last = clock.now();
+        for (const { ms, asleep, read } of steps) {
+          state[asleep ? 'suspended' : 'running'] += ms;
+          const early = clock.early();
+          expect(early).toBeGreaterThanOrEqual(last);
+          if (!read) continue;
+          last = clock.now();
+          expect(early).toBeLessThanOrEqual(last);
+          expect(clock.early()).toBe(last);
+        }
+      }),
+    );
+  });
+
+  it('counts the time that the machine was suspended, but for 30 ms at most', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100_000)), (pauses) => {
+        const { state, clock } = machine();
+        const start = clock.now();
+        for (const pause of pauses) {
+          state.suspended += pause;
+          state.running += 1;
+          clock.now();
+        }
+        const elapsed = clock.now() - start;
+        const truth = state.suspended + pauses.length;
+        expect(elapsed).toBeLessThanOrEqual(truth + 1e-6);
+        expect(elapsed).toBeGreaterThan(truth - 31);
+      }),
+    );
+  });
+
+  it.skipIf(!namespacesAllowed())(
+    'counts an hour of suspension that only CLOCK_BOOTTIME knows of (in a time namespace of Linux)',
+    () => {
+      let reading = readClocks();
+      const clock = new SystemClock({
+        monotonicMs: () => reading.monotonicMs,
+        uptimeMs: () => reading.uptimeMs,
+      });
+      const [start, before] = [clock.now(), reading];
+      reading = readClocks(...HOUR_LATER);
+      const awakeMs = reading.monotonicMs - before.monotonicMs;
+      expect(awakeMs).toBeLessThan(60_000);
+      expect(clock.now() - start).toBeGreaterThan(3_600_000 + awakeMs - 31);
+      expect(clock.now() - start).toBeLessThan(3_600_000 + awakeMs + 11);
+    },
+  );
+
+  it('never goes back', () => {
+    const sources = fc.array(fc.tuple(fc.nat(50), fc.integer({ min: -500, max: 500 })));
+    fc.assert(
+      fc.property(sources, (readings) => {
+        const state = { monotonic: 0, uptime: 0 };
+        const clock = new SystemClock({ monotonicMs: () => state.monotonic, uptimeMs: () => state.uptime });
+        let last = clock.now();
+        for (const [step, uptime] of readings) {
+          state.monotonic += step;
+          state.uptime = uptime;
+          const now = clock.now();
+          expect(now).toBeGreaterThanOrEqual(last);
+          last = now;
+        }
+      }),
+    );
+  });
+
+  it('runs a timer that is longer than Node can count, when its time has come and not at once', async () => {
+    const node = new FakeClock();
+    class StillClock extends SystemClock {
+      override after(ms: number, task: () => void, options?: TimerOptions): Timer {
+        return ms < 2 ** 31 ? node.after(ms, task) : super.after(ms, task, options);
+      }
+    }
+    let runs = 0;
+    const clock = new StillClock();
+    clock.after(2 ** 32, () => runs++);
+    const cleared = clock.after(2 ** 32, () => runs++);
+    await node.advance(2 ** 31);
+    cleared.clear();
+    await node.advance(2 ** 31 - 10);
+    expect(runs).toBe(0);
+    await node.advance(20);
+    expect(runs).toBe(1);
+  });
+});
+
+describe('sleep', () => {
+  it('rejects with the reason when its signal aborts, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    const abort = new AbortController();
+    const sleeping = sleep(clock, 1000, abort.signal);
+    expect(clock.running).toBe(1);
+    abort.abort('enough');
+    await expect(sleeping).rejects.toBe('enough');
+    expect(clock.running).toBe(0);
+    await expect(sleep(clock, 1000, abort.signal)).rejects.toBe('enough');
+  });
+});
+
+describe('giving up on somebody who is not heard of', () => {
+  function listen() {
+    const clock = new FakeClock();
+    const gaveUpAt: number[] = [];
+    const timer = afterPendingInput(clock, 1000, () => gaveUpAt.push(clock.now()));
+    return { clock, gaveUpAt, timer };
+  }
+
+  it('happens in time', async () => {
+    const { clock, gaveUpAt } = listen();
+    await clock.advance(5000);
+    expect(gaveUpAt).toEqual([1000]);
+    expect(clock.running).toBe(0);
+  });
+
+  it('happens after what lies unread has been read, also where this process went on only just too late', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const order: string[] = [];
+    const heard = new Promise<void>((resolve) => {
+      port1.once('message', () => {
+        order.push('heard');
+        resolve();
+      });
+    });
+    const gaveUp = new Promise<void>((resolve) => {
+      // From the phase after that of the sockets, until just after the timer is due.
+      setImmediate(() => {
+        afterPendingInput(new SystemClock(), 20, () => {
+          order.push('gave up');
+          resolve();
+        });
+        port2.postMessage('');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 21);
+      });
+    });
+    await Promise.all([heard, gaveUp]);
+    port1.close();
+    expect(order).toEqual(['heard', 'gave up']);
+  });
+
+  it.each([
+    ['as much later again as this process was late', 1300, 1600],
+    ['later by no more than the time that there was at first', 9000, 10_000],
+  ])('happens %s', async (_, wokeAt, gaveUp) => {
+    const { clock, gaveUpAt } = listen();
+    clock.jump(wokeAt);
+    await clock.advance(gaveUp - wokeAt - 1);
+    expect(gaveUpAt).toEqual([]);
+    await clock.advance(1);
+    expect(gaveUpAt).toEqual([gaveUp]);
+  });
+
+  it('does not happen any more once that is taken back, neither before nor after it was late', async () => {
+    for (const late of [false, true]) {
+      const { clock, gaveUpAt, timer } = listen();
+      if (late) clock.jump(1500);
+      await clock.advance(10);
+      timer.clear();
+      await clock.advance(9000);
+      expect(gaveUpAt).toEqual([]);
+      expect(clock.running).toBe(0);
+    }
+  });
+});
+
+describe('an instant of the machine', () => {
+  it('is the same for all its processes, to the granularity of the coarser clock', async () => {
+    const input = join(import.meta.dirname, '../../../../src/platform/time/clock.ts');
+    const { output } = await build({ input, platform: 'node', write: false });
+    const instant = machineInstantIn(() => 60_000);
+    const script = `${output[0].code}; console.log(msUntil(${JSON.stringify(instant)}))`;
+    const before = msUntil(instant);
+    const elsewhere = Number(execFileSync(process.execPath, ['--input-type=module', '--eval', script]));
+    expect(elsewhere).toBeLessThanOrEqual(before);
+    expect(elsewhere).toBeGreaterThanOrEqual(msUntil(instant));
+  });
+
+  it('comes nearer while the machine is suspended, and is over for good', () => {
+    const { state, sources } = machine();
+    const instant = machineInstantIn(() => 1000, sources);
+    expect(msUntil(instant, sources)).toBe(1000);
+    state.running += 300;
+    expect(msUntil(instant, sources)).toBe(700);
+    state.suspended += 600;
+    expect(msUntil(instant, sources)).toBeCloseTo(100 + 20, 5);
+    state.suspended += 3_600_000;
+    expect(msUntil(instant, sources)).toBeLessThan(-3_000_000);
+  });
+});

@@ -1,0 +1,108 @@
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, uptime } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Uptime } from '../../../../src/platform/time/uptime.js';
+
+const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+/** Both count in hundredths of a second, and time goes on between two readings. */
+const NEAR_MS = 1000;
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'uptime-'));
+  file = join(folder, 'uptime');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function expectNow(ms: number): void {
+  expect(Math.abs(ms - uptime() * 1000)).toBeLessThan(NEAR_MS);
+}
+
+/** As the system writes it, with what comes after it. */
+function lineOf(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} 123456.78\n`;
+}
+
+describe('uptime', () => {
+  it('is what the system says', () => {
+    expectNow(new Uptime(monotonicMs).readMs());
+  });
+
+  it('goes on from reading to reading', () => {
+    const clock = new Uptime(monotonicMs);
+    const first = clock.readMs();
+    const until = monotonicMs() + 50;
+    while (monotonicMs() < until);
+    const elapsed = clock.readMs() - first;
+    expect(elapsed).toBeGreaterThanOrEqual(30);
+  });
+
+  it('is read from the file, anew each time, while that is in step with the monotonic clock', () => {
+    // All but standing still, so that a hundredth of a second more can only be the file's.
+    const startedAt = monotonicMs();
+    const clock = new Uptime(() => startedAt, file);
+    expectNow(clock.readMs());
+    const uptimeMs = Math.round(uptime() * 100) * 10;
+    writeFileSync(file, lineOf(uptimeMs));
+    const reader = new Uptime(() => startedAt, file);
+    const first = reader.readMs();
+    writeFileSync(file, lineOf(first + 10));
+    expect(reader.readMs()).toBeCloseTo(first + 10, 3);
+    writeFileSync(file, lineOf(first));
+    expect(reader.readMs()).toBeCloseTo(first, 3);
+  });
+
+  it('is what the system says after the machine was suspended', () => {
+    let suspendedMs = 0;
+    const clock = new Uptime(() => monotonicMs() - suspendedMs);
+    clock.readMs();
+    suspendedMs = 3_600_000;
+    expectNow(clock.readMs());
+    expectNow(clock.readMs());
+  });
+
+  it('is asked of the system where there is no such file', () => {
+    expectNow(new Uptime(monotonicMs, join(folder, 'none')).readMs());
+  });
+
+  it.each(['', 'twelve', '12', '12.', '12.3', '-12.34', '12.3x', '.12', '1 2.34 5'])(
+    'is asked of the system where the file says %j',
+    (text) => {
+      writeFileSync(file, text);
+      expectNow(new Uptime(monotonicMs, file).readMs());
+    },
+  );
+
+  it.each([
+    ['far ahead', 3_600_000],
+    ['behind', -60_000],
+  ])('is asked of the system once the file is %s, and from then on', (_, offMs) => {
+    writeFileSync(file, lineOf(uptime() * 1000));
+    const clock = new Uptime(monotonicMs, file);
+    clock.readMs();
+    writeFileSync(file, lineOf(uptime() * 1000 + offMs));
+    expectNow(clock.readMs());
+    expectNow(clock.readMs());
+  });
+
+  it('is asked of the system when the file stands still, also where the machine was suspended before', () => {
+    let suspendedMs = 0;
+    writeFileSync(file, lineOf(uptime() * 1000));
+    const clock = new Uptime(() => monotonicMs() - suspendedMs, file);
+    suspendedMs = 3_600_000;
+    clock.readMs();
+    writeFileSync(file, lineOf(uptime() * 1000 - 60_000));
+    expectNow(clock.readMs());
+  });
+
+  it('is asked of the system once somebody has closed its descriptor', () => {
+    const before = openSync(folder, 'r');
+    closeSync(before);
+    const clock = new Uptime(monotonicMs);
+    closeSync(before); // The lowest number that was free is given to whoever opens next.
+    expectNow(clock.readMs());
+    expectNow(clock.readMs());
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { ConnectionLossError } from '../../../../src/errors.js';
+import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
+import { settle } from '../../../helpers/fake-clock.js';
+import { openConnection } from '../../../helpers/fake-socket.js';
+import { GOOD_BODIES, GREETING, reply } from '../../../helpers/hostile-frames.js';
+
+const [EXISTS, DELETE, MULTI] = [3, 2, 14];
+
+const EVENT = reply(-1, 0, GOOD_BODIES[-1] as Buffer);
+
+/** The same packet with that zxid. */
+function at(zxid: bigint, packet: Buffer): Buffer {
+  const copy = Buffer.from(packet);
+  copy.writeBigInt64BE(zxid, 8);
+  return copy;
+}
+
+/** A connection that nothing was asked of yet, and what is written from now on. */
+async function setUp() {
+  const { socket, clock, connection } = await openConnection(GREETING);
+  socket.written.length = 0;
+  return { socket, clock, connection };
+}
+
+/** What is asked for in what was written at once, by the numbers that ZooKeeper has for it. */
+function askedIn(chunk: Buffer | undefined): number[] {
+  const asked: number[] = [];
+  for (let at = 0; chunk !== undefined && at < chunk.length; at += 4 + chunk.readInt32BE(at))
+    asked.push(chunk.readInt32BE(at + 8));
+  return asked;
+}
+
+describe('a connection', () => {
+  it('writes what is asked in one go in one go, when that is over', async () => {
+    const { socket, connection } = await setUp();
+    for (const path of ['/a', '/b', '/c']) connection.send(existsRequest(path)).catch(() => undefined);
+    expect(socket.written).toEqual([]);
+    await settle();
+    expect(socket.written.map(askedIn)).toEqual([[EXISTS, EXISTS, EXISTS]]);
+    connection.destroy(new Error('over'));
+  });
+
+  it('writes a deletion at once, behind what was asked before it, and no second one of the same go', async () => {
+    const { socket, connection } = await setUp();
+    const requests = [
+      existsRequest('/a'),
+      deleteRequest('/a'),
+      existsRequest('/b'),
+      multiRequest([{ kind: 'delete', path: '/b' }], 'world'),
+    ];
+    for (const request of requests.slice(0, 2)) connection.send<unknown>(request).catch(() => undefined);
+    expect(socket.written.map(askedIn)).toEqual([[EXISTS, DELETE]]);
+    for (const request of requests.slice(2)) connection.send<unknown>(request).catch(() => undefined);
+    await settle();
+    expect(socket.written.map(askedIn)).toEqual([
+      [EXISTS, DELETE],
+      [EXISTS, MULTI],
+    ]);
+    connection.send(deleteRequest('/c')).catch(() => undefined);
+    expect(socket.written.map(askedIn).at(-1)).toEqual([DELETE]);
+    connection.destroy(new Error('over'));
+  });
+
+  it('writes a claim at once, what is asked behind it when the go is over, and a check that writes nothing no sooner', async () => {
+    const { socket, connection } = await setUp();
+    const claim = multiRequest(
+      [
+        { kind: 'check', path: '/a/own' },
+        { kind: 'set', path: '/a', data: Buffer.from('held') },
+      ],
+      'world',
+    );
+    connection.send<unknown>(multiRequest([{ kind: 'check', path: '/b' }], 'world')).catch(() => undefined);
+    expect(socket.written).toEqual([]);
+    for (const request of [claim, existsRequest('/a')])
+      connection.send<unknown>(request).catch(() => undefined);
+    expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI]]);
+    await settle();
+    expect(socket.written.map(askedIn)).toEqual([[MULTI, MULTI], [EXISTS]]);
+    connection.destroy(new Error('over'));
+  });
+
+  it('counts a request from no later than when it is written, also one that comes after a deletion', async () => {
+    const { socket, clock, connection } = await setUp();
+    const sentAt: (number | undefined)[] = [];
+    const outcome = { resolve: () => undefined, reject: () => undefined };
+    const ask = (request: Parameters<typeof connection.dispatch>[0]) =>
+      sentAt.push(connection.dispatch(request, outcome));
+    ask(existsRequest('/a'));
+    clock.jump(10);
+    ask(deleteRequest('/a'));
+    clock.jump(10);
+    ask(existsRequest('/b'));
+    await settle();
+    expect(sentAt).toEqual([0, 0, 20]);
+    expect(socket.written).toHaveLength(2);
+    connection.destroy(new Error('over'));
+  });
+
+  it('gives each request the reply in its turn', async () => {
+    const { socket, connection } = await setUp();
+    const asked = [connection.send(deleteRequest('/a')), connection.send(deleteRequest('/b'))];
+    socket.emit('data', Buffer.concat([reply(1, 0, Buffer.alloc(0)), reply(2, -101, Buffer.alloc(0))]));
+    const [first, second] = await Promise.allSettled(asked);
+    expect(first?.status).toBe('fulfilled');
+    expect(second).toMatchObject({ status: 'rejected', reason: { name: 'NoNodeError' } });
+    connection.destroy(new Error('over'));
+  });
+
+  it('ends when a reply comes out of turn, and nobody is told what was said to somebody else', async () => {
+    const { socket, connection } = await setUp();
+    const asked = [connection.send(deleteRequest('/a')), connection.send(deleteRequest('/b'))];
+    socket.emit('data', reply(2, 0, Buffer.alloc(0)));
+    for (const outcome of await Promise.allSettled(asked))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(ConnectionLossError) });
+    expect(socket.destroyed).toBe(true);
+  });
+
+  describe('over a server that tells the zxid of an event', () => {
+    it('has seen what a reply or an event tells, and has been told all of what a reply tells', async () => {
+      const { socket, connection } = await setUp();
+      const asked = connection.send(deleteRequest('/a'));
+      socket.emit('data', at(5n, reply(1, 0, Buffer.alloc(0))));
+      await asked;
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([5n, 5n]);
+      socket.emit('data', at(7n, EVENT));
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([7n, 5n]);
+      connection.destroy(new Error('over'));
+    });
+
+    it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
+      const { socket, connection } = await setUp();
+      connection.restoreWatches([['/a'], ['/b']], 3n);
+      socket.emit('data', at(9n, reply(1, 0, Buffer.alloc(0))));
+      await settle();
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 3n]);
+      socket.emit('data', at(9n, reply(2, 0, Buffer.alloc(0))));
+      await settle();
+      connection.ping().catch(() => undefined);
+      socket.emit('data', at(9n, reply(-2, 0, Buffer.alloc(0))));
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 9n]);
+      connection.destroy(new Error('over'));
+    });
+
+    it('counts for nothing what has no zxid', async () => {
+      const { socket, connection } = await setUp();
+      socket.emit('data', at(-1n, EVENT));
+      expect([connection.lastZxid, connection.repliedZxid]).toEqual([0n, 0n]);
+      connection.destroy(new Error('over'));
+    });
+  });
+});

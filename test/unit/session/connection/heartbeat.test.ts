@@ -1,0 +1,402 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
+import type { Connection, Reply } from '../../../../src/session/connection/connection.js';
+import {
+  Heartbeat,
+  type HeartbeatNode,
+  heartbeatIntervalMs,
+  replyWithinMs,
+} from '../../../../src/session/connection/heartbeat.js';
+import { type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
+import { FakeClock, settle } from '../../../helpers/fake-clock.js';
+
+const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
+
+/** A connection that keeps what was sent until the test answers. */
+class FakeConnection {
+  readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
+  destroyed: Error | undefined;
+  onSend: (request: Request<unknown>) => void = () => undefined;
+  /** How often somebody meant to end it. */
+  ends = 0;
+  readonly #clock: FakeClock;
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  send(request: Request<unknown>): Promise<Reply<unknown>> {
+    this.onSend(request);
+    return new Promise((resolve, reject) => {
+      const at = this.#clock.now();
+      this.sent.push({
+        name: request.name,
+        at,
+        answer: () => resolve({ value: undefined, zxid: 1n, sentAt: at }),
+        fail: reject,
+      });
+    });
+  }
+
+  ping(): Promise<Reply<unknown>> {
+    return this.send({ name: 'ping' } as Request<unknown>);
+  }
+
+  destroy(reason: Error): void {
+    this.destroyed ??= reason;
+    this.ends++;
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const connection = new FakeConnection(clock);
+  const heartbeat = new Heartbeat(clock);
+  const start = () => heartbeat.start(connection as unknown as Connection, TIMES);
+  return { clock, connection, heartbeat, start };
+}
+
+class FakeNode implements HeartbeatNode {
+  readonly confirmed: number[] = [];
+  lost = 0;
+  constructor(readonly absolutePath: string) {}
+  proved(sentAt: number): void {
+    this.confirmed.push(sentAt);
+  }
+  gone(): void {
+    this.lost++;
+  }
+  readonly refusals: Error[] = [];
+  unreadable(error: Error): void {
+    this.refusals.push(error);
+  }
+}
+
+describe('the heartbeat', () => {
+  it('proves the nodes four times a lease, counting from when it was sent', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      connection.sent.at(-1)?.answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'multi 250',
+      'multi 500',
+      'multi 750',
+      'multi 1000',
+    ]);
+    expect(node.confirmed).toEqual([0, 250, 500, 750, 1000]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('proves many nodes in several requests at once, so that each fits, and each node once', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = Array.from({ length: 450 }, (_, index) => new FakeNode(`/${index}`));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'multi', 'multi']);
+    for (const { answer } of connection.sent) answer();
+    await settle();
+    expect(nodes.filter(({ confirmed }) => confirmed.length === 1)).toHaveLength(450);
+  });
+
+  it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
+    const { clock, connection, start } = setUp();
+    start();
+    await clock.advance(599);
+    expect(connection.sent).toHaveLength(0);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['ping']);
+  });
+
+  it('looks at a node of another one in the place of a ping, until that is gone', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    heartbeat.addProbe({ path: '/ahead', gone: () => void gone++ });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.answer();
+    await clock.advance(600);
+    expect(gone).toBe(0);
+    connection.sent[1]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'exists 600',
+      'exists 1200',
+      'ping 1800',
+    ]);
+    expect([gone, connection.ends]).toEqual([1, 0]);
+  });
+
+  it('looks at it no more when that is taken back, and says nothing of a look that was under way', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    const probe = { path: '/ahead', gone: () => void gone++ };
+    heartbeat.addProbe(probe);
+    start();
+    await clock.advance(600);
+    heartbeat.removeProbe(probe);
+    connection.sent[0]?.fail(new NoNodeError(-101, 'NO_NODE', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'ping']);
+    expect([gone, connection.ends]).toEqual([0, 0]);
+  });
+
+  it('takes a look that is refused for an answer: the link is alive, and the node may be there', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    let gone = 0;
+    heartbeat.addProbe({ path: '/ahead', gone: () => void gone++ });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ZooKeeperError(-102, 'NO_AUTH', 'exists', '/ahead'));
+    await clock.advance(600);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['exists', 'exists']);
+    expect([gone, connection.ends]).toEqual([0, 0]);
+  });
+
+  it('gives up a connection over which a look is lost', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.addProbe({ path: '/ahead', gone: () => undefined });
+    start();
+    await clock.advance(600);
+    connection.sent[0]?.fail(new ConnectionLossError('the reply can not be read'));
+    await settle();
+    expect(connection.ends).toBe(1);
+  });
+
+  it('looks no more often while it proves nodes, which it does more often', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/own'));
+    heartbeat.addProbe({ path: '/ahead', gone: () => undefined });
+    start();
+    for (let beat = 0; beat < 5; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'exists 0',
+      'multi 250',
+      'multi 500',
+      'exists 500',
+      'multi 750',
+      'multi 1000',
+      'exists 1000',
+    ]);
+  });
+
+  it('looks at twenty of many at once, and at all in turn', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const seen: string[] = [];
+    connection.onSend = ({ path }) => void seen.push(path as string);
+    const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    for (const path of paths) heartbeat.addProbe({ path, gone: () => undefined });
+    start();
+    for (let beat = 1; beat <= 3; beat++) {
+      await clock.advance(600);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+      expect(seen).toHaveLength(20 * beat);
+    }
+    expect(new Set(seen)).toEqual(new Set(paths));
+  });
+
+  it('begins at once with a node that is added while it was only pinging', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    start();
+    await clock.advance(500);
+    heartbeat.add(new FakeNode('/a'));
+    await clock.advance(0);
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
+  });
+
+  it('does not call a link dead whose reply came while this process stood still', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    clock.jump(5000);
+    await clock.advance(0); // What is due runs before anything is read.
+    connection.sent[0]?.answer();
+    await clock.advance(200);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('never overlaps with itself: a late reply is waited for', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(900);
+    expect(connection.sent).toHaveLength(1);
+    connection.sent[0]?.answer();
+    await clock.advance(0);
+    expect(connection.sent).toHaveLength(2);
+  });
+
+  it('waits for a late reply also when a node is added meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(300);
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(600);
+    expect(connection.sent).toHaveLength(1);
+  });
+
+  it('has nothing to do with what an earlier connection still tells', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    heartbeat.stop();
+    const next = new FakeConnection(clock);
+    heartbeat.start(next as unknown as Connection, TIMES);
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ConnectionLossError('gone'));
+    await clock.advance(900);
+    expect([connection.ends, next.ends, next.sent.length]).toEqual([0, 0, 1]);
+  });
+
+  it('sends nothing before it is started, and after it was stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/a'));
+    expect(clock.running).toBe(0);
+    start();
+    heartbeat.stop();
+    heartbeat.add(new FakeNode('/b'));
+    await clock.advance(10_000);
+    expect(clock.running).toBe(0);
+    expect(connection.sent).toEqual([]);
+  });
+
+  it('ends a connection over which no reply comes within a lease', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(999);
+    expect(connection.destroyed).toBeUndefined();
+    await clock.advance(1);
+    expect(connection.destroyed?.message).toContain('1000 ms');
+  });
+
+  it('finds a dead link soon enough to find another server within the session, whatever the lease', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 10, max: 100_000 }),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        (sessionTimeoutMs, share) => {
+          const times = { sessionTimeoutMs, leaseMs: sessionTimeoutMs * share };
+          for (const nodes of [0, 1]) {
+            expect(heartbeatIntervalMs(nodes, times) + replyWithinMs(times)).toBeLessThan(
+              0.6 * sessionTimeoutMs,
+            );
+          }
+          expect(replyWithinMs(times)).toBeLessThanOrEqual(times.leaseMs);
+        },
+      ),
+    );
+  });
+
+  it('tells a node that is gone, and proves the others in the same beat', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b'), new FakeNode('/c')];
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new TransactionError(1, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/b')));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 1, 0]);
+    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(connection.destroyed).toBeUndefined();
+  });
+
+  it('proves the others when one may not be read any more, and keeps the connection', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = ['/a', '/b', '/c'].map((path) => new FakeNode(path));
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-102, 'NO_AUTH', 'multi[check]', '/b');
+    connection.sent[0]?.fail(new TransactionError(1, refusal));
+    await settle();
+    connection.sent[1]?.answer();
+    await settle();
+    expect(nodes.map(({ refusals }) => refusals)).toEqual([[], [refusal], []]);
+    expect(nodes.map(({ lost }) => lost)).toEqual([0, 0, 0]);
+    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('gives up a connection over which a proof is refused for any other reason', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    const refusal = new ZooKeeperError(-1, 'SYSTEM_ERROR', 'multi[check]', '/a');
+    connection.sent[0]?.fail(new TransactionError(0, refusal));
+    await settle();
+    expect(node.refusals).toEqual([]);
+    expect(connection.ends).toBe(1);
+  });
+
+  it('asks no more when the only node is gone, or the others were taken off meanwhile', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const nodes = [new FakeNode('/a'), new FakeNode('/b')] as const;
+    for (const node of nodes) heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(nodes[1]);
+    connection.sent[0]?.fail(new TransactionError(0, new NoNodeError(-101, 'NO_NODE', 'multi[check]', '/a')));
+    await clock.advance(599);
+    expect(connection.sent).toHaveLength(1);
+    expect(nodes.map(({ lost }) => lost)).toEqual([1, 0]);
+    await clock.advance(1);
+    expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'ping']);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('neither confirms nor loses a node that was removed while the reply was on its way', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start();
+    await clock.advance(0);
+    heartbeat.remove(node);
+    connection.sent[0]?.answer();
+    await settle();
+    expect(node).toMatchObject({ confirmed: [], lost: 0 });
+  });
+
+  it('gives up a connection that answers with anything it does not expect', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.fail(new ZooKeeperError(-125, 'QUOTA_EXCEEDED', 'multi'));
+    await settle();
+    expect(connection.destroyed).toBeDefined();
+  });
+
+  it('leaves no timer when it is stopped', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    start();
+    await clock.advance(0);
+    connection.sent[0]?.answer();
+    await settle();
+    heartbeat.stop();
+    expect(clock.running).toBe(0);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { OperationTimeoutError } from '../../../../src/errors.js';
+import type { Connection, Outcome } from '../../../../src/session/connection/connection.js';
+import { Outbox } from '../../../../src/session/connection/outbox.js';
+import { existsRequest } from '../../../../src/session/protocol/requests.js';
+import { FakeClock } from '../../../helpers/fake-clock.js';
+
+/** An outbox without a connection, and when what was asked of it was given up. */
+function setUp() {
+  const clock = new FakeClock();
+  const outbox = new Outbox(clock);
+  const gaveUpAt: number[] = [];
+  const ask = (timeoutMs: number) => {
+    const asked = outbox.submit(existsRequest('/a'), timeoutMs);
+    asked.catch((error: unknown) => {
+      if (error instanceof OperationTimeoutError) gaveUpAt.push(clock.now());
+    });
+    return asked;
+  };
+  /** Gives what is sent from now on, for the test to answer. */
+  const connect = () => {
+    const sent: Outcome<unknown>[] = [];
+    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+      sent.push(outcome);
+      return clock.now();
+    };
+    outbox.open({ dispatch } as unknown as Connection);
+    return sent;
+  };
+  return { clock, outbox, gaveUpAt, ask, connect };
+}
+
+describe('operations that nobody answers', () => {
+  it('are given up in time, each of them', async () => {
+    const { clock, gaveUpAt, ask } = setUp();
+    void ask(1000);
+    await clock.advance(400);
+    void ask(1000);
+    await clock.advance(5000);
+    expect(gaveUpAt).toEqual([1000, 1400]);
+  });
+
+  it('are given up in time though the timer of one that was answered, and had more time, still runs', async () => {
+    const { clock, gaveUpAt, ask, connect } = setUp();
+    const sent = connect();
+    const answered = ask(9000);
+    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+    await answered;
+    void ask(1000);
+    await clock.advance(10_000);
+    expect(gaveUpAt).toEqual([1000]);
+  });
+
+  it('are not given up while their answer lies unread, because this process stood still', async () => {
+    const { clock, gaveUpAt, ask, connect } = setUp();
+    const sent = connect();
+    const answered = ask(1000);
+    void ask(1000);
+    clock.jump(1400);
+    await clock.advance(0); // What is due runs before anything is read.
+    sent[0]?.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+    await expect(answered).resolves.toBeDefined();
+    await clock.advance(5000);
+    expect(gaveUpAt).toEqual([1800]);
+  });
+
+  it('leave no timer to run when the session is over', async () => {
+    const { clock, outbox, ask } = setUp();
+    const asked = ask(1000);
+    await clock.advance(0);
+    expect(clock.running).toBe(1);
+    outbox.end(new Error('the session is over'));
+    await expect(asked).rejects.toThrow('the session is over');
+    await expect(ask(1000)).rejects.toThrow('the session is over');
+    expect(clock.running).toBe(0);
+  });
+
+  it('leave nothing behind when the answer comes while they are written', async () => {
+    const { clock, outbox } = setUp();
+    const dispatch = (_: unknown, outcome: Outcome<unknown>) => {
+      outcome.resolve({ value: undefined, zxid: 1n, sentAt: 0 });
+      return clock.now();
+    };
+    outbox.open({ dispatch } as unknown as Connection);
+    await outbox.submit(existsRequest('/a'), 1000);
+    expect(clock.running).toBe(0);
+  });
+});

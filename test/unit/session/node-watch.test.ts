@@ -1,0 +1,143 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { InvalidOptionError, SessionClosedError, ZooKeeperError } from '../../../src/errors.js';
+import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
+import { DistributedLock } from '../../../src/lock/distributed-lock.js';
+import { ignore } from '../../../src/platform/async/promises.js';
+import { NodeWatch } from '../../../src/session/node-watch.js';
+import type { NodeData } from '../../../src/session/protocol/records.js';
+import { stillServer } from '../../helpers/still-server.js';
+
+/** A session, one of somebody else, and a follower that writes down what it is told. */
+async function setUp() {
+  const { clock, server, open } = await stillServer();
+  const [session, other] = [await open(), await open()];
+  await other.create('/node', { data: Buffer.from('first') });
+  const told: string[] = [];
+  const follower = {
+    read: ({ data }: NodeData) => void told.push(`says ${data}`),
+    gone: () => void told.push('gone'),
+    failed: (error: unknown) => void told.push(error instanceof ZooKeeperError ? error.name : String(error)),
+  };
+  const follow = () => new NodeWatch(session, '/node', follower);
+  const until = (what: string) => clock.advanceUntil(() => told.includes(what));
+  return { clock, server, session, other, told, follow, until };
+}
+
+describe('a node that is followed', () => {
+  it('is read at first, after each change, and told to be gone once', async () => {
+    const { server, other, told, follow, until } = await setUp();
+    follow();
+    await until('says first');
+    await other.setData('/node', Buffer.from('second'));
+    await until('says second');
+    await other.remove('/node');
+    await until('gone');
+    expect(told).toEqual(['says first', 'says second', 'gone']);
+    expect(server.watchCount()).toBe(0);
+  });
+
+  it('is gone if it was never there', async () => {
+    const { server, other, told, follow, until } = await setUp();
+    await other.remove('/node');
+    follow();
+    await until('gone');
+    expect(told).toEqual(['gone']);
+    expect(server.watchCount()).toBe(0);
+  });
+
+  it('tells nothing any more when that is stopped, and the server neither', async () => {
+    const { clock, server, other, told, follow, until } = await setUp();
+    const watch = follow();
+    await until('says first');
+    expect(server.watchCount()).toBe(1);
+    watch.stop();
+    await clock.advanceUntil(() => server.watchCount() === 0);
+    await other.setData('/node', Buffer.from('second'));
+    await clock.advance(1000);
+    expect(told).toEqual(['says first']);
+  });
+
+  it('leaves no watch behind when that is stopped before its first read is answered', async () => {
+    const { clock, server, told, follow } = await setUp();
+    follow().stop();
+    await clock.advanceUntil(() => server.count('getData') === 1);
+    await clock.advance(1000);
+    expect(server.watchCount()).toBe(0);
+    expect(told).toEqual([]);
+  });
+
+  it('leaves no watch behind when that is stopped without a connection, and its read goes out all the same', async () => {
+    const { clock, server, session, told, follow } = await setUp();
+    server.partition();
+    await clock.advanceUntil(() => session.state.name === 'suspended');
+    follow().stop();
+    server.heal();
+    await clock.advanceUntil(() => session.state.name === 'connected');
+    await clock.advance(1000);
+    expect(server.count('getData')).toBe(1);
+    expect(server.watchCount()).toBe(0);
+    expect(told).toEqual([]);
+  });
+
+  it('is read again after a read whose reply was lost', async () => {
+    const { clock, server, told, follow, until } = await setUp();
+    const lost = server.swallowReply('getData', { path: /node/ });
+    follow();
+    await until('says first');
+    expect(lost.hits).toBe(1);
+    await clock.advance(1000);
+    expect(told).toEqual(['says first']);
+    expect(server.watchCount()).toBe(1);
+  });
+
+  it('tells what ended the session when it would have to be read', async () => {
+    const { clock, session, told, follow } = await setUp();
+    await clock.advanceUntil(session.close());
+    follow();
+    await clock.advance(0);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('closed');
+  });
+});
+
+describe('a read of a path that is wrong', () => {
+  it('is refused, and nothing else happens when it is given up', async () => {
+    const { clock, session } = await setUp();
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    const listeners = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', note);
+    onTestFinished(() => {
+      process.off('uncaughtException', note);
+      for (const listener of listeners) process.on('uncaughtException', listener);
+    });
+    const giveUp = new AbortController();
+    const reading = session.getData('no path', { onChange: ignore, signal: giveUp.signal });
+    const refused = expect(reading).rejects.toBeInstanceOf(InvalidOptionError);
+    giveUp.abort();
+    await refused;
+    await clock.advance(0);
+    expect(uncaught).toEqual([]);
+  });
+});
+
+describe('a node of a session that is over', () => {
+  it('is lost from the beginning', async () => {
+    const { clock, session } = await setUp();
+    await clock.advanceUntil(session.close());
+    expect(EphemeralNode.of(session, '/node').lost.reason).toBeInstanceOf(SessionClosedError);
+  });
+});
+
+describe('the node of a lock that is held', () => {
+  it('is watched from its first heartbeat on, and no more when it is given up', async () => {
+    const { clock, server, session } = await setUp();
+    const hold = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
+    expect(server.watchCount()).toBe(0);
+    await clock.advance(session.leaseMs / 4);
+    expect(server.watchCount()).toBe(1);
+    await clock.advanceUntil(hold.release());
+    await clock.advance(0);
+    expect(server.watchCount()).toBe(0);
+  });
+});

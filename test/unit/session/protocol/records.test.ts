@@ -1,0 +1,271 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AccessEntry } from '../../../../src/session/protocol/acl.js';
+import { OP, type Stat, type TransactionPart } from '../../../../src/session/protocol/records.js';
+import * as requests from '../../../../src/session/protocol/requests.js';
+import { WireError } from '../../../../src/wire/jute.js';
+
+interface CodecRecord {
+  byteLength(): number;
+  serialize(buffer: Buffer, offset: number): number;
+}
+type Make = new (...fields: unknown[]) => CodecRecord;
+interface Codec {
+  readonly OP_CODES: Readonly<Record<string, number>>;
+  readonly Request: new (header: CodecRecord, payload: unknown) => { toBuffer(): Buffer };
+  readonly TransactionRequest: new (operations: object[]) => unknown;
+  readonly protocol: Readonly<Record<string, Make>>;
+  readonly data: Readonly<Record<string, Make>>;
+}
+
+/** The codec of node-zookeeper-client, by which what is written by hand is judged. */
+const codec = createRequire(import.meta.url)('node-zookeeper-client/lib/jute/index.js') as Codec;
+
+function make(of: 'protocol' | 'data', name: string, ...fields: unknown[]): CodecRecord {
+  const Made = codec[of][name] as Make;
+  return new Made(...fields);
+}
+
+function packet(xid: number, code: number, payload: unknown): Buffer {
+  return new codec.Request(make('protocol', 'RequestHeader', xid, code), payload).toBuffer();
+}
+
+function bytesOf(...records: CodecRecord[]): Buffer {
+  return Buffer.concat(
+    records.map((record) => {
+      const bytes = Buffer.alloc(record.byteLength());
+      record.serialize(bytes, 0);
+      return bytes;
+    }),
+  );
+}
+
+function long(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(value);
+  return bytes;
+}
+
+const number = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+const path = fc.string({ unit: 'binary', maxLength: 60 }).map((name) => `/${name}`);
+const data = fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes));
+const xid = fc.integer({ min: 1, max: 2 ** 31 - 1 });
+const modes = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 } as const;
+const mode = fc.constantFrom(...(Object.keys(modes) as (keyof typeof modes)[]));
+const access = fc.array(
+  fc.record({ scheme: fc.string(), id: fc.string(), permissions: fc.integer({ min: 1, max: 31 }) }),
+  { minLength: 1, maxLength: 4 },
+);
+const stat = fc.record({
+  czxid: id,
+  mzxid: id,
+  createdAtMs: fc.nat(2 ** 45),
+  modifiedAtMs: fc.nat(2 ** 45),
+  version: number,
+  ephemeralOwner: id,
+  numChildren: number,
+});
+const part: fc.Arbitrary<TransactionPart> = fc.oneof(
+  fc.record({ kind: fc.constant('check' as const), path, version: number }),
+  fc.record({ kind: fc.constant('delete' as const), path, version: number }),
+  fc.record({ kind: fc.constant('set' as const), path, data, version: number }),
+  fc.record({ kind: fc.constant('create' as const), path, data, mode }),
+);
+
+const acls = (entries: readonly AccessEntry[]) =>
+  entries.map(({ scheme, id: of, permissions }) =>
+    make('data', 'ACL', permissions, make('data', 'Id', scheme, of)),
+  );
+
+/** As a server writes it, with something in the fields that nobody asks for. */
+const statRecord = (of: Stat) =>
+  make(
+    'data',
+    'Stat',
+    long(of.czxid),
+    long(of.mzxid),
+    long(BigInt(of.createdAtMs)),
+    long(BigInt(of.modifiedAtMs)),
+    of.version,
+    17,
+    19,
+    long(of.ephemeralOwner),
+    23,
+    of.numChildren,
+    long(29n),
+  );
+
+/** As the codec's own transactions want a part. */
+function operation(of: TransactionPart, entries: readonly AccessEntry[]): object {
+  switch (of.kind) {
+    case 'check':
+      return { type: 13, path: of.path, version: of.version };
+    case 'delete':
+      return { type: 2, path: of.path, version: of.version };
+    case 'set':
+      return { type: 5, path: of.path, data: of.data, version: of.version };
+    case 'create': {
+      const lists = acls(entries).map((acl) => ({ toRecord: () => acl }));
+      return { type: 1, path: of.path, data: of.data, acls: lists, mode: modes[of.mode ?? 'persistent'] };
+    }
+  }
+}
+
+describe('what is written by hand', () => {
+  it('is what the codec writes: creations', () => {
+    fc.assert(
+      fc.property(xid, path, data, mode, access, (number_, at, what, how, who) => {
+        const payload = make('protocol', 'CreateRequest', at, what, acls(who), modes[how]);
+        const asked = requests.createRequest(at, what, how, who);
+        expect(asked.encode(number_)).toEqual(packet(number_, 1, payload));
+      }),
+    );
+  });
+
+  it('is what the codec writes: deletions, writes and reads', () => {
+    fc.assert(
+      fc.property(xid, path, data, number, fc.boolean(), (number_, at, what, version, watch) => {
+        for (const [asked, code, name, ...fields] of [
+          [requests.deleteRequest(at, version), 2, 'DeleteRequest', at, version],
+          [requests.existsRequest(at), 3, 'ExistsRequest', at, false],
+          [requests.getDataRequest(at, watch), 4, 'GetDataRequest', at, watch],
+          [requests.setDataRequest(at, what, version), 5, 'SetDataRequest', at, what, version],
+          // It knows only the listing with a stat, which is asked for in the same words.
+          [requests.getChildrenRequest(at), 8, 'GetChildren2Request', at, false],
+          [requests.getAclRequest(at), 6, 'GetACLRequest', at],
+        ] as const)
+          expect(asked.encode(number_)).toEqual(packet(number_, code, make('protocol', name, ...fields)));
+      }),
+    );
+  });
+
+  it('is what the codec writes: transactions', () => {
+    fc.assert(
+      fc.property(xid, fc.array(part, { maxLength: 6 }), access, (number_, parts, who) => {
+        const payload = new codec.TransactionRequest(parts.map((each) => operation(each, who)));
+        expect(requests.multiRequest(parts, who).encode(number_)).toEqual(packet(number_, 14, payload));
+      }),
+    );
+  });
+
+  it('begins anew after a request that could not be written', () => {
+    const wrong = requests.setDataRequest('/a', Buffer.alloc(1), 2 ** 40);
+    expect(() => wrong.encode(1)).toThrow(RangeError);
+    const payload = make('protocol', 'DeleteRequest', '/b', -1);
+    expect(requests.deleteRequest('/b').encode(2)).toEqual(packet(2, 2, payload));
+  });
+
+  it('goes by the numbers that the codec knows', () => {
+    const known = Object.entries(codec.OP_CODES).map(
+      ([name, code]) => [name.toLowerCase().replaceAll('_', ''), code] as const,
+    );
+    const ours = Object.entries(OP).filter(([name]) => name !== 'removeWatches');
+    expect(known).toEqual(expect.arrayContaining(ours.map(([name, code]) => [name.toLowerCase(), code])));
+  });
+});
+
+describe('what is read by hand', () => {
+  it('is what the codec was given', () => {
+    fc.assert(
+      fc.property(path, data, fc.array(path), access, stat, (at, what, names, who, about) => {
+        const record = statRecord(about);
+        const created = bytesOf(make('protocol', 'CreateResponse', at));
+        expect(requests.createRequest(at, what, 'ephemeral', 'world').decode(created)).toBe(at);
+        expect(requests.existsRequest(at).decode(bytesOf(record))).toEqual(about);
+        expect(requests.setDataRequest(at, what).decode(bytesOf(record))).toEqual(about);
+        const read = bytesOf(make('protocol', 'GetDataResponse', what, record));
+        expect(requests.getDataRequest(at, true).decode(read)).toEqual({ data: what, stat: about });
+        // Less the stat at its end, which is of the listing that wasn't asked for.
+        const listed = bytesOf(make('protocol', 'GetChildren2Response', names, record)).subarray(0, -68);
+        expect(requests.getChildrenRequest(at).decode(listed).strings()).toEqual(names);
+        const ruled = bytesOf(make('protocol', 'GetACLResponse', acls(who), record));
+        expect(requests.getAclRequest(at).decode(ruled)).toEqual(who);
+      }),
+    );
+  });
+
+  it('takes data and children that are null for none', () => {
+    const about = fc.sample(stat, 1)[0] as Stat;
+    const read = bytesOf(make('protocol', 'GetDataResponse', undefined, statRecord(about)));
+    expect(requests.getDataRequest('/a', false).decode(read).data).toEqual(Buffer.alloc(0));
+    const none = Buffer.from([255, 255, 255, 255]);
+    expect(requests.getChildrenRequest('/a').decode(none).strings()).toEqual([]);
+  });
+
+  it('keeps nothing of the packet that data came in', () => {
+    const about = fc.sample(stat, 1)[0] as Stat;
+    const read = bytesOf(make('protocol', 'GetDataResponse', Buffer.from('mine'), statRecord(about)));
+    const { data: kept } = requests.getDataRequest('/a', false).decode(read);
+    expect(kept.toString()).toBe('mine');
+    expect(kept.buffer.byteLength).toBe(4);
+  });
+
+  it('tells what became of each part of a transaction', () => {
+    const parts = [
+      { kind: 'check', path: '/a' },
+      { kind: 'set', path: '/b', data: Buffer.from('b') },
+      { kind: 'create', path: '/c' },
+      { kind: 'delete', path: '/d' },
+    ] as const;
+    fc.assert(
+      fc.property(stat, path, (about, at) => {
+        const head = (code: number) => make('protocol', 'MultiHeader', code, false, 0);
+        const body = bytesOf(
+          ...[head(13), head(5), statRecord(about), head(1), make('protocol', 'CreateResponse', at)],
+          ...[head(2), make('protocol', 'MultiHeader', -1, true, -1)],
+        );
+        expect(requests.multiRequest(parts, 'world').decode(body)).toEqual([
+          {},
+          { stat: about },
+          { path: at },
+          {},
+        ]);
+      }),
+    );
+  });
+
+  it('tells which part of a refused transaction was at fault', () => {
+    const error = (code: number) => [
+      make('protocol', 'MultiHeader', -1, false, code),
+      make('protocol', 'ErrorResponse', code),
+    ];
+    const end = make('protocol', 'MultiHeader', -1, true, -1);
+    const body = bytesOf(...error(0), ...error(-103), ...error(-2), end);
+    const parts = ['/a', '/b', '/c'].map((at) => ({ kind: 'check', path: at }) as const);
+    expect(() => requests.multiRequest(parts, 'world').decode(body)).toThrow(
+      expect.objectContaining({
+        failedPart: 1,
+        error: expect.objectContaining({ serverCode: -103, operation: 'multi[check]', path: '/b' }),
+      }),
+    );
+  });
+
+  it('tells of a change at a node, and that one that it is gone', () => {
+    const [DATA_CHANGED, DELETED, CONNECTED] = [3, 2, 3];
+    fc.assert(
+      fc.property(path, (at) => {
+        const event = (type: number) => bytesOf(make('protocol', 'WatcherEvent', type, CONNECTED, at));
+        expect(requests.decodeEvent(event(DELETED))).toEqual({ path: at, change: 'deleted' });
+        expect(requests.decodeEvent(event(DATA_CHANGED))).toEqual({ path: at, change: 'changed' });
+        expect(() => requests.decodeEvent(event(DELETED).subarray(0, -1))).toThrow(WireError);
+      }),
+    );
+  });
+
+  it('is refused where it ends too early, or is of another kind', () => {
+    const about = bytesOf(statRecord(fc.sample(stat, 1)[0] as Stat));
+    expect(() => requests.existsRequest('/a').decode(about.subarray(1))).toThrow(WireError);
+    expect(() => requests.getChildrenRequest('/a').decode(Buffer.alloc(3))).toThrow(WireError);
+    const head = (code: number, hasEnded: boolean) => make('protocol', 'MultiHeader', code, hasEnded, 0);
+    const answers = {
+      strange: [head(99, false), head(-1, true)],
+      empty: [head(-1, true)],
+      'refused for no reason': [head(-1, false), make('protocol', 'ErrorResponse', 0), head(-1, true)],
+    };
+    const asked = requests.multiRequest([{ kind: 'check', path: '/a' }], 'world');
+    for (const answer of Object.values(answers))
+      expect(() => asked.decode(bytesOf(...answer))).toThrow(WireError);
+  });
+});

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Change } from '../../../src/session/protocol/requests.js';
+import { WatchRegistry } from '../../../src/session/watch-registry.js';
+
+function setUp() {
+  const told: string[] = [];
+  const watcher = (name: string) => ({ changed: (change: Change) => void told.push(`${name} ${change}`) });
+  return { registry: new WatchRegistry(), told, watcher };
+}
+
+describe('the watches of a session', () => {
+  it('tell all that wait at a path, once, and nobody else', () => {
+    const { registry, told, watcher } = setUp();
+    registry.add('/a', watcher('first'));
+    registry.add('/a', watcher('second'));
+    registry.add('/b', watcher('other'));
+    registry.fire('/a', 'changed');
+    registry.fire('/a', 'deleted');
+    registry.fire('/nobody', 'deleted');
+    expect(told).toEqual(['first changed', 'second changed']);
+    expect([registry.has('/a'), registry.has('/b')]).toEqual([false, true]);
+  });
+
+  it('may be set anew by those that are told', () => {
+    const { registry, told, watcher } = setUp();
+    registry.add('/a', { changed: () => registry.add('/a', watcher('again')) });
+    registry.fire('/a', 'changed');
+    expect(told).toEqual([]);
+    registry.fire('/a', 'deleted');
+    expect(told).toEqual(['again deleted']);
+  });
+
+  it('are of no more interest to the server when the last one is taken back', () => {
+    const { registry, told, watcher } = setUp();
+    const [first, second] = [watcher('first'), watcher('second')];
+    registry.add('/a', first);
+    registry.add('/a', second);
+    expect(registry.remove('/a', first)).toBe(false);
+    expect(registry.remove('/a', first)).toBe(false);
+    expect(registry.has('/a')).toBe(true);
+    expect(registry.remove('/a', second)).toBe(true);
+    expect(registry.has('/a')).toBe(false);
+    expect(registry.remove('/a', second)).toBe(false);
+    expect(registry.remove('/never', second)).toBe(false);
+    registry.fire('/a', 'changed');
+    expect(told).toEqual([]);
+  });
+
+  it('are gone when the session is over', () => {
+    const { registry, told, watcher } = setUp();
+    registry.add('/a', watcher('first'));
+    registry.clear();
+    registry.fire('/a', 'changed');
+    expect([told, registry.has('/a'), registry.portions(100)]).toEqual([[], false, []]);
+  });
+
+  it('are set again in portions that are as few as can be, each within the limit if its paths are', () => {
+    const limit = 100;
+    const sizeOf = (paths: string[]) => paths.reduce((sum, path) => sum + 4 + Buffer.byteLength(path), 0);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ unit: 'grapheme', maxLength: 40 })), (paths) => {
+        const { registry, watcher } = setUp();
+        for (const path of paths) registry.add(path, watcher(path));
+        const portions = registry.portions(limit);
+        expect(portions.flat()).toEqual(paths);
+        for (const [index, portion] of portions.entries()) {
+          if (portion.length > 1) expect(sizeOf(portion)).toBeLessThanOrEqual(limit);
+          const next = portions[index + 1]?.[0];
+          if (next !== undefined) expect(sizeOf([...portion, next])).toBeGreaterThan(limit);
+        }
+      }),
+    );
+  });
+});

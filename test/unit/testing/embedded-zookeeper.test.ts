@@ -1,0 +1,386 @@
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fourLetterWord } from '../../../scripts/zookeeper.mjs';
+import { LeaderElector } from '../../../src/election/elector.js';
+import { ConnectionLossError, InvalidOptionError, NodeExistsError } from '../../../src/errors.js';
+import { DistributedLock } from '../../../src/lock/distributed-lock.js';
+import { Session } from '../../../src/session/session.js';
+import type { SessionOptions } from '../../../src/session/session-options.js';
+import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
+import { nextEvent, until } from '../../helpers/cluster.js';
+import { FakeClock } from '../../helpers/fake-clock.js';
+import { hostileNumber } from '../../helpers/hostile-frames.js';
+import { bool, int, OPEN, RawClient, record, text } from '../../helpers/raw-client.js';
+
+const ignore = () => undefined;
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+async function start(options: EmbeddedZooKeeperOptions = {}): Promise<EmbeddedZooKeeper> {
+  const server = await EmbeddedZooKeeper.start({ tickMs: 50, logger: SILENT, ...options });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function connect(server: EmbeddedZooKeeper, options: SessionOptions = {}): Promise<Session> {
+  const session = await Session.connect(server.connectString, { sessionTimeoutMs: 1000, ...options });
+  onTestFinished(() => session.close());
+  return session;
+}
+
+const [CREATE, GET_DATA, SET_DATA, PING] = [1, 4, 5, 11];
+const createBody = (path: string, flags = 0) => record(text(path), text('data'), OPEN, int(flags));
+
+describe('the embedded server', () => {
+  it('starts within 50 ms, says what it is for, and stops', async () => {
+    await (await EmbeddedZooKeeper.start({ logger: SILENT })).stop(); // Whatever is loaded at the first time.
+    const warn = vi.fn();
+    const began = performance.now();
+    const server = await EmbeddedZooKeeper.start({ logger: { ...SILENT, warn } });
+    expect(performance.now() - began).toBeLessThan(50);
+    expect(warn.mock.calls).toEqual([
+      [{ connectString: server.connectString }, expect.stringContaining('for tests and demos only')],
+    ]);
+    await server.stop();
+    await server.stop();
+    await expect(fourLetterWord(server.port, 'ruok')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it.each([
+    [{ host: '0.0.0.0' }, 'host'],
+    [{ host: '192.168.1.1' }, 'host'],
+    [{ host: null }, 'host'],
+    [{ port: 65_536 }, 'port'],
+    [{ port: '2181' }, 'port'],
+    [{ tickMs: 0 }, 'tickMs'],
+    [{ minSessionTimeoutMs: 500, maxSessionTimeoutMs: 100 }, 'maxSessionTimeoutMs'],
+    [{ dialect: '3.7' }, 'dialect'],
+    [{ clock: {} }, 'clock'],
+    [{ logger: {} }, 'logger'],
+    [{ ports: 1 }, 'ports'],
+  ])('refuses %j and names the option', async (options, option) => {
+    const starting = EmbeddedZooKeeper.start(options as EmbeddedZooKeeperOptions);
+    await expect(starting).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(starting).rejects.toThrow(option);
+  });
+
+  it('listens on IPv6 too', async () => {
+    const server = await start({ host: '::1' });
+    expect(server.connectString).toBe(`[::1]:${server.port}`);
+    expect(await (await connect(server)).exists('/')).toBeDefined();
+  });
+
+  it('agrees to session timeouts from 2 to 20 ticks', async () => {
+    const server = await start({ tickMs: 100 });
+    const timeouts = [1, 500, 60_000].map((timeoutMs) => RawClient.open(server.port, { timeoutMs }));
+    expect((await Promise.all(timeouts)).map(({ timeoutMs }) => timeoutMs)).toEqual([200, 500, 2000]);
+  });
+
+  it('lets a leader be elected, replaced when its session ends, and leaves nothing behind', async () => {
+    const server = await start();
+    const electors = await Promise.all(
+      [1, 2].map(async () => new LeaderElector(await connect(server), '/election', { takeoverDelayMs: 0 })),
+    );
+    const [first, second] = electors as [LeaderElector, LeaderElector];
+    const elected = nextEvent(first, 'elected');
+    await first.start();
+    await elected;
+    await second.start();
+    const leading = server.sessionOf(server.sessions()[0]?.ephemerals[0] as string);
+    expect(leading).toBe(server.sessions()[0]);
+    const [expired, next] = [nextEvent(first, 'expired'), nextEvent(second, 'elected')];
+    expect(server.expireSession((session) => session === leading)).toBe(1);
+    await Promise.all([expired, next]);
+    expect(leading).toMatchObject({ isAlive: false, isConnected: false, ephemerals: [] });
+    await second.stop();
+    expect(server.paths('/election')).toEqual(['/election']);
+    expect(server.watchCount()).toBe(0);
+  });
+});
+
+describe('time at the embedded server', () => {
+  it('is the clock that it was given: sessions end when that says so, and stats are dated by it', async () => {
+    const clock = new FakeClock();
+    const server = await start({ clock, tickMs: 1000 });
+    const client = await RawClient.open(server.port, { timeoutMs: 4000 });
+    await client.ask(CREATE, createBody('/mine', 1));
+    const other = await RawClient.open(server.port, { timeoutMs: 20_000 });
+    await clock.advance(3000);
+    await client.ask(PING, undefined, -2);
+    await clock.advance(4000);
+    expect(server.sessionOf('/mine')?.isAlive).toBe(true);
+    await clock.advance(1000);
+    expect(server.paths()).not.toContain('/mine');
+    expect(server.sessions()).toHaveLength(1);
+    await client.closed;
+    const answer = await other.ask(CREATE, createBody('/later'));
+    expect(answer?.code).toBe(0);
+    const read = await other.ask(GET_DATA, record(text('/later'), bool(false)));
+    expect(read?.body.readBigInt64BE(8 + 16)).toBe(8000n);
+  });
+});
+
+describe('what a test can do to the embedded server', () => {
+  it('drop a connection: the session goes on at the next one', async () => {
+    const server = await start();
+    const session = await connect(server);
+    await session.create('/mine', { mode: 'ephemeral' });
+    const [handle] = server.sessions();
+    const resumed = nextEvent(session, 'resumed');
+    handle?.dropConnection();
+    await resumed;
+    expect(server.sessionOf('/mine')).toBe(handle);
+    expect(server.count('connect')).toBe(2);
+  });
+
+  it('lose the reply to a create: it was carried out, and the lock finds its place again', async () => {
+    const server = await start();
+    const session = await connect(server);
+    await session.create('/lock'); // Else it comes to nothing: it isn't carried out.
+    const fault = server.swallowReply('create', { path: /-lock-/ });
+    const hold = await new DistributedLock(session, '/lock').acquire();
+    expect(fault.hits).toBe(1);
+    expect(server.paths('/lock')).toHaveLength(2);
+    await hold.release();
+    server.swallowReply('create');
+    await expect(session.create('/lost')).rejects.toBeInstanceOf(ConnectionLossError);
+    expect(server.paths()).toContain('/lost');
+  });
+
+  it('answer by an error, so many times, and carry nothing out', async () => {
+    const server = await start();
+    const session = await connect(server);
+    const fault = server.failWith('NODE_EXISTS', { operation: 'create', path: '/a', times: 2 });
+    await expect(session.create('/a')).rejects.toBeInstanceOf(NodeExistsError);
+    await session.create('/b');
+    await expect(session.create('/a')).rejects.toBeInstanceOf(NodeExistsError);
+    await session.create('/a');
+    expect(fault.hits).toBe(2);
+    const forever = server.failWith(-125, { operation: 'setData' });
+    await expect(session.setData('/a', Buffer.from('x'))).rejects.toMatchObject({ serverCode: -125 });
+    forever.clear();
+    await session.setData('/a', Buffer.from('x'));
+    expect(server.data('/a')?.toString()).toBe('x');
+    expect(() => server.failWith('NO_SUCH' as 'OK')).toThrow(InvalidOptionError);
+    expect(() => server.failWith('NO_NODE', { operation: 'crate' as 'create' })).toThrow(InvalidOptionError);
+    expect(() => server.failWith('NO_NODE', { times: 0 })).toThrow(InvalidOptionError);
+    expect(() => server.delay(-1)).toThrow(InvalidOptionError);
+  });
+
+  it('delay answers, of one kind or all, and keep the order of what is sent on a connection', async () => {
+    const clock = new FakeClock();
+    const server = await start({ clock, tickMs: 10_000 });
+    const client = await RawClient.open(server.port);
+    const fault = server.delay(100, { only: 'create' });
+    client.send(CREATE, createBody('/a'), 1);
+    client.send(GET_DATA, record(text('/a'), bool(false)), 2);
+    await until(() => server.count('getData') === 1);
+    expect(server.paths()).toContain('/a');
+    const heard: number[] = [];
+    const hearing = (async () => {
+      for (let i = 0; i < 2; i++) heard.push((await client.next())?.xid ?? NaN);
+    })();
+    await clock.advance(99);
+    expect(heard).toEqual([]);
+    await clock.advance(1);
+    await hearing;
+    expect(heard).toEqual([1, 2]);
+    fault.clear();
+    expect((await client.ask(GET_DATA, record(text('/a'), bool(false))))?.code).toBe(0);
+  });
+
+  it('stand still and go on: nothing is lost, and no session ends for a silence of the server', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port, { timeoutMs: 200 });
+    server.pause();
+    const other = RawClient.open(server.port); // Accepted, and not answered.
+    client.send(CREATE, createBody('/a'));
+    await until(() => server.connectionCount === 2);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(server.count('create')).toBe(0);
+    expect(server.sessions()).toHaveLength(1);
+    server.resume();
+    expect((await client.next())?.code).toBe(0);
+    expect((await other).timeoutMs).toBeGreaterThan(0);
+    expect(server.sessions()[0]?.isAlive).toBe(true);
+  });
+
+  it('cut the network: nobody is told, sessions end behind it, and whoever lost bytes is reset when it heals', async () => {
+    const server = await start();
+    const session = await connect(server, { sessionTimeoutMs: 300 });
+    await session.create('/mine', { mode: 'ephemeral' });
+    const bystander = await RawClient.open(server.port, { timeoutMs: 1000 });
+    const suspended = nextEvent(session, 'suspended');
+    const expired = nextEvent(session, 'expired');
+    server.sessionOf('/mine')?.partition();
+    expect((await bystander.ask(PING, undefined, -2))?.code).toBe(0);
+    await suspended;
+    await until(() => !server.paths().includes('/mine'), 'the expiry');
+    expect(session.signal.aborted).toBe(false);
+    server.clearFaults();
+    await expired;
+    server.partition();
+    bystander.send(PING, undefined, -2);
+    await until(() => server.sessions().length === 0, 'the expiry of the bystander');
+    expect(bystander.socket.destroyed).toBe(false);
+    server.heal();
+    await bystander.closed;
+  });
+
+  it('refuse connections and admit them again', async () => {
+    const server = await start();
+    const session = await connect(server, { sessionTimeoutMs: 900 });
+    server.refuse();
+    const refused = RawClient.silent(server.port);
+    await refused.closed;
+    expect(await session.exists('/')).toBeDefined();
+    const resumed = nextEvent(session, 'resumed');
+    server.dropConnections();
+    await nextEvent(session, 'suspended');
+    server.admit();
+    await resumed;
+  });
+
+  it('crash and come back at the same port, with its nodes and sessions', async () => {
+    const server = await start();
+    const session = await connect(server);
+    await session.create('/mine', { mode: 'ephemeral' });
+    const [suspended, resumed] = [nextEvent(session, 'suspended'), nextEvent(session, 'resumed')];
+    await server.crash();
+    await suspended;
+    await expect(server.crash()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await server.restart();
+    await resumed;
+    expect(await session.exists('/mine')).toBeDefined();
+    await server.stop();
+    await expect(server.restart()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  });
+
+  it('come back without their data, and give no session id again', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    await client.ask(CREATE, createBody('/mine', 1));
+    const [former] = server.sessions();
+    await server.crash();
+    await expect(server.restart({ empty: 1 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await server.restart({ empty: true });
+    await RawClient.open(server.port);
+    const [next, ...more] = server.sessions();
+    expect(more).toEqual([]);
+    expect(next?.id).toBeGreaterThan(former?.id as bigint);
+    expect(former).toMatchObject({ isAlive: false, isConnected: false, ephemerals: [] });
+    expect(server.data('/mine')).toBeUndefined();
+  });
+
+  it('number children from where a test wants it', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    await client.ask(CREATE, createBody('/queue'));
+    server.setNextSequence('/queue', 2 ** 31 - 1);
+    for (const name of ['a-', 'b-']) await client.ask(CREATE, createBody(`/queue/${name}`, 2));
+    expect(server.paths('/queue')).toEqual(['/queue', '/queue/a-2147483647', '/queue/b-2147483647']);
+    expect(() => server.setNextSequence('/queue', 2 ** 31)).toThrow(InvalidOptionError);
+    expect(() => server.setNextSequence('/none', 1)).toThrow(InvalidOptionError);
+  });
+
+  it('count what it is asked and what it tells, and forget it', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    await client.ask(CREATE, createBody('/a'));
+    await client.ask(GET_DATA, record(text('/a'), bool(true)));
+    expect((await client.ask(SET_DATA, record(text('/a'), text('x'), int(-1))))?.xid).toBe(-1);
+    const [session] = server.sessions();
+    expect(server.requests.map(({ operation, paths }) => [operation, ...paths])).toEqual([
+      ['connect'],
+      ['create', '/a'],
+      ['getData', '/a'],
+      ['setData', '/a'],
+    ]);
+    expect(server.requests.every((request) => request.session === session)).toBe(true);
+    expect(server.events).toMatchObject([{ type: 'changed', path: '/a', session }]);
+    expect([server.count(), server.count('create'), server.countEvents('changed')]).toEqual([4, 1, 1]);
+    server.resetCounts();
+    expect([server.count(), server.countEvents(), server.requests.length]).toEqual([0, 0, 0]);
+  });
+});
+
+describe('four-letter words', () => {
+  it('are answered as a real server answers them', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    await client.ask(CREATE, createBody('/mine', 1));
+    await client.ask(GET_DATA, record(text('/mine'), bool(true)));
+    const ask = (word: string) => fourLetterWord(server.port, word);
+    expect(await ask('ruok')).toBe('imok');
+    expect(await ask('isro')).toBe('rw');
+    expect(await ask('srvr')).toMatch(/^Zookeeper version: 3\.8.*\n.*\nReceived: \d+\nSent: \d+\n/);
+    expect(await ask('srvr')).toMatch(/\nMode: standalone\nNode count: 6\n$/);
+    expect(await ask('wchs')).toBe('1 connections watching 1 paths\nTotal watches:1\n');
+    expect(await ask('wchp')).toBe(`/mine\n\t0x${client.id.toString(16)}\n\n`);
+    expect(await ask('dump')).toContain(`0x${client.id.toString(16)}:\n\t/mine\n`);
+    expect(await ask('conf')).toContain('tickTime=50\n');
+    const monitored = Object.fromEntries((await ask('mntr')).split('\n').map((line) => line.split('\t')));
+    expect(monitored).toMatchObject({
+      zk_server_state: 'standalone',
+      zk_znode_count: '6',
+      zk_ephemerals_count: '1',
+      zk_watch_count: '1',
+      zk_global_sessions: '1',
+    });
+    expect(Number(monitored.zk_packets_received)).toBeGreaterThan(3);
+  });
+});
+
+describe('whatever a client sends', () => {
+  const anyBytes = fc.uint8Array({ maxLength: 120 }).map((bytes) => Buffer.from(bytes));
+  const anyType = fc.constantFrom(...Array(23).keys(), 100, 101, 102, 103, 104, 105, 106, 107, -11, -1, 999);
+  const nearly = fc
+    .tuple(fc.integer(), anyType, fc.array(fc.tuple(fc.nat(60), hostileNumber), { maxLength: 3 }))
+    .map(([xid, type, changes]) => {
+      const body = Buffer.concat([createBody('/fuzz'), Buffer.alloc(20)]);
+      for (const [at, value] of changes) int(value).copy(body, Math.min(at, body.length));
+      const payload = record(int(xid), int(type), body);
+      return record(int(payload.length), payload);
+    });
+  const hostile = fc.oneof(
+    { weight: 4, arbitrary: nearly },
+    fc.tuple(hostileNumber, anyBytes).map(([length, bytes]) => record(int(length), bytes)),
+    anyBytes,
+  );
+
+  it('ends its own connection at worst: the server goes on serving others', async () => {
+    const server = await start({ tickMs: 1000 });
+    const witness = await RawClient.open(server.port);
+    await witness.ask(CREATE, createBody('/witness', 1));
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(hostile, { maxLength: 8 }), async (greets, chunks) => {
+        const attacker = greets ? await RawClient.open(server.port) : RawClient.silent(server.port);
+        for (const chunk of chunks) attacker.socket.write(chunk);
+        attacker.socket.end();
+        await attacker.closed;
+        expect((await witness.ask(GET_DATA, record(text('/witness'), bool(false))))?.code).toBe(0);
+      }),
+      { numRuns: 300 },
+    );
+    expect(server.sessionOf('/witness')?.isConnected).toBe(true);
+    await until(() => server.connectionCount === 1);
+  });
+
+  it('as a packet that is announced too long: its connection ends at once', async () => {
+    const server = await start();
+    const client = await RawClient.open(server.port);
+    client.socket.write(int(0x100000));
+    await client.closed;
+  });
+
+  it('as the id of a session that is not its own: nothing but a refusal', async () => {
+    const server = await start();
+    const owner = await RawClient.open(server.port);
+    for (const id of [owner.id, owner.id + 1n, 12345n, -1n]) {
+      const thief = await RawClient.open(server.port, { id, password: Buffer.alloc(16, 1) });
+      expect([thief.timeoutMs, thief.id]).toEqual([0, 0n]);
+      await thief.closed;
+    }
+    const again = await RawClient.open(server.port, { id: owner.id, password: owner.password });
+    expect(again.id).toBe(owner.id);
+  });
+});
