@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   { ignores: ['dist', 'node_modules', 'coverage', '.stryker-tmp'] },
   {
-    files: ['src/**/*.ts', 'test/**/*.ts'],
+    files: ['{bench,scripts,src,test,tools}/**/*.ts'],
     languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true } },
     plugins: { '@typescript-eslint': tseslint.plugin },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
@@ -19,7 +19,7 @@ export default tseslint.config(
   },
   // A listener that returns a promise is what some tests are about.
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', '**/*.test.ts'],
     rules: { '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }] },
   },
 );

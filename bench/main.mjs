@@ -11,6 +11,7 @@ import { body, fillIn, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
 
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
+const PICTURES = join(import.meta.dirname, '../docs/benchmarks');
 const args = process.argv.slice(2);
 const began = performance.now();
 // Of the processes that are measured too, but for those that are measured from their start.
@@ -94,13 +95,19 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
 function keep(results, { out, docs }) {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
-  const drawn = Object.entries(plots(results.findings));
-  for (const [name, svg] of drawn) writeFileSync(join(out, name), svg);
-  const names = drawn.map(([name]) => name);
+  const drawn = plots(results.findings);
+  writePlots(out, drawn);
+  const names = Object.keys(drawn);
   writeFileSync(join(out, 'results.md'), page(results, names));
   if (!docs) return;
-  const links = names.map((name) => relative(dirname(DOCUMENT), join(out, name)));
+  writePlots(PICTURES, drawn);
+  const links = names.map((name) => relative(dirname(DOCUMENT), join(PICTURES, name)));
   writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results, links, '###')));
+}
+
+/** @param {string} folder @param {Record<string, string>} drawn files by their names */
+function writePlots(folder, drawn) {
+  for (const [name, svg] of Object.entries(drawn)) writeFileSync(join(folder, name), svg);
 }
 
 /** @param {import('./report/markdown.mjs').Results} results */

@@ -26,7 +26,7 @@ export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of
   --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
   --crowds N,N         how many contend for what is handed over (15,100,1000; with --quick 15,100)
   --out FOLDER         where results.json, results.md and the plots go (bench/results)
-  --docs               also puts tables and the machine's description into docs/benchmarks.md
+  --docs               also puts tables and the machine's description into docs/benchmarks.md, and the plots beside it
 
 Packages of peers that are missing are installed, as root on Debian; those that can't be had are left out.`;
 

@@ -1,9 +1,9 @@
 /** Compiles `src/` to `dist/`, from nothing: what was renamed or removed doesn't linger. */
 import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundle } from './build/bundle.mjs';
 import { declare } from './build/declarations.mjs';
 import { BUILT } from './build/sources.mjs';
-import { bundle } from './bundle.mjs';
 
 /** @param {{ checked?: boolean }} [options] whether wrong types are an error: what is built is the same, in half the time */
 export async function build({ checked = true } = {}) {

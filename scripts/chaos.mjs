@@ -1,6 +1,6 @@
 /** Compiles the chaos on real servers and what it tests, and runs it: `npm run chaos -- --help` says with which options. */
 import { spawn } from 'node:child_process';
-import { compile } from './compile.mjs';
+import { compile } from '../tools/typescript/compile.mjs';
 
 const program = compile('test/chaos/nemesis', 'main.js');
 const run = spawn(process.execPath, [program, ...process.argv.slice(2)], {

@@ -7,10 +7,10 @@
  */
 import { availableParallelism } from 'node:os';
 import { ALL, isAsExpected, MODEL } from '../test/model/searches.mjs';
-import { findSpin, search } from './spin.mjs';
+import { findSpin, search } from '../tools/spin/search.mjs';
 
 /** @import { Question } from '../test/model/searches.mjs' */
-/** @import { Finding } from './spin.mjs' */
+/** @import { Finding } from '../tools/spin/search.mjs' */
 
 const names = process.argv.slice(2);
 const known = [...new Set(ALL.map(({ name }) => name))];

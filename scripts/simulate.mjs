@@ -1,7 +1,7 @@
 /** Compiles the simulation and what it simulates, and runs it: `npm run simulate -- --help` says with which options. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { compile, ROOT } from './compile.mjs';
+import { compile, ROOT } from '../tools/typescript/compile.mjs';
 
 const program = compile('test/simulation', 'main.js');
 const { status } = spawnSync(process.execPath, [program, ...process.argv.slice(2)], {

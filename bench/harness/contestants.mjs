@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { findCuratorClassPath, findGo, findKazoo } from '../../scripts/peers.mjs';
+import { findCuratorClassPath, findGo, findKazoo } from '../../tools/peers/installed.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PEERS = join(ROOT, 'bench/peers');

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 
 /** @typedef {'tmpfs' | 'disk'} Storage in memory, or on a disk that is waited for at each write, as in production */
 

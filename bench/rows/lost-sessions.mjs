@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { Child } from '../harness/child.mjs';
 import { CountingProxy, looksInPlaceOfPings, totals } from '../harness/counting-proxy.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';

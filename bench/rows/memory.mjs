@@ -1,4 +1,4 @@
-import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { Child } from '../harness/child.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';

@@ -1,5 +1,5 @@
 /** The strategies side by side, on one server: all contenders of all of them are there, and the strategies take turns. */
-import { fourLetterWord } from '../../scripts/zookeeper.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { RawClient } from './raw-client.mjs';
 import { sameNode } from './same-node.mjs';
 import { watchParent } from './watch-parent.mjs';

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { DistributedLock, Session } from 'conclave';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import '../support/quiet.mjs';
 
 const NODES = 15;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor, Session } from 'conclave';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { openLink } from '../support/link.mjs';
 import '../support/quiet.mjs';
 

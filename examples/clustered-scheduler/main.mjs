@@ -6,7 +6,7 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { superviseCluster } from 'conclave';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import '../support/quiet.mjs';
 
 const PERIOD_MS = 50;

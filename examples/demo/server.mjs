@@ -1,7 +1,7 @@
 /** The server that the demo runs on: the embedded one, unless a real one is asked for. */
 import { parseArgs } from 'node:util';
 import { EmbeddedZooKeeper } from 'conclave/testing';
-import { externalEnsemble, startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { externalEnsemble, startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 
 // As fine as the real server's: failover takes as long with either.
 const TICK_MS = 200;

@@ -6,8 +6,8 @@ import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { usePostgres } from '../../scripts/postgres.mjs';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { usePostgres } from '../../tools/postgres/server.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import '../support/quiet.mjs';
 import { connect, createTable } from './account.mjs';
 

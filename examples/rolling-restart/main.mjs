@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import '../support/quiet.mjs';
 
 const PERIOD_MS = 50;

@@ -8,7 +8,7 @@ import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { useZooKeeper } from '../../scripts/zookeeper.mjs';
+import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { FencedLog, serveLog } from '../support/fenced-sink.mjs';
 import '../support/quiet.mjs';
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import type { Session } from '../../src/session/session.js';
+import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble, FollowedEnvironment } from '../helpers/ensemble.js';
 import { beside } from '../helpers/finish.js';

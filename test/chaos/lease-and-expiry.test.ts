@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
@@ -11,6 +10,7 @@ import { Connection } from '../../src/session/connection/connection.js';
 import { openTransport } from '../../src/session/connection/transport.js';
 import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { Session } from '../../src/session/session.js';
+import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
 import { connectStringOf, Ensemble } from '../helpers/ensemble.js';
 import { beside, onTestFinished } from '../helpers/finish.js';

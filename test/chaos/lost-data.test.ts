@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { SessionExpiredError } from '../../src/errors.js';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { nextEvent, openSession, until } from '../helpers/cluster.js';
 
 const TICK_MS = 200;

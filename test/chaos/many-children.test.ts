@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { startZooKeeper } from '../../scripts/zookeeper.mjs';
 import { encodeChildMessage, sessionName } from '../../src/cluster/guardian/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { SessionCredentials } from '../../src/session/session.js';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { nextEvent, openSession, recordEvents, until } from '../helpers/cluster.js';
 import { RawClient } from '../helpers/raw-client.js';
 

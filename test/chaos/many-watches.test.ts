@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { startZooKeeper } from '../../scripts/zookeeper.mjs';
 import type { Session } from '../../src/session/session.js';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { nextEvent, openSession, until } from '../helpers/cluster.js';
 import { FaultProxy } from '../helpers/proxy.js';
 

@@ -1,5 +1,6 @@
-import { startZooKeeper, type ZooKeeperServer } from '../../scripts/zookeeper.mjs';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
 import { until } from './cluster.js';
 import { onTestFinished } from './finish.js';
 import { FaultProxy } from './proxy.js';

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { LockTimeoutError, NoNodeError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockOptions } from '../../src/lock/lock.js';
@@ -13,6 +12,7 @@ import { compareSequences, type Purpose } from '../../src/lock/queue/order.js';
 import type { QueueLock } from '../../src/lock/queue-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import type { Session } from '../../src/session/session.js';
+import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
 import { connectString, uniquePath, until } from './cluster.js';
 import { Peer } from './peer.js';
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 
 const CREATE = 1;
 const DELETE = 2;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freePort } from '../../scripts/zookeeper.mjs';
+import { freePort } from '../../tools/ports.mjs';
 import { until } from '../helpers/cluster.js';
 import { Runner } from '../helpers/runner.js';
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { execaNode, type ResultPromise } from 'execa';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { fourLetterWord, freePort } from '../../scripts/zookeeper.mjs';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { Session } from '../../src/session/session.js';
+import { freePort } from '../../tools/ports.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 
 const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.mjs';
-import { usePostgres } from '../../scripts/postgres.mjs';
+import { usePostgres } from '../../tools/postgres/server.mjs';
 import { nextEvent, until } from '../helpers/cluster.js';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;

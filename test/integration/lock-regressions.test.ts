@@ -1,5 +1,4 @@
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { fourLetterWord } from '../../scripts/zookeeper.mjs';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { serializeRecord } from '../../src/election/nodes/record.js';
@@ -15,6 +14,7 @@ import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';

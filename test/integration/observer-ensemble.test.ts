@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startZooKeeper } from '../../scripts/zookeeper.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { inOrder, openSession, until } from '../helpers/cluster.js';
 import { lead, observe, oneAfterTheOther, servedLate, showsId } from '../helpers/observers.js';
 import { FaultProxy } from '../helpers/proxy.js';

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { fourLetterWord, freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { type Candidate, serializeCandidate } from '../../src/election/nodes/candidate.js';
@@ -19,6 +18,9 @@ import { type Environment, systemEnvironment } from '../../src/platform/environm
 import type { NodeData } from '../../src/session/protocol/records.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionSource } from '../../src/session/session-source.js';
+import { freePort } from '../../tools/ports.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { startFakeServer } from '../helpers/fake-server.js';
 import { lead, observe, oneAfterTheOther, record, servedLate, shown, showsId } from '../helpers/observers.js';

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { prefersEmbedded } from '../../scripts/embedded-zookeeper.mjs';
-import { fourLetterWord, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import { LeaderElector } from '../../src/election/elector.js';
 import { takeoverDelayMs } from '../../src/election/term/claim-rules.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import {
   BadVersionError,
   ConnectTimeoutError,
@@ -16,6 +15,8 @@ import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
 import { Session } from '../../src/session/session.js';
+import { freePort } from '../../tools/ports.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import {
   aborted,
   connectString,

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../../scripts/zookeeper.mjs';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidStateError } from '../../src/errors.js';
+import { freePort } from '../../tools/ports.mjs';
 import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/shutting-down.mjs');

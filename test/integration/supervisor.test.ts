@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { freePort, startZooKeeper } from '../../scripts/zookeeper.mjs';
 import type { SessionLoss } from '../../src/cluster/supervisor/cleanup.js';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
@@ -7,6 +6,8 @@ import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { CleanupFailedError, InvalidStateError, NoServerError } from '../../src/errors.js';
 import { deferred } from '../../src/platform/async/promises.js';
+import { freePort } from '../../tools/ports.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import {
   aborted,
   connectString,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { findCurator, findKazoo } from '../../scripts/peers.mjs';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
 import { connectString, until } from '../helpers/cluster.js';
 
 const ignore = () => undefined;

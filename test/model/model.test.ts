@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { search } from '../../scripts/spin.mjs';
+import { search } from '../../tools/spin/search.mjs';
 import { MODEL, QUICK } from './searches.mjs';
 
 // A search takes seconds of computing, and the tests beside it compute as well: the project gives them time enough.

@@ -8,7 +8,7 @@ export const MODEL = fileURLToPath(new URL('recipe.pml', import.meta.url));
  * @property {string} name of the variant; `recipe` is Conclave's own
  * @property {string} what what is different
  * @property {string} property what must hold, or must be seen to break
- * @property {import('../../scripts/spin.mjs').Search} search
+ * @property {import('../../tools/spin/search.mjs').Search} search
  * @property {'assertion violated' | 'invalid end state' | 'acceptance cycle'} [breaks] how it must fail; it must hold
  *   if this is missing
  * @property {boolean} [reachesAll] whether each statement of the model must be reached on the way
@@ -38,7 +38,7 @@ function bounded(bounds) {
  * The recipe itself must hold.
  *
  * @param {Record<string, number>} bounds
- * @param {import('../../scripts/spin.mjs').Effort} effort
+ * @param {import('../../tools/spin/search.mjs').Effort} effort
  * @returns {Question}
  */
 function holds(bounds, effort) {
@@ -56,7 +56,7 @@ function holds(bounds, effort) {
  * The recipe goes round in no circle, not even where somebody stands still for ever.
  *
  * @param {Record<string, number>} bounds
- * @param {import('../../scripts/spin.mjs').Effort} effort
+ * @param {import('../../tools/spin/search.mjs').Effort} effort
  * @returns {Question}
  */
 function ends(bounds, effort) {
@@ -139,7 +139,7 @@ export const QUICK = [holds(SMALL, 'some'), ends(SMALLEST, 'little'), ...VARIANT
  * Whether it came out as it must.
  *
  * @param {Question} question
- * @param {import('../../scripts/spin.mjs').Finding} finding
+ * @param {import('../../tools/spin/search.mjs').Finding} finding
  */
 export function isAsExpected({ breaks, reachesAll }, { error, complete, unreached }) {
   if (breaks !== undefined) return error === breaks;

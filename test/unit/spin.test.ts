@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseReport } from '../../scripts/spin.mjs';
+import { parseReport } from '../../tools/spin/search.mjs';
 
 /** What Spin's program prints, shortened. */
 function report({ before = '', warning = '', errors = 0, unreached = '' }): string {

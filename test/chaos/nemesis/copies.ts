@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import type { Session } from '../../../src/index.js';
 import { deleteForSure } from '../../../src/lease/ephemeral-node.js';
+import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { JOURNALS } from './settings.js';
 import { pathOf } from './worker-protocol.js';
 import type { World } from './world.js';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import { ConclaveError, type Session } from '../../../src/index.js';
+import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';
 import { ELECTIONS, JOURNALS } from './settings.js';

@@ -1,5 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { findFaketime } from '../../../scripts/faketime.mjs';
+import { findFaketime } from '../../../tools/faketime/library.mjs';
 
 /** The wall clock of one process, which can be set while it runs. No other clock of it changes, and no other process's. */
 export class WallClock {

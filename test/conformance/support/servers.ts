@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
-import { prefersEmbedded } from '../../../scripts/embedded-zookeeper.mjs';
-import { installedVersion, startZooKeeper, type ZooKeeperServer } from '../../../scripts/zookeeper.mjs';
 import { type Dialect, EmbeddedZooKeeper } from '../../../src/testing/index.js';
+import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
+import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
+import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
+import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { type HandshakeOptions, RawClient } from './raw-client.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
 import { Wire } from './wire.js';

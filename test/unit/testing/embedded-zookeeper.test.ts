@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { fourLetterWord } from '../../../scripts/zookeeper.mjs';
 import { LeaderElector } from '../../../src/election/elector.js';
 import { ConnectionLossError, InvalidOptionError, NodeExistsError } from '../../../src/errors.js';
 import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
+import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
 import { nextEvent, until } from '../../helpers/cluster.js';
 import { FakeClock } from '../../helpers/fake-clock.js';
 import { hostileNumber } from '../../helpers/hostile-frames.js';

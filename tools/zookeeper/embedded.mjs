@@ -98,7 +98,7 @@ export class EmbeddedServer {
 }
 
 async function serve() {
-  const { EmbeddedZooKeeper } = await import('../dist/testing/index.js');
+  const { EmbeddedZooKeeper } = await import('conclave/testing');
   const [port = 0, tickMs = 0] = process.argv.slice(2).map(Number);
   const ignore = () => undefined;
   const silent = { debug: ignore, info: ignore, warn: ignore, error: console.error };

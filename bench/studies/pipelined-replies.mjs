@@ -1,5 +1,5 @@
 /**
- * How the time that one reply takes depends on how many are outstanding: `npm run build && node bench/pipelined-replies.mjs`.
+ * How the time that one reply takes depends on how many are outstanding: `npm run build && node bench/studies/pipelined-replies.mjs`.
  * The windows take turns; medians of all rounds. The server is a process of its own that answers at once.
  */
 import { spawn } from 'node:child_process';

@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { installDebianPackages } from './debian.mjs';
+import { installDebianPackages } from '../debian/packages.mjs';
 
 // Its manifest names whatever else it needs, but for something that logs.
 const DEBIAN_CURATOR = '/usr/share/java/curator-recipes.jar';

@@ -4,7 +4,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { installDebianPackages } from './debian.mjs';
+import { installDebianPackages } from '../debian/packages.mjs';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { filesByUrl } from './build/files-by-url.mjs';
-import { inlinedPackages, isExternal } from './build/inlined.mjs';
-import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './build/sources.mjs';
+import { filesByUrl } from './files-by-url.mjs';
+import { inlinedPackages, isExternal } from './inlined.mjs';
+import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs';
 
 /** @import { ChunkingContext, CodeSplittingGroup, Plugin, RolldownOutput } from 'rolldown' */
 

@@ -2,7 +2,7 @@
  * What the embedded ZooKeeper takes: how fast it starts, 5,000 sessions with 100,000 znodes and their watches, requests a
  * second, and whether its memory comes back when they are gone. Needs `npm run build` before.
  *
- *     node --expose-gc bench/embedded-server.mjs
+ *     node --expose-gc bench/studies/embedded-server.mjs
  *
  * The clients are raw sockets in a process of their own, so that what is measured of this process is the server.
  */

@@ -1,14 +1,15 @@
 /**
- * What a handover costs the servers, and how long it takes, by three strategies: `npm run build && node bench/strategies.mjs
+ * What a handover costs the servers, and how long it takes, by three strategies: `npm run build && node bench/studies/strategies.mjs
  * [--contenders 2,15,100] [--rounds 200]`. `bench/strategies/README.md` says what they are and what was seen.
  *
  * All contenders of all strategies are there at the same time, each on a session of its own, and the strategies take
  * turns, one handover each. Requests and notifications are counted by the server.
  */
 import { parseArgs } from 'node:util';
-import { fourLetterWord, startZooKeeper } from '../scripts/zookeeper.mjs';
-import { quantile } from './harness/quantiles.mjs';
-import { compare, Meter, mean, SESSION_MS } from './strategies/contest.mjs';
+import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
+import { quantile } from '../harness/quantiles.mjs';
+import { compare, Meter, mean, SESSION_MS } from '../strategies/contest.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -22,7 +23,7 @@ if (![...CROWDS, ROUNDS].every((count) => Number.isInteger(count) && count > 0) 
   throw new Error('expected --contenders 2,15,100 (each 2 or more) and --rounds 200 (1 or more)');
 }
 
-/** @param {import('./strategies/contest.mjs').Traffic[]} traffic */
+/** @param {import('../strategies/contest.mjs').Traffic[]} traffic */
 function each(traffic) {
   const { requests, notifications } = mean(traffic);
   return `${requests.toFixed(1)} / ${notifications.toFixed(1)}`;

@@ -1,7 +1,7 @@
 /** Finds libfaketime, by which tests let the wall clock of a process jump. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { installDebianPackages } from './debian.mjs';
+import { installDebianPackages } from '../debian/packages.mjs';
 
 const DEBIAN_LIBRARIES = '/usr/lib';
 // The one for programs with threads.

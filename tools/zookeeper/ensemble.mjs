@@ -1,0 +1,126 @@
+/**
+ * Starts ZooKeeper for the tests, the benchmark, the demo and the examples.
+ *
+ * Where the servers come from, in this order: `ZOOKEEPER` in the environment names an ensemble that runs already; with
+ * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own; else a
+ * real server of the installation that `installation.mjs` finds.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../ports.mjs';
+import { EmbeddedServer, prefersEmbedded } from './embedded.mjs';
+import { findClassPath } from './installation.mjs';
+import { HERE, ZooKeeperServer } from './server.mjs';
+
+/** @import { Machine } from './server.mjs' */
+
+/** The ensemble that `ZOOKEEPER` names, if it names one. */
+export function externalEnsemble() {
+  const value = process.env.ZOOKEEPER?.trim();
+  return value === undefined || value === '' ? undefined : value;
+}
+
+/**
+ * One server alone, or an ensemble, with data of its own that go with `stop`.
+ *
+ * @param {object} [options]
+ * @param {number} [options.servers]
+ * @param {number} [options.tickMs] how fine expiry is told
+ * @param {number} [options.port] of a single server
+ * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`, or others in their place
+ * @param {readonly Machine[]} [options.machines] where each of them runs
+ * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] which port leads from
+ *   one server of an ensemble to a port of another: for a proxy between the two
+ */
+export async function startZooKeeper({
+  servers = 1,
+  tickMs = 200,
+  port,
+  settings = {},
+  machines = [],
+  route = async (link) => link.port,
+} = {}) {
+  if (prefersEmbedded() && servers === 1 && Object.keys(settings).length === 0)
+    return startEmbedded({ port: port ?? (await freePort()), tickMs });
+  const classPath = await findClassPath();
+  const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
+  const places = [];
+  for (let id = 1; id <= servers; id++) {
+    places.push({
+      id,
+      folder: machines[id - 1]?.folder ?? join(root, String(id)),
+      machine: machines[id - 1] ?? HERE,
+      port: port ?? (await freePort()),
+      quorum: [await freePort(), await freePort()],
+    });
+  }
+  for (const { id, folder, machine, port: clientPort } of places) {
+    /** @type {Record<string, string | number>} */
+    const peers = {};
+    for (const { id: to, machine: peer, quorum } of servers === 1 ? [] : places) {
+      const ports = quorum.map((peerPort) =>
+        to === id ? peerPort : route({ from: id, to, port: peerPort }),
+      );
+      peers[`server.${to}`] = `${peer.host}:${(await Promise.all(ports)).join(':')}`;
+    }
+    const lines = {
+      tickTime: tickMs,
+      minSessionTimeout: 2 * tickMs,
+      maxSessionTimeout: 60_000,
+      dataDir: folder,
+      clientPort,
+      clientPortAddress: machine.host,
+      maxClientCnxns: 0,
+      'admin.enableServer': 'false',
+      '4lw.commands.whitelist': '*',
+      initLimit: 50,
+      syncLimit: 25,
+      ...peers,
+      ...settings,
+    };
+    await mkdir(folder);
+    await writeFile(join(folder, 'myid'), String(id));
+    await writeFile(
+      join(folder, 'zoo.cfg'),
+      Object.entries(lines)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
+  }
+  const all = places.map(
+    ({ folder, port: clientPort, id, machine }) =>
+      new ZooKeeperServer({ classPath, folder, port: clientPort, id, machine }),
+  );
+  const stop = async () => {
+    await Promise.all(all.map((server) => server.kill()));
+    await rm(root, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all(all.map((server) => server.start()));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { servers: all, connectString: all.map((server) => server.connectString).join(','), stop };
+}
+
+/** @param {{ port: number, tickMs: number }} place */
+async function startEmbedded(place) {
+  const server = new EmbeddedServer(place);
+  await server.start();
+  // The type is the real one's: whoever uses it needn't know.
+  const servers = /** @type {ZooKeeperServer[]} */ (/** @type {unknown} */ ([server]));
+  return { servers, connectString: server.connectString, stop: () => server.end() };
+}
+
+/**
+ * The ensemble that the environment names, or a server of our own. `stop` ends only the latter.
+ *
+ * @param {Parameters<typeof startZooKeeper>[0]} [options]
+ */
+export async function useZooKeeper(options) {
+  const connectString = externalEnsemble();
+  if (connectString === undefined) return { ...(await startZooKeeper(options)), external: false };
+  return { servers: [], connectString, external: true, stop: async () => undefined };
+}
