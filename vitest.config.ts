@@ -12,7 +12,7 @@ const HAZARDS = 'test/hazards/**/*.test.ts';
 const CHAOS = 'test/chaos/**/*.test.ts';
 const NEMESIS = 'test/chaos/nemesis.test.ts';
 const RECOVERY = ['test/chaos/half-open-link.test.ts', 'test/chaos/run.test.ts'];
-const MODEL = ['test/model/**/*.test.ts', 'test/unit/spin.test.ts'];
+const MODEL = 'test/model/**/*.test.ts';
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/**/*.test.ts';
 
@@ -38,18 +38,18 @@ export default defineConfig({
     // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
     globalSetup: ['test/helpers/global-setup.ts'],
     sequence: { sequencer: LongOnesEarly },
-    coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
+    coverage: { include: ['src/**/*.ts'], exclude: ['**/*.test.ts'], reporter: ['text', 'html'] },
     // They don't extend this configuration: each would run the global setup again.
     projects: [
       {
         test: {
           ...common,
           name: 'behaviour',
-          include: ['test/**/*.test.ts'],
+          include: ['{bench,scripts,src,test,tools}/**/*.test.ts'],
           exclude: [
             HAZARDS,
             CHAOS,
-            ...MODEL,
+            MODEL,
             SIMULATION,
             MUTANTS,
             ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : []),
@@ -109,7 +109,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'model',
-          include: MODEL,
+          include: [MODEL],
           // Searches that take a core each for their whole time: more at once wouldn't be over sooner, and leave less to
           // those beside them.
           testTimeout: 600_000,

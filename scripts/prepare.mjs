@@ -24,9 +24,9 @@ const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 /** @param {string} folder */
 const newestIn = (folder) =>
   Math.max(
-    ...readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) =>
-      modifiedAt(join(entry.parentPath, entry.name)),
-    ),
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(({ name }) => !name.endsWith('.test.ts'))
+      .map(({ parentPath, name }) => modifiedAt(join(parentPath, name))),
   );
 
 // npm writes this file when an install has come to its end.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseReport } from '../../tools/spin/search.mjs';
+import { parseReport } from './search.mjs';
 
 /** What Spin's program prints, shortened. */
 function report({ before = '', warning = '', errors = 0, unreached = '' }): string {

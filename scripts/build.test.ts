@@ -5,10 +5,8 @@ import { InvalidOptionError } from 'conclave';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 import { describe, expect, it } from 'vitest';
-import { PUBLIC_ENTRIES as ENTRIES } from '../../scripts/build/sources.mjs';
-import { exportedFrom } from '../../scripts/package/exported.mjs';
-
-const BUILT = resolve(import.meta.dirname, '../../dist');
+import { BUILT, PUBLIC_ENTRIES as ENTRIES } from './build/sources.mjs';
+import { exportedFrom } from './package/exported.mjs';
 
 const read = (file: string) => readFileSync(join(BUILT, file), 'utf8');
 

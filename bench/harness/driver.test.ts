@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Driver } from '../../bench/harness/driver.mjs';
 import { readProcess } from '../../src/cluster/command/process-table.js';
-import { until } from '../helpers/cluster.js';
+import { until } from '../../test/helpers/cluster.js';
+import { Driver } from './driver.mjs';
 
-const FAKE = [process.execPath, join(import.meta.dirname, '../helpers/fake-driver.mjs')];
-const HARNESS = join(import.meta.dirname, '../../bench/harness/driver.mjs');
+const FAKE = [process.execPath, join(import.meta.dirname, 'fake-driver.mjs')];
+const HARNESS = join(import.meta.dirname, 'driver.mjs');
 
 async function start(recipe = 'lock', command = FAKE) {
   const driver = await Driver.start(command, { connect: 'here:2181', sessionMs: 5000, recipe });

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { barRow, body, conditions, fillIn, page, section, tableOf } from './markdown.mjs';
+
+const finding = {
+  id: 'uncontended',
+  title: 'Acquire and release',
+  columns: ['who', 'p50 µs'],
+  table: [['Conclave lock', 500]],
+  bars: [
+    { what: 'p50', measured: 500, bar: 600, unit: 'µs' },
+    { what: 'requests', measured: 4, bar: 3 },
+  ],
+  notes: ['In turns.'],
+  data: {},
+};
+
+const results = {
+  date: '2026-11-21T18:00:00.000Z',
+  args: ['--quick'],
+  seconds: 119,
+  machine: { processor: 'A processor', cores: 2, memoryGb: 8, kernel: 'Linux 6', versions: { Node: 'v20' } },
+  before: { load: 0.1, stolenTicks: 10, allTicks: 1000 },
+  after: { load: 1.9, stolenTicks: 60, allTicks: 2000 },
+  findings: [finding],
+  failures: [{ row: 'memory', reason: 'out of it' }],
+};
+
+describe('a bar', () => {
+  it('is shown with its unit and whether it is met', () => {
+    expect(barRow({ what: 'p50', measured: 500, bar: 600, unit: 'µs' })).toEqual([
+      'p50',
+      '500 µs',
+      '≤ 600 µs',
+      'yes',
+    ]);
+    expect(barRow({ what: 'speed', measured: 1, bar: 2, atLeast: true })).toEqual([
+      'speed',
+      '1',
+      '≥ 2',
+      '**no**',
+    ]);
+  });
+});
+
+describe("a benchmark's page", () => {
+  it('has tables of as many columns in each line', () => {
+    expect(tableOf(['a', 'b'], [[1, 'x|y']])).toBe('| a | b |\n|---|---|\n| 1 | x\\|y |\n');
+  });
+
+  it('shows a finding with its bars and notes', () => {
+    expect(section(finding, '##')).toBe(
+      [
+        '## Acquire and release\n',
+        '| who | p50 µs |\n|---|---|\n| Conclave lock | 500 |\n',
+        '| bar | measured | is to be | met |\n|---|---|---|---|\n| p50 | 500 µs | ≤ 600 µs | yes |\n| requests | 4 | ≤ 3 | **no** |\n',
+        '- In turns.\n',
+      ].join('\n'),
+    );
+  });
+
+  it('says on what it was measured, and how much others took of it', () => {
+    const text = conditions(results);
+    expect(text).toContain('`npm run bench -- --quick`, 2026-11-21, 2 minutes.');
+    expect(text).toContain('A processor, 2 cores, 8 GB; Linux 6;\nNode v20.');
+    expect(text).toContain('Load average 0.1 at the beginning, 1.9 at the end');
+    expect(text).toContain("5.0 % of the processors' time");
+  });
+
+  it('says what failed, and links its plots', () => {
+    const text = page(results, ['handover.svg']);
+    expect(text).toContain('**memory failed**: out of it');
+    expect(text).toContain('\n![handover.svg](handover.svg)\n');
+    expect(body(results, ['../results/herd.svg'], '###')).toContain('![herd.svg](../results/herd.svg)');
+  });
+
+  it('is put between the marks of a document, again and again', () => {
+    const document = 'before\n<!-- results: begin -->\nold\n<!-- results: end -->\nafter\n';
+    const filled = fillIn(document, 'new\n');
+    expect(filled).toBe('before\n<!-- results: begin -->\n\nnew\n\n<!-- results: end -->\nafter\n');
+    expect(fillIn(filled, 'new\n')).toBe(filled);
+    expect(() => fillIn('no marks', 'new')).toThrow('expected <!-- results: begin -->');
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { distribution, plots } from './plots.mjs';
+
+const finding = {
+  id: 'uncontended',
+  title: 'Acquire and release',
+  columns: ['who', 'p50 µs'],
+  table: [['Conclave lock', 500]],
+  bars: [
+    { what: 'p50', measured: 500, bar: 600, unit: 'µs' },
+    { what: 'requests', measured: 4, bar: 3 },
+  ],
+  notes: ['In turns.'],
+  data: {},
+};
+
+/** Each element that is opened is closed, in its turn, and nothing but a number is where a place is. */
+function expectWellFormed(svg: string) {
+  const open: string[] = [];
+  for (const [, closes, name, ends] of svg.matchAll(/<(\/?)([a-z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
+    if (closes === '/') expect(open.pop()).toBe(name);
+    else if (ends !== '/') open.push(name ?? '');
+  }
+  expect(open).toEqual([]);
+  expect(svg.replaceAll(/<[^<>]*>/g, '')).not.toMatch(/[<>]/);
+  expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+}
+
+describe("a benchmark's plots", () => {
+  it('show how many were over by when', () => {
+    expect(distribution([30, 10])).toEqual([
+      [10, 0],
+      [10, 0.5],
+      [30, 1],
+    ]);
+  });
+
+  it('are those for which something was measured', () => {
+    expect(plots([finding])).toEqual({});
+    const setting = { servers: 1, crowd: 15, pace: 'at once' };
+    const files = plots([
+      { ...finding, id: 'handover', data: [{ setting, series: [{ name: 'raw', rounds: [[1, 2]] }] }] },
+      { ...finding, id: 'herd', data: [{ name: 'all', contenders: 2, requests: 2, notifications: 1 }] },
+      { ...finding, id: 'unguarded-failover', data: [{ name: 'raw', tookMs: [2000, 2100] }] },
+    ]);
+    expect(Object.keys(files)).toEqual(['handover.svg', 'herd.svg', 'failover.svg']);
+    for (const svg of Object.values(files)) expectWellFormed(svg);
+    expect(files['handover.svg']).toContain('raw, at once');
+    expect(files['handover.svg']).not.toContain('after a while');
+  });
+});
