@@ -1,63 +1,55 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readModules, SOURCES, upwardImportsOf } from './structure.js';
 
-const SOURCES = resolve(import.meta.dirname, '../../src');
-
-/** From the bottom up: what stands in a layer imports from its own and from those before it only. */
-const LAYERS = [
-  'classes',
-  '', // The errors.
-  'platform',
-  'wire',
-  'session',
-  'lease',
-  'lock',
-  'election',
-  'cluster',
-  'node-cron',
-  'testing',
-  'cli',
+/**
+ * The folders from the bottom up: what stands in one imports from its own, from those of the same line and from those
+ * before it only.
+ */
+const ROOMS = [
+  ['classes'],
+  ['.'], // The errors.
+  ['platform', 'platform/async', 'platform/collections', 'platform/time'],
+  ['platform/logging'],
+  ['platform/retry'],
+  ['wire'],
+  ['session/protocol'],
+  ['session/connection'],
+  ['session'],
+  ['lease'],
+  ['lock/queue'],
+  ['lock'],
+  ['election/nodes'],
+  ['election/successor', 'election/term'],
+  ['election/watchdog'],
+  ['election/observer'],
+  ['election'],
+  ['cluster/guardian'],
+  ['cluster/command'],
+  ['cluster/supervisor'],
+  ['cluster/workers'],
+  ['node-cron'],
+  ['testing', 'testing/controls', 'testing/protocol', 'testing/server', 'testing/state'],
+  ['cli', 'cli/commands', 'cli/options'],
 ];
 const PUBLIC = 'index.ts';
 
-interface Import {
-  readonly file: string;
-  readonly from: string;
-}
-
-function importsOf(file: string): Import[] {
-  const text = readFileSync(join(SOURCES, file), 'utf8');
-  return [...text.matchAll(/(?:from|import) '([^']+)'/g)].map(([, from]) => ({ file, from: from as string }));
-}
-
-const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((file) =>
-  file.endsWith('.ts'),
-);
-const imports = files.flatMap(importsOf);
-
-const sourceOf = (file: string) => readFileSync(join(SOURCES, file), 'utf8');
+const modules = readModules(SOURCES);
 
 function filesWith(pattern: RegExp, allowed: ReadonlySet<string>): string[] {
-  return files.filter((file) => !allowed.has(file) && pattern.test(sourceOf(file)));
-}
-
-function layerOf(file: string): string {
-  return dirname(file) === '.' ? '' : (file.split('/')[0] as string);
+  const found = modules.filter(({ file, text }) => !allowed.has(file) && pattern.test(text));
+  return found.map(({ file }) => file);
 }
 
 describe('the layers', () => {
   it('has a place for every folder', () => {
-    expect(new Set(files.map(layerOf))).toEqual(new Set(LAYERS));
+    expect(new Set(modules.map(({ file }) => dirname(file)))).toEqual(new Set(ROOMS.flat()));
   });
 
   it('import one way only', () => {
-    const wrong = imports
-      .filter(({ file, from }) => from.startsWith('.') && file !== PUBLIC)
-      .map(({ file, from }) => ({ file, target: relative(SOURCES, resolve(SOURCES, dirname(file), from)) }))
-      .filter(({ file, target }) => LAYERS.indexOf(layerOf(target)) > LAYERS.indexOf(layerOf(file)));
-    expect(imports.length).toBeGreaterThan(50);
-    expect(wrong).toEqual([]);
+    expect(modules.flatMap(({ imports }) => imports).length).toBeGreaterThan(50);
+    const inner = modules.filter(({ file }) => file !== PUBLIC);
+    expect(upwardImportsOf(inner, ROOMS)).toEqual([]);
   });
 
   it.each([
@@ -114,7 +106,7 @@ describe('the layers', () => {
       ['session/connection/dialer.ts', 'session/session-options.ts', 'session/connection/transport.ts'],
     ],
   ])('know %s in as few files as can be', (dependency, users) => {
-    const found = imports.filter(({ from }) => from === dependency).map(({ file }) => file);
+    const found = modules.filter(({ packages }) => packages.includes(dependency)).map(({ file }) => file);
     expect(found.sort()).toEqual([...users].sort()); // Folders list their files in an order of their own.
   });
 
@@ -143,7 +135,8 @@ describe('the layers', () => {
       const imported = new RegExp(
         `import \\{[^}]*\\b${name}\\b[^}]*\\} from '(\\.\\.?/)+([a-z]+/)*timers\\.js'`,
       );
-      expect(users.filter((file) => !imported.test(sourceOf(file)))).toEqual([]);
+      const importers = filesWith(imported, new Set());
+      expect(users.filter((file) => !importers.includes(file))).toEqual([]);
     }
   });
 });

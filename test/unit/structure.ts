@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, resolve } from 'node:path';
+import { preProcessFile } from 'typescript';
+
+/** One file of TypeScript, and what it imports: also by `import type`, `import()` and `export … from`. */
+export interface Module {
+  /** Its path below the folder that was read. */
+  readonly file: string;
+  readonly text: string;
+  /** The other files of the folder that it imports, each once. */
+  readonly imports: readonly string[];
+  /** The packages that it imports, each once. */
+  readonly packages: readonly string[];
+}
+
+export const SOURCES = resolve(import.meta.dirname, '../../src');
+
+/** Reads all files of TypeScript below a folder. */
+export function readModules(folder: string): Module[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .map((file) => parseModule(file, readFileSync(join(folder, file), 'utf8')));
+}
+
+export function parseModule(file: string, text: string): Module {
+  const names = preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+  const isRelative = (name: string) => name.startsWith('.');
+  const target = (name: string) => posix.join(dirname(file), name).replace(/\.js$/, '.ts');
+  return {
+    file,
+    text,
+    imports: [...new Set(names.filter(isRelative).map(target))],
+    packages: [...new Set(names.filter((name) => !isRelative(name)))],
+  };
+}
+
+/** Circles of imports, as `a → b → a`; at least one of each group of files that import each other. */
+export function circlesOf(modules: readonly Pick<Module, 'file' | 'imports'>[]): string[] {
+  const importsOf = new Map(modules.map(({ file, imports }) => [file, imports]));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) return void circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+    if (done.has(file)) return;
+    for (const target of importsOf.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const { file } of modules) visit(file, []);
+  return circles;
+}
+
+export function linesOf(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+/** A limit on files. A file may pass it if a comment says why, in a line that begins with `excuse` and a colon. */
+export interface Limit {
+  readonly excuse: string;
+  readonly most: number;
+  readonly sizeOf: (module: Module) => number;
+}
+
+export const LIMITS: readonly Limit[] = [
+  { excuse: 'Imports more than 15 modules', most: 15, sizeOf: ({ imports }) => imports.length },
+  { excuse: 'Longer than 350 lines', most: 350, sizeOf: ({ text }) => linesOf(text) },
+];
+
+/** The files that pass a limit without a reason, and those that give a reason and don't pass it. */
+export function offendersOf(modules: readonly Module[], { excuse, most, sizeOf }: Limit): string[] {
+  const reason = new RegExp(`^\\s*(?://|/?\\*+) ${excuse}: \\S`, 'm');
+  return modules
+    .filter((module) => sizeOf(module) > most !== reason.test(module.text))
+    .map((module) => `${module.file}: ${sizeOf(module)} of ${most}`);
+}
+
+/** Folders with more files than that, those of their sub-folders not counted. */
+export function crowdedFoldersOf(files: readonly string[], most: number): string[] {
+  const folders = new Set(files.map((file) => dirname(file)));
+  return [...folders].filter((folder) => files.filter((file) => dirname(file) === folder).length > most);
+}
+
+/** Tests that don't stand where a source of the same name stands. */
+export function misplacedTestsOf(tests: readonly string[], sources: ReadonlySet<string>): string[] {
+  return tests.filter((test) => !sources.has(test.replace(/\.test\.ts$/, '.ts')));
+}
+
+/** Imports from a folder to one that is listed later. Folders of one entry may use each other. */
+export function upwardImportsOf(
+  modules: readonly Pick<Module, 'file' | 'imports'>[],
+  rooms: readonly (readonly string[])[],
+): string[] {
+  const levelOf = (file: string) => rooms.findIndex((level) => level.includes(dirname(file)));
+  return modules.flatMap(({ file, imports }) =>
+    imports.filter((target) => levelOf(target) > levelOf(file)).map((target) => `${file} imports ${target}`),
+  );
+}
+
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
+const QUOTED = /"[^"\n]*"|`[^`\n]*`|“[^”]*”|‘[^’]*’/g;
+const VAGUE = /\b(?:whoever|somebody|nobody|someone|anybody)\b/gi;
+
+/** How often the comments of a text leave open who acts: "somebody", "whoever" and the like, outside quotation marks. */
+export function vagueWordsIn(text: string): number {
+  const comments = text.match(COMMENT) ?? [];
+  return comments.flatMap((comment) => comment.replace(QUOTED, '').match(VAGUE) ?? []).length;
+}
