@@ -56,7 +56,7 @@ export class Advertisement {
   }
 
   async #write(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
-    const { ending: over, forget } = anyAbort(own.lost, signal);
+    const { controller: over, unsubscribe } = anyAbort(own.lost, signal);
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
@@ -74,7 +74,7 @@ export class Advertisement {
     } catch (error) {
       if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error;
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 }

@@ -74,7 +74,7 @@ export class Campaign {
   }
 
   async #untilTurn(signal: Abortable): Promise<Turn> {
-    const { ending, forget } = anyAbort(signal, this.#calls);
+    const { controller, unsubscribe } = anyAbort(signal, this.#calls);
     let seen = Promise.resolve(this.#prepared);
     this.#prepared = undefined;
     const onWaiting = (place: QueuePosition) => {
@@ -86,7 +86,10 @@ export class Campaign {
       seen = this.#claims.glance(signal);
     };
     try {
-      await this.#contender.untilTurn({ signal: ending, onWaiting, onWatching, onListing }, this.#admission);
+      await this.#contender.untilTurn(
+        { signal: controller, onWaiting, onWatching, onListing },
+        this.#admission,
+      );
       return { outOfTurn: false, foresight: await seen };
     } catch (error) {
       if (!(error instanceof Call)) throw error;
@@ -94,20 +97,20 @@ export class Campaign {
       this.#contender.own.keepAlive();
       return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 
   /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
   async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
-    const { ending: over, forget } = anyAbort(signal);
+    const { controller: over, unsubscribe } = anyAbort(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
     const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
     const first = this.#contender.untilTurn({ signal: over, onWatching }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {
-      forget();
+      unsubscribe();
       over.abort(undefined);
       for (const each of [gone, first]) each.catch(ignore); // The other one is of no interest any more.
     }

@@ -494,9 +494,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const ms = this.#restraint.pauseMs(environment);
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
-    const { ending, forget } = anyAbort(this.#stop, over);
-    await sleep(clock, ms, ending).catch(ignore); // Seen by the loop.
-    forget();
+    const { controller, unsubscribe } = anyAbort(this.#stop, over);
+    await sleep(clock, ms, controller).catch(ignore); // Seen by the loop.
+    unsubscribe();
   }
 
   /** The last word, whatever led to it. */

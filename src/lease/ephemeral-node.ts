@@ -2,8 +2,8 @@ import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
 import { sleep } from '../platform/time/clock.js';
-import type { Reply } from '../session/connection/connection.js';
 import type { HeartbeatNode } from '../session/connection/heartbeat.js';
+import type { Reply } from '../session/connection/reply.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, Stat, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
@@ -107,7 +107,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /** A heartbeat found it in place. From the first one on it is watched: a lock that is free is mostly held for less. */
-  proved(sentAt: number): void {
+  confirmed(sentAt: number): void {
     if (this.#isOver) return; // Given up while the answer was on its way.
     this.confirm(sentAt);
     this.watch();

@@ -129,14 +129,14 @@ export class Acquisition implements TurnWaiter {
     const wait = { onListing, ...(this.onWaiting !== undefined && { onWaiting: this.onWaiting }) };
     for (let admission = first; ; admission = await this.#ask()) {
       const { outdated } = admission;
-      const { ending, forget } = anyAbort(this.#giveUp, outdated);
+      const { controller, unsubscribe } = anyAbort(this.#giveUp, outdated);
       try {
-        await contender.untilTurn({ ...wait, signal: ending }, admission);
+        await contender.untilTurn({ ...wait, signal: controller }, admission);
         return true;
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
       } finally {
-        forget();
+        unsubscribe();
       }
     }
   }

@@ -154,7 +154,7 @@ export abstract class QueueLock implements Lock {
     const { node, timeoutMs, signal } = checkRevokeOptions(options);
     signal?.throwIfAborted();
     const { session } = this;
-    const { ending: giveUp, forget } = anyAbort(signal);
+    const { controller: giveUp, unsubscribe } = anyAbort(signal);
     const timer =
       timeoutMs === undefined
         ? undefined
@@ -168,7 +168,7 @@ export abstract class QueueLock implements Lock {
       return undefined;
     } finally {
       timer?.clear();
-      forget();
+      unsubscribe();
     }
   }
 

@@ -8,10 +8,10 @@ import {
 } from '../errors.js';
 import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, ignore, microtask } from '../platform/async/promises.js';
-import { checkFunction, checkOneOf, checkOptions, checkPath, checkSignal } from '../platform/checks.js';
+import { checkFunction, checkOneOf, checkOptions, checkSignal } from '../platform/checks.js';
 import { SafeEmitter } from '../platform/safe-emitter.js';
-import type { Reply } from './connection/connection.js';
-import { ServerReply } from './connection/reply.js';
+import { Chroot } from './chroot.js';
+import type { Reply } from './connection/reply.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
 import type { ChildNames } from './protocol/child-names.js';
 import { isNoAuth } from './protocol/error-codes.js';
@@ -66,7 +66,7 @@ export abstract class Operations<
 > extends SafeEmitter<Events> {
   /** @internal */
   protected readonly watches = new WatchRegistry();
-  readonly #chroot: string;
+  readonly #chroot: Chroot;
   readonly #access: Access;
 
   /**
@@ -75,7 +75,7 @@ export abstract class Operations<
    */
   protected constructor(chroot: string, access: Access) {
     super();
-    this.#chroot = chroot;
+    this.#chroot = new Chroot(chroot);
     this.#access = access;
   }
 
@@ -108,9 +108,8 @@ export abstract class Operations<
     return this.#create(target, data, 'ephemeral-sequential', access);
   }
 
-  async #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
-    const { value, zxid, sentAt } = await this.perform(requests.createRequest(target, data, mode, access));
-    return new ServerReply(this.#relative(value), zxid, sentAt);
+  #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
+    return this.perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
   }
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */
@@ -174,13 +173,13 @@ export abstract class Operations<
    *   same. {@link forgetWatch} when that is answered.
    */
   takeBackWatch(path: string, watcher: Watcher): boolean {
-    const target = this.#below(path);
+    const target = this.#chroot.below(path);
     return !this.watches.remove(target, watcher) || this.unwatch(target);
   }
 
   /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
   forgetWatch(path: string): void {
-    const target = this.#below(path);
+    const target = this.#chroot.below(path);
     if (!this.watches.has(target)) this.unwatch(target);
   }
 
@@ -250,11 +249,7 @@ export abstract class Operations<
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
     const targets = (parts as readonly TransactionPart[]).map((part) => this.#checkPart(part));
     try {
-      const reply = await this.perform(requests.multiRequest(targets, this.#access));
-      const relative = reply.value.map((result) =>
-        result.path === undefined ? result : { ...result, path: this.#relative(result.path) },
-      );
-      return { ...reply, value: relative };
+      return await this.perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
     } catch (error) {
       throw error instanceof requests.TransactionError ? error.error : error;
     }
@@ -300,21 +295,14 @@ export abstract class Operations<
 
   /** @internal The path as the servers know it: below the chroot. */
   absolute(path: string): string {
-    return this.#below(path === '/' ? path : checkPath('path', path));
-  }
-
-  /** The same of a path that was checked. */
-  #below(path: string): string {
-    return path === '/' ? this.#chroot || path : this.#chroot + path;
+    return this.#chroot.absolute(path);
   }
 
   /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
   protected async ensureChroot(): Promise<void> {
     // Asked first: whoever may use it needn't be allowed to create it.
-    if (this.#chroot === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
-    const parts = this.#chroot.split('/').slice(1);
-    for (const index of parts.keys()) {
-      const path = `/${parts.slice(0, index + 1).join('/')}`;
+    if (this.#chroot.root === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
+    for (const path of this.#chroot.nodes()) {
       if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
       const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
@@ -348,10 +336,6 @@ export abstract class Operations<
           "'check', 'create', 'set' or 'delete'",
         );
     }
-  }
-
-  #relative(path: string): string {
-    return path.slice(this.#chroot.length);
   }
 
   #tell(onChange: (change: requests.Change) => void, change: requests.Change): void {

@@ -1,21 +1,32 @@
 import { NoNodeError, UnprotectedPathError, ZooKeeperError } from '../errors.js';
-import { warnOfSetup } from '../platform/logging/logger.js';
+import { type Logger, warnOfSetup } from '../platform/logging/logger.js';
+import type { Operations } from './operations.js';
 import { OwnerlessNodes } from './ownerless-nodes.js';
 import {
   type Access,
   type AccessEntry,
   DANGEROUS,
   describeEntry,
+  isOpenToAll,
   openEntry,
   PERMISSION,
 } from './protocol/acl.js';
-import type { Session } from './session.js';
 
 // Enough for the locks that a service uses, not for those that it makes up by the thousand.
 const MOST_KNOWN = 1000;
 
 /** What to do about a path: see that it is protected, say once that nothing is, or let it pass. */
 export type PathPolicy = 'check' | 'warn' | 'trust';
+
+export function pathPolicyOf(options: {
+  readonly access: Access;
+  readonly allowUnprotectedPaths: boolean;
+}): PathPolicy {
+  if (isOpenToAll(options.access)) return 'warn';
+  return options.allowUnprotectedPaths ? 'trust' : 'check';
+}
+
+type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAcl' | 'retryUntilAnswered'>;
 
 /**
  * How long what was seen of a path's access list stays true: `for-good`, since only those who may do so anyway can delete the
@@ -32,7 +43,8 @@ type Validity = 'for-good' | 'while-used';
  * refused, but looked at again with each contender, after that has its place: then it can't be exchanged any more.
  */
 export class PathGuard {
-  readonly #session: Session;
+  readonly #operations: PathOperations;
+  readonly #logger: Logger;
   /** What stands in queues and is in nobody's way. */
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
@@ -40,11 +52,12 @@ export class PathGuard {
   /** Paths that were seen to be protected, when they are checked at all. */
   readonly #protected: Map<string, Validity> | undefined;
 
-  constructor(session: Session, watchfulness: PathPolicy) {
-    this.#session = session;
-    this.ownerless = new OwnerlessNodes(session.logger);
-    this.#warns = watchfulness === 'warn';
-    this.#protected = watchfulness === 'check' ? new Map() : undefined;
+  constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
+    this.#operations = operations;
+    this.#logger = logger;
+    this.ownerless = new OwnerlessNodes(logger);
+    this.#warns = policy === 'warn';
+    this.#protected = policy === 'check' ? new Map() : undefined;
   }
 
   /**
@@ -101,7 +114,7 @@ export class PathGuard {
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
         // For its creator only. Then it is looked at: another session may have created it first.
-        await this.#session.ensurePath(path, access);
+        await this.#operations.ensurePath(path, access);
       }
     }
   }
@@ -110,7 +123,7 @@ export class PathGuard {
     const entry = openEntry(await this.#accessOf(path), DANGEROUS);
     if (entry === undefined) return;
     this.forget(path);
-    const shown = this.#session.absolute(path);
+    const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(
       path,
       `${shown} lets everybody write it, delete its children or change its access list (${describeEntry(entry)}), and so end what is held there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
@@ -127,7 +140,7 @@ export class PathGuard {
       throw error;
     }
     if (entry === undefined) return 'for-good';
-    const [shown, shownParent] = [this.#session.absolute(path), this.#session.absolute(parent)];
+    const [shown, shownParent] = [this.#operations.absolute(path), this.#operations.absolute(parent)];
     if (shownParent !== '/')
       throw new UnprotectedPathError(
         parent,
@@ -141,7 +154,7 @@ export class PathGuard {
   }
 
   #accessOf(path: string): Promise<AccessEntry[]> {
-    return this.#session.retryUntilAnswered(() => this.#session.getAcl(path));
+    return this.#operations.retryUntilAnswered(() => this.#operations.getAcl(path));
   }
 
   /** The path was gone: whoever creates it again may let everybody in. */
@@ -159,6 +172,6 @@ export class PathGuard {
   #warnOnce(path: string, message: string): void {
     if (this.#warned) return;
     this.#warned = true;
-    warnOfSetup(this.#session.logger, { path }, message);
+    warnOfSetup(this.#logger, { path }, message);
   }
 }

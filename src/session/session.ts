@@ -24,15 +24,15 @@ import {
 import type { EventNames } from '../platform/safe-emitter.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
 import { type ConnectTarget, parseConnectString } from './connection/connect-string.js';
-import { type Connection, type Outcome, type Reply, SessionGoneError } from './connection/connection.js';
+import { type Connection, SessionGoneError } from './connection/connection.js';
 import { Dialer } from './connection/dialer.js';
 import { Heartbeat } from './connection/heartbeat.js';
 import { Outage } from './connection/outage.js';
 import { Outbox } from './connection/outbox.js';
+import type { Outcome, Reply } from './connection/reply.js';
 import { waivesZxid } from './connection/zxid-waiver.js';
 import { Operations } from './operations.js';
-import { PathGuard, type PathPolicy } from './path-guard.js';
-import { isOpenToAll } from './protocol/acl.js';
+import { PathGuard, pathPolicyOf } from './path-guard.js';
 import type { Stat } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
 import {
@@ -184,7 +184,7 @@ export class Session extends Operations<SessionEvents> {
     const { servers } = target;
     const onTried = () => this.#reportOutage(servers.length);
     this.#dialer = new Dialer({ ...options, servers, outage, onTried });
-    this.#guard = new PathGuard(this, watchfulness(options));
+    this.#guard = new PathGuard(this, options.logger, pathPolicyOf(options));
     this.#outbox = new Outbox(this.#environment.clock);
     this.#heartbeat = new Heartbeat(this.#environment.clock);
   }
@@ -651,11 +651,6 @@ showAs(Session, ({ state: { name: state }, sessionTimeoutMs, leaseMs }) => ({
 /** Whether the session has ended, one way or the other. */
 export function hasEnded(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
-}
-
-function watchfulness({ access, allowUnprotectedPaths }: ResolvedSessionOptions): PathPolicy {
-  if (isOpenToAll(access)) return 'warn';
-  return allowUnprotectedPaths ? 'trust' : 'check';
 }
 
 function identityOf({ id, password }: SessionCredentials): Pick<Identity, 'id' | 'password'> {

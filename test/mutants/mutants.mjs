@@ -116,7 +116,7 @@ export const MUTANTS = [
         file: 'session/connection/heartbeat.ts',
         from: '...this.#parts.map((part) => this.#prove(part, connection)),',
         to: `connection.ping().then(({ sentAt }) => {
-        for (const node of membersOf(this.#nodes)) node.confirm(sentAt);
+        for (const node of membersOf(this.#nodes)) node.confirmed(sentAt);
       }),`,
       },
     ],

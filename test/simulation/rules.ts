@@ -1,5 +1,5 @@
-import type { Reply } from '../../src/session/connection/connection.js';
 import { Connection } from '../../src/session/connection/connection.js';
+import type { Reply } from '../../src/session/connection/reply.js';
 import type { Request } from '../../src/session/protocol/requests.js';
 
 /** By which rules the candidates lead. All but `shipped` are wrong: the simulator has to find that out. */

@@ -192,11 +192,11 @@ export class Claimant implements Claims {
   }
 
   async #pause(ms: number, contender: Contender, signal: Abortable): Promise<void> {
-    const { ending, forget } = anyAbort(signal, contender.own.lost);
+    const { controller, unsubscribe } = anyAbort(signal, contender.own.lost);
     try {
-      await sleep(this.#session.clock, ms, ending);
+      await sleep(this.#session.clock, ms, controller);
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 

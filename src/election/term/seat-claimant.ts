@@ -131,7 +131,7 @@ export class SeatClaimant implements Claims {
     outcomes: readonly (Blocked | RetryAfter)[],
     signal: Abortable,
   ): Promise<void> {
-    const { ending: over, forget } = anyAbort(signal, contender.own.lost);
+    const { controller: over, unsubscribe } = anyAbort(signal, contender.own.lost);
     const waits: Promise<void>[] = [];
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const outcome of outcomes) {
@@ -142,7 +142,7 @@ export class SeatClaimant implements Claims {
     try {
       await Promise.race(waits);
     } finally {
-      forget();
+      unsubscribe();
       over.abort(undefined);
       for (const wait of waits) wait.catch(ignore); // The others are of no interest any more.
     }

@@ -242,12 +242,12 @@ export class Contender {
 
   /** Whether there is a node of that name in the queue, of some session. @throws as {@link Contender.untilTurn} does */
   async sees(node: string, signal?: Abortable): Promise<boolean> {
-    const { ending: over, forget } = anyAbort(this.own.lost, signal);
+    const { controller: over, unsubscribe } = anyAbort(this.own.lost, signal);
     const path = `${this.queue}/${node}`;
     try {
       return await this.#session.retryUntilAnswered(() => this.#isFirm(path), over);
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 
@@ -268,17 +268,17 @@ export class Contender {
    * @throws as {@link Contender.untilTurn} does
    */
   async untilGone(node: string, signal?: Abortable, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const { ending, forget } = anyAbort(this.own.lost, signal);
+    const { controller, unsubscribe } = anyAbort(this.own.lost, signal);
     const timer = Number.isFinite(atMostMs)
-      ? this.#session.clock.after(atMostMs, () => ending.abort(ENOUGH))
+      ? this.#session.clock.after(atMostMs, () => controller.abort(ENOUGH))
       : undefined;
     try {
-      await untilGone(this.#session, `${this.queue}/${node}`, ending);
+      await untilGone(this.#session, `${this.queue}/${node}`, controller);
     } catch (error) {
       if (error !== ENOUGH) throw error;
     } finally {
       timer?.clear();
-      forget();
+      unsubscribe();
     }
   }
 

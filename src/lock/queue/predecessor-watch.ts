@@ -15,7 +15,7 @@ import { orUnreadable } from './unreadable-node.js';
  */
 export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
   // Nobody tells of a change any more when the session is over.
-  const { ending: over, forget } = anyAbort(signal, session.ended);
+  const { controller: over, unsubscribe } = anyAbort(signal, session.ended);
   const gone = deferred();
   const read = ({ stat }: NodeData) => {
     if (session.guard.ownerless.isOne(path, stat)) gone.resolve();
@@ -26,7 +26,7 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
     await abortable(gone.promise, over);
   } finally {
     watch.stop();
-    forget();
+    unsubscribe();
   }
 }
 

@@ -74,13 +74,13 @@ export function whenSettled(clock: Clock, promise: Promise<unknown>, ms: number,
   promise.then(settled, settled);
 }
 
-/** Aborts with the first of `signals` that does, for the same reason, until it is told to follow them no longer. */
+/** A controller that aborts with the first of `signals` that does, for the same reason, until `unsubscribe` is called. */
 export function anyAbort(...signals: readonly (Abortable | undefined)[]): {
-  ending: LazyAbortController;
-  forget(): void;
+  controller: LazyAbortController;
+  unsubscribe(): void;
 } {
-  const ending = new LazyAbortController();
-  return { ending, forget: onEachAbort(signals, (reason) => ending.abort(reason)) };
+  const controller = new LazyAbortController();
+  return { controller, unsubscribe: onEachAbort(signals, (reason) => controller.abort(reason)) };
 }
 
 const DONE = Promise.resolve();

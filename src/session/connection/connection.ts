@@ -26,23 +26,8 @@ import {
   TransactionError,
   type WatchEvent,
 } from '../protocol/requests.js';
-import { ServerReply } from './reply.js';
+import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
-
-/** A server's answer to a request. */
-export interface Reply<T> {
-  readonly value: T;
-  /** The newest transaction that the server knew of; for a write, its own. */
-  readonly zxid: bigint;
-  /** When the request was about to be written to the socket, by the session's clock. */
-  readonly sentAt: number;
-}
-
-/** Who waits for the answer to a request. */
-export interface Outcome<T> {
-  resolve(reply: Reply<T>): void;
-  reject(reason: unknown): void;
-}
 
 /** A request that was sent: no more of it is kept than its answer needs, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {

@@ -16,7 +16,7 @@ export interface HeartbeatNode {
   /** The absolute path, the chroot included. */
   readonly absolutePath: string;
   /** A heartbeat that was sent at `sentAt` found the node in place. */
-  proved(sentAt: number): void;
+  confirmed(sentAt: number): void;
   /** A heartbeat found the node gone. */
   gone(): void;
   /** Its access list doesn't let the session read it any more: nothing can prove that it is there. */
@@ -238,7 +238,7 @@ export class Heartbeat {
   async #check({ nodes, request }: Part, connection: Connection): Promise<Failed | undefined> {
     try {
       const { sentAt } = await connection.send(request);
-      for (const node of nodes) if (hasMember(this.#nodes, node)) node.proved(sentAt);
+      for (const node of nodes) if (hasMember(this.#nodes, node)) node.confirmed(sentAt);
       return undefined;
     } catch (error) {
       if (!(error instanceof TransactionError && isAboutNode(error.error))) throw error;

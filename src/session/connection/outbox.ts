@@ -3,7 +3,8 @@ import { LinkedList, type LinkedListNode } from '../../platform/collections/link
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 import type { Request } from '../protocol/requests.js';
-import type { Connection, Outcome, Reply } from './connection.js';
+import type { Connection } from './connection.js';
+import type { Outcome, Reply } from './reply.js';
 
 /** Where an operation goes: out at once, into the queue until there is a connection, or back. */
 type OutboxState =

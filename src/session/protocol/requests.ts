@@ -58,9 +58,16 @@ const protocol = jute.protocol;
 /** Each packet is copied from here when it is complete. */
 const out = new WireWriter();
 
-export function createRequest(path: string, data: Buffer, mode: CreateMode, access: Access): Request<string> {
+/** @param decode - reads the created node's path from the answer */
+export function createRequest(
+  path: string,
+  data: Buffer,
+  mode: CreateMode,
+  access: Access,
+  decode = decodePath,
+): Request<string> {
   const write = () => writePart(out, { kind: 'create', path, data, mode }, access);
-  return request('create', path, OP.create, write, decodePath);
+  return request('create', path, OP.create, write, decode);
 }
 
 export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
@@ -86,16 +93,28 @@ export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION
   return request('setData', path, OP.setData, write, decodeStat);
 }
 
-/** All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}. */
-export function multiRequest(parts: readonly TransactionPart[], access: Access): Request<PartResult[]> {
+/**
+ * All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}.
+ *
+ * @param pathOf - what the caller calls a created node, given its absolute path
+ */
+export function multiRequest(
+  parts: readonly TransactionPart[],
+  access: Access,
+  pathOf = (absolute: string) => absolute,
+): Request<PartResult[]> {
   const write = () => writeParts(out, parts, access);
-  const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)));
+  const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)), pathOf);
   const isUrgent = parts.some(({ kind }) => kind !== 'check'); // A claim or a release, mostly: others wait for it.
   return request('multi', undefined, OP.multi, write, decode, isUrgent);
 }
 
 /** @throws TransactionError, WireError */
-function resultsOf(parts: readonly TransactionPart[], outcomes: readonly PartOutcome[]): PartResult[] {
+function resultsOf(
+  parts: readonly TransactionPart[],
+  outcomes: readonly PartOutcome[],
+  pathOf: (absolute: string) => string,
+): PartResult[] {
   if (outcomes.length !== parts.length)
     throw new WireError(`${outcomes.length} outcomes of ${parts.length} parts`);
   // Of a refused transaction every part is an error: 0 before the one at fault, "runtime inconsistency" after it.
@@ -106,7 +125,7 @@ function resultsOf(parts: readonly TransactionPart[], outcomes: readonly PartOut
   }
   return outcomes.map((outcome) => {
     if ('errorCode' in outcome) throw new WireError('a transaction that was refused for no reason');
-    return outcome;
+    return outcome.path === undefined ? outcome : { ...outcome, path: pathOf(outcome.path) };
   });
 }
 
@@ -276,7 +295,7 @@ function request<T>(
 
 // Not made for each request: what is kept until the answer comes is to keep nothing of what was written.
 const decodeNothing = () => undefined;
-const decodePath = decoder((body) => body.string());
+export const decodePath = decoder((body) => body.string());
 const decodeStat = decoder(readStat);
 const decodeNodeData = decoder(readNodeData);
 const decodeNames = (body: Buffer) => new ChildNames(body);

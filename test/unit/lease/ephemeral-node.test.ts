@@ -42,7 +42,7 @@ describe('a node of this session', () => {
     expect(own.isCurrent()).toBe(true);
     own.release();
     expect(own.isCurrent()).toBe(false);
-    own.proved(clock.now());
+    own.confirmed(clock.now());
     expect(own.isCurrent()).toBe(false);
     expect(confirmed).toEqual([]);
   });

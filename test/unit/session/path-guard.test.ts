@@ -7,7 +7,6 @@ import {
 } from '../../../src/errors.js';
 import { PathGuard, type PathPolicy } from '../../../src/session/path-guard.js';
 import { type AccessEntry, isOpenToAll } from '../../../src/session/protocol/acl.js';
-import type { Session } from '../../../src/session/session.js';
 
 const entry = (permissions: number, scheme = 'world', id = 'anyone') => ({ scheme, id, permissions });
 
@@ -50,11 +49,11 @@ describe('a path is open to all', () => {
 });
 
 /** A session that answers what the test wants, and counts how often it is asked. */
-function setUp(watchfulness: PathPolicy, acls: Record<string, AccessEntry[] | Error>) {
+function setUp(policy: PathPolicy, acls: Record<string, AccessEntry[] | Error>) {
   const asked: string[] = [];
   const made: string[] = [];
   const warned: unknown[] = [];
-  const session = {
+  const operations = {
     retryUntilAnswered: <T>(operation: () => Promise<T>) => operation(),
     getAcl: async (path: string) => {
       asked.push(path);
@@ -67,9 +66,15 @@ function setUp(watchfulness: PathPolicy, acls: Record<string, AccessEntry[] | Er
       acls[path] = [entry(31, 'digest', 'alice:x')];
     },
     absolute: (path: string) => path,
-    logger: { warn: (details: unknown) => void warned.push(details) },
   };
-  return { asked, made, warned, acls, guard: new PathGuard(session as unknown as Session, watchfulness) };
+  const ignored = () => undefined;
+  const logger = {
+    debug: ignored,
+    info: ignored,
+    error: ignored,
+    warn: (details: unknown) => void warned.push(details),
+  };
+  return { asked, made, warned, acls, guard: new PathGuard(operations, logger, policy) };
 }
 
 describe('what looks after the paths of queues', () => {

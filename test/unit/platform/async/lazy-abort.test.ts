@@ -94,23 +94,23 @@ describe('an ending', () => {
 describe('an ending with others', () => {
   it('aborts with the first of them, for the same reason, be they signals or endings', () => {
     const [own, theirs] = [new LazyAbortController(), new AbortController()];
-    const { ending } = anyAbort(own, undefined, theirs.signal);
+    const { controller } = anyAbort(own, undefined, theirs.signal);
     theirs.abort('theirs');
     own.abort('own');
-    expect([ending.aborted, ending.reason]).toEqual([true, 'theirs']);
+    expect([controller.aborted, controller.reason]).toEqual([true, 'theirs']);
   });
 
   it('has aborted if one of them has', () => {
     const own = new LazyAbortController();
     own.abort('own');
-    expect(anyAbort(own).ending.reason).toBe('own');
+    expect(anyAbort(own).controller.reason).toBe('own');
   });
 
   it('follows them no longer when it is told to', () => {
     const own = new LazyAbortController();
-    const { ending, forget } = anyAbort(own);
-    forget();
+    const { controller, unsubscribe } = anyAbort(own);
+    unsubscribe();
     own.abort('own');
-    expect(ending.aborted).toBe(false);
+    expect(controller.aborted).toBe(false);
   });
 });

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../src/errors.js';
-import type { Connection, Reply } from '../../../../src/session/connection/connection.js';
+import type { Connection } from '../../../../src/session/connection/connection.js';
 import {
   Heartbeat,
   type HeartbeatNode,
   heartbeatIntervalMs,
   replyWithinMs,
 } from '../../../../src/session/connection/heartbeat.js';
+import type { Reply } from '../../../../src/session/connection/reply.js';
 import { type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { FakeClock, settle } from '../../../helpers/fake-clock.js';
 
@@ -58,11 +59,11 @@ function setUp() {
 }
 
 class FakeNode implements HeartbeatNode {
-  readonly confirmed: number[] = [];
+  readonly sentAts: number[] = [];
   lost = 0;
   constructor(readonly absolutePath: string) {}
-  proved(sentAt: number): void {
-    this.confirmed.push(sentAt);
+  confirmed(sentAt: number): void {
+    this.sentAts.push(sentAt);
   }
   gone(): void {
     this.lost++;
@@ -91,7 +92,7 @@ describe('the heartbeat', () => {
       'multi 750',
       'multi 1000',
     ]);
-    expect(node.confirmed).toEqual([0, 250, 500, 750, 1000]);
+    expect(node.sentAts).toEqual([0, 250, 500, 750, 1000]);
     expect(connection.ends).toBe(0);
   });
 
@@ -104,7 +105,7 @@ describe('the heartbeat', () => {
     expect(connection.sent.map(({ name }) => name)).toEqual(['multi', 'multi', 'multi']);
     for (const { answer } of connection.sent) answer();
     await settle();
-    expect(nodes.filter(({ confirmed }) => confirmed.length === 1)).toHaveLength(450);
+    expect(nodes.filter(({ sentAts }) => sentAts.length === 1)).toHaveLength(450);
   });
 
   it('sends nothing but a ping, five times a session timeout, while there is nothing to prove', async () => {
@@ -317,7 +318,7 @@ describe('the heartbeat', () => {
     connection.sent[1]?.answer();
     await settle();
     expect(nodes.map(({ lost }) => lost)).toEqual([0, 1, 0]);
-    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(nodes.map(({ sentAts }) => sentAts)).toEqual([[0], [], [0]]);
     expect(connection.destroyed).toBeUndefined();
   });
 
@@ -334,7 +335,7 @@ describe('the heartbeat', () => {
     await settle();
     expect(nodes.map(({ refusals }) => refusals)).toEqual([[], [refusal], []]);
     expect(nodes.map(({ lost }) => lost)).toEqual([0, 0, 0]);
-    expect(nodes.map(({ confirmed }) => confirmed)).toEqual([[0], [], [0]]);
+    expect(nodes.map(({ sentAts }) => sentAts)).toEqual([[0], [], [0]]);
     expect(connection.ends).toBe(0);
   });
 
@@ -376,7 +377,7 @@ describe('the heartbeat', () => {
     heartbeat.remove(node);
     connection.sent[0]?.answer();
     await settle();
-    expect(node).toMatchObject({ confirmed: [], lost: 0 });
+    expect(node).toMatchObject({ sentAts: [], lost: 0 });
   });
 
   it('gives up a connection that answers with anything it does not expect', async () => {

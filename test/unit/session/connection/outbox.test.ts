@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { OperationTimeoutError } from '../../../../src/errors.js';
-import type { Connection, Outcome } from '../../../../src/session/connection/connection.js';
+import type { Connection } from '../../../../src/session/connection/connection.js';
 import { Outbox } from '../../../../src/session/connection/outbox.js';
+import type { Outcome } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
 import { FakeClock } from '../../../helpers/fake-clock.js';
 
