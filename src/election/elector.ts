@@ -51,9 +51,9 @@ import { RequestHandler } from './request-handler.js';
 import type { NextInLine } from './successor/next-in-line.js';
 import { ReleasePlan } from './successor/release-plan.js';
 import { Successor } from './successor/successor.js';
+import type { Claim } from './term/claim.js';
 import type { ExpectedRecord } from './term/claim-rules.js';
-import type { Claim, Claims } from './term/claimant.js';
-import type { Deed } from './term/release.js';
+import type { Claims } from './term/claimant.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term/term.js';
 import { Watchdog } from './watchdog/watchdog.js';
@@ -320,9 +320,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return leadersOf(this.#session, this.path, this.#options.seats);
   }
 
-  /** @internal What it takes to give the term back that is led or being ended, for who survives this process. */
-  get deed(): Deed | undefined {
-    return 'term' in this.#state ? this.#state.term.deed : undefined;
+  /** The claim of the term that is led or being ended, for the guardian of this process. @internal */
+  get claim(): Claim | undefined {
+    return 'term' in this.#state ? this.#state.term.claim : undefined;
   }
 
   // ---- the election, one paragraph ----
@@ -448,7 +448,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#become({ name: 'ending', term, reason });
     term.end(reason, how);
     if (reason !== 'node-deleted') return this.#tellOfEnd(term, reason);
-    this.#demotion = new Demotion(this.#session, term.deed.node, (why) => this.#tellOfEnd(term, why));
+    this.#demotion = new Demotion(this.#session, term.claim.node, (why) => this.#tellOfEnd(term, why));
   }
 
   #tellOfEnd(term: ElectedTerm, reason: DemotionReason): void {

@@ -11,7 +11,7 @@ import { cleanUpSession } from '../../src/cluster/guardian/session-cleanup.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
-import type { Deed } from '../../src/election/term/release.js';
+import type { ReleasableClaim } from '../../src/election/term/claim.js';
 import type { Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
@@ -68,12 +68,15 @@ function opened(session: Session, timeoutMs = session.sessionTimeoutMs): ChildMe
   return { kind: 'opened', session: sessionName(credentials.id), credentials, timeoutMs };
 }
 
-function leads(session: Session, deed: Deed): ChildMessage {
+function leads(session: Session, deed: ReleasableClaim): ChildMessage {
   return { kind: 'leads', session: sessionName(session.credentials.id), election: deed.record, deed };
 }
 
 /** The child says that it led this with mallory's session, and dies. */
-async function tryToHave(mallory: Session, deed: Deed): Promise<{ burial: CleanupReport; errors: Error[] }> {
+async function tryToHave(
+  mallory: Session,
+  deed: ReleasableClaim,
+): Promise<{ burial: CleanupReport; errors: Error[] }> {
   const liar = await guardLiar();
   liar.say(opened(mallory));
   liar.say(leads(mallory, deed));
@@ -87,7 +90,7 @@ async function leadAs(session: Session, path: string, seats = 1): Promise<{ term
   const elected = nextEvent<[Term]>(elector, 'elected');
   await elector.start();
   const [term] = await elected;
-  return { term, node: elector.deed?.node as string };
+  return { term, node: elector.claim?.node as string };
 }
 
 describe('a guardian that is told of something that the dead process did not lead', () => {

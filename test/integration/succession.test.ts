@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import type { Claim } from '../../src/election/term/claim.js';
 import { writesOfRelease } from '../../src/election/term/claim-rules.js';
-import { type Deed, releaseParts } from '../../src/election/term/release.js';
+import { releaseParts } from '../../src/election/term/release.js';
 import type { Term } from '../../src/election/term/term.js';
 import {
   BadVersionError,
@@ -247,16 +248,16 @@ describe('a candidate with a higher priority', () => {
     const path = uniquePath('priority');
     const session = await openSession();
     const [leader, term] = await lead(session, path, { id: 'leader' });
-    const { deed } = leader as { deed: Deed };
-    const { version } = (await session.getData(deed.node)).stat;
+    const { claim } = leader as { claim: Claim };
+    const { version } = (await session.getData(claim.node)).stat;
     const high = await stand(await openSession(), path, { id: 'high', priority: 1 });
-    const error = await session.commit(releaseParts(deed, undefined, version)).catch((caught) => caught);
+    const error = await session.commit(releaseParts(claim, undefined, version)).catch((caught) => caught);
     expect(error).toBeInstanceOf(BadVersionError);
-    expect(error).toMatchObject({ operation: 'multi[delete]', path: deed.node });
-    expect((await session.getData(path)).stat.version).toBe(deed.version);
+    expect(error).toMatchObject({ operation: 'multi[delete]', path: claim.node });
+    expect((await session.getData(path)).stat.version).toBe(claim.version);
     expect(term.isHeld()).toBe(true);
     const elected = nextEvent(high, 'elected');
-    await session.commit(releaseParts(deed, undefined, version + 1));
+    await session.commit(releaseParts(claim, undefined, version + 1));
     await elected;
     for (const elector of [leader, high]) await elector.stop();
   });

@@ -50,7 +50,7 @@ describe('a session that may not read its own node any more', () => {
     const [term] = await first;
     const demoted = nextEvent<[Term, string]>(elector, 'demoted');
     const next = nextEvent<[Term]>(elector, 'elected');
-    await (await openOperator()).setAcl(elector.deed?.node as string, [ALL_BUT_READ]);
+    await (await openOperator()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);
     expect((await demoted)[1]).toBe('node-deleted');
     expect((await next)[0].number).toBe(term.number + 1);
     expect(events).toEqual([]);

@@ -141,7 +141,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/term/claimant.ts',
-        from: 'token: stat.mzxid,',
+        from: 'token: zxid,',
         to: 'token: BigInt(contender.entry.sequence),',
       },
     ],

@@ -1,5 +1,5 @@
 import { parseRecord, recordPath } from '../../election/nodes/record.js';
-import type { Deed } from '../../election/term/release.js';
+import type { ReleasableClaim } from '../../election/term/claim.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import type { NodeData, Stat } from '../../session/protocol/records.js';
 
@@ -21,7 +21,7 @@ export type DeedCheck =
 const SEAT = /^\/seat-(\d+)$/;
 
 /** Whether the deed's node is a candidate's, directly below the election whose record, or whose seat's, the deed names. */
-export function isOfOneElection({ record, node }: Deed): boolean {
+export function isOfOneElection({ record, node }: ReleasableClaim): boolean {
   const slash = node.lastIndexOf('/');
   const [election, name] = [node.slice(0, slash), node.slice(slash + 1)];
   if (parseEntry(name) === undefined) return false;
@@ -35,7 +35,7 @@ export function isOfOneElection({ record, node }: Deed): boolean {
  * @param isOwn - whether the node belongs to the session that was taken over
  */
 export function checkDeed(
-  deed: Deed,
+  deed: ReleasableClaim,
   { record, node }: DeedNodes,
   isOwn: (node: Stat) => boolean,
 ): DeedCheck {

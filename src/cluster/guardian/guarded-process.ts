@@ -1,4 +1,4 @@
-import type { Deed } from '../../election/term/release.js';
+import type { ReleasableClaim } from '../../election/term/claim.js';
 import { ElectedTerm, type Term } from '../../election/term/term.js';
 import type { Session, SessionCredentials } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
@@ -9,12 +9,12 @@ export interface OpenSession {
   readonly credentials: SessionCredentials;
   readonly timeoutMs: number;
   /** What was led with it, as far as its process told: nothing that can be relied on. */
-  readonly deeds: readonly Deed[];
+  readonly deeds: readonly ReleasableClaim[];
 }
 
 /** What there is to wind up of a session of this process's own, and of a term that it leads with it. */
 export function openSessionOf(session: Session, term?: Term): OpenSession {
-  const deed = term instanceof ElectedTerm ? term.deed : undefined;
+  const deed = term instanceof ElectedTerm ? term.claim : undefined;
   return {
     session: sessionName(session.credentials.id),
     credentials: session.credentials,
@@ -24,8 +24,9 @@ export function openSessionOf(session: Session, term?: Term): OpenSession {
 }
 
 /** As whoever isn't below this session's chroot has to write it. */
-export function absoluteDeed(session: Session, deed: Deed): Deed {
-  return { ...deed, record: session.absolute(deed.record), node: session.absolute(deed.node) };
+export function absoluteDeed(session: Session, deed: ReleasableClaim): ReleasableClaim {
+  const { record, version, term, node } = deed; // A token, which is a bigint, can't be sent.
+  return { record: session.absolute(record), version, term, node: session.absolute(node) };
 }
 
 /** Where a process that is guarded stands, as far as it told. */
@@ -40,7 +41,7 @@ export type ElectionRole =
 interface Known {
   readonly opened: ChildMessage & { readonly kind: 'opened' };
   /** By election. */
-  readonly deeds: Map<string, Deed | undefined>;
+  readonly deeds: Map<string, ReleasableClaim | undefined>;
 }
 
 // A process may say what it likes: that must not fill its parent's memory, nor let it open connections without end.

@@ -108,13 +108,13 @@ class Standings {
 
   /** `undefined`: the term has been given back meanwhile. */
   leads(elector: LeaderElector): ChildMessage | undefined {
-    const { deed } = elector;
-    if (deed === undefined) return undefined;
+    const { claim } = elector;
+    if (claim === undefined) return undefined;
     return this.#note({
       kind: 'leads',
       session: this.name,
       election: this.#absolute(elector.path),
-      deed: absoluteDeed(this.#session, deed),
+      deed: absoluteDeed(this.#session, claim),
     });
   }
 

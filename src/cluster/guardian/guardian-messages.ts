@@ -1,4 +1,4 @@
-import type { Deed } from '../../election/term/release.js';
+import type { ReleasableClaim } from '../../election/term/claim.js';
 import type { SessionCredentials } from '../../session/session.js';
 
 /**
@@ -21,7 +21,12 @@ export type ChildMessage =
   /** With this session it has a place in the queue of this election, and doesn't lead. */
   | { readonly kind: 'waits'; readonly session: string; readonly election: string }
   /** With this session it leads. */
-  | { readonly kind: 'leads'; readonly session: string; readonly election: string; readonly deed: Deed }
+  | {
+      readonly kind: 'leads';
+      readonly session: string;
+      readonly election: string;
+      readonly deed: ReleasableClaim;
+    }
   /** With this session it stands in this election no more. */
   | { readonly kind: 'left'; readonly session: string; readonly election: string }
   /** This session is over. */
@@ -91,7 +96,7 @@ function contentOf(message: unknown): Record<string, unknown> | undefined {
   return content?.format === FORMAT ? content : undefined;
 }
 
-function decodeDeed(value: unknown): Deed | undefined {
+function decodeDeed(value: unknown): ReleasableClaim | undefined {
   const { record, version, term, node } = recordOf(value) ?? {};
   if (!isPath(record) || !isPath(node) || !isWhole(version) || !isWhole(term)) return undefined;
   return { record, version, term, node };

@@ -1,4 +1,5 @@
-import { type Deed, releaseParts } from '../../election/term/release.js';
+import type { ReleasableClaim } from '../../election/term/claim.js';
+import { releaseParts } from '../../election/term/release.js';
 import { BadVersionError, NoNodeError, SessionExpiredError } from '../../errors.js';
 import { ignore } from '../../platform/async/promises.js';
 import type { ConnectTarget } from '../../session/connection/connect-string.js';
@@ -69,7 +70,7 @@ function isOutdated(error: unknown): boolean {
 }
 
 /** Gives what went wrong, if anything did. Then the next candidate waits as after any unclean end. */
-async function giveBack(session: Session, deed: Deed, atMostMs: number): Promise<unknown> {
+async function giveBack(session: Session, deed: ReleasableClaim, atMostMs: number): Promise<unknown> {
   const enough = new AbortController();
   const timer = session.clock.after(atMostMs, () => enough.abort());
   try {
@@ -84,7 +85,7 @@ async function giveBack(session: Session, deed: Deed, atMostMs: number): Promise
 }
 
 /** `false`: another session has written the leader's node since it was read, a request say; look again. */
-async function release(session: Session, deed: Deed, signal: AbortSignal): Promise<boolean> {
+async function release(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<boolean> {
   const check = await verify(session, deed, signal);
   if (check.kind === 'outdated') throw new OutdatedDeed();
   if (check.kind === 'wrong')
@@ -101,7 +102,7 @@ async function release(session: Session, deed: Deed, signal: AbortSignal): Promi
   }
 }
 
-async function verify(session: Session, deed: Deed, signal: AbortSignal): Promise<DeedCheck> {
+async function verify(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<DeedCheck> {
   if (!isOfOneElection(deed)) return { kind: 'wrong', why: `${deed.node} is no candidate of that election` };
   const check = await look(session, deed, signal);
   if (check.kind === 'valid') return check;
@@ -111,7 +112,7 @@ async function verify(session: Session, deed: Deed, signal: AbortSignal): Promis
 }
 
 /** Both reads go out together: they cost one round trip. */
-async function look(session: Session, deed: Deed, signal: AbortSignal): Promise<DeedCheck> {
+async function look(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<DeedCheck> {
   const [record, node] = await Promise.all([
     session.retryUntilAnswered(() => readIfThere(session, deed.record), signal),
     session.retryUntilAnswered(() => session.exists(deed.node), signal),

@@ -1,3 +1,4 @@
+import { isLoss } from '../../election/term/loss.js';
 import type { DemotionReason } from '../../errors.js';
 
 const DEFAULT_MS = 1000;
@@ -16,17 +17,8 @@ export interface EndedTerm {
 
 /** How many terms in a row were lost, after `term` and those before it. */
 export function countLostTerms(before: number, { reason, lastedMs, sessionTimeoutMs }: EndedTerm): number {
-  switch (reason) {
-    case 'lease-expired':
-    case 'session-expired':
-    case 'node-deleted':
-      return lastedMs < LONG_TERM * sessionTimeoutMs ? before + 1 : 1;
-    case 'resigned':
-    case 'finished':
-    case 'revoked':
-    case 'stopped':
-      return 0; // It gave back what it had: it is well.
-  }
+  if (!isLoss(reason)) return 0; // It gave back what it had: it is well.
+  return lastedMs < LONG_TERM * sessionTimeoutMs ? before + 1 : 1;
 }
 
 /**

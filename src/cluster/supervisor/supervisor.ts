@@ -4,6 +4,7 @@ import { LeaderElector } from '../../election/elector.js';
 import { defaultId } from '../../election/elector-options.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader, leadersOf } from '../../election/nodes/election-reader.js';
+import { isLoss } from '../../election/term/loss.js';
 import type { Term } from '../../election/term/term.js';
 import {
   AuthenticationError,
@@ -435,8 +436,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
         this.emit('elected', term);
       })
       .on('demoted', (term, reason) => {
-        // Often the lease ends before the session is known to have: that is the same loss.
-        if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') candidacy.lost = term;
+        // Often the lease ends before the session is known to have: that is the same loss. The end of a session that was
+        // closed by others than this supervisor is `stopped`.
+        if (isLoss(reason) || reason === 'stopped') candidacy.lost = term;
         this.#noteEnd(candidacy, reason, clock.now() - electedAt);
         this.emit('demoted', term, reason);
       })

@@ -16,6 +16,7 @@ import {
 } from '../nodes/record.js';
 import type { NextInLine } from '../successor/next-in-line.js';
 import { Successor } from '../successor/successor.js';
+import type { Claim } from './claim.js';
 import {
   type ExpectedRecord,
   nextClaimStep,
@@ -26,19 +27,6 @@ import {
   writesOfClaim,
 } from './claim-rules.js';
 import { recordWrites, releaseParts } from './release.js';
-
-/** A claim that succeeded: the term is ours, and at the servers nobody else can take it while our node is there. */
-export interface Claim {
-  readonly term: number;
-  /** Whose term it is, of an election with several seats; else 0. */
-  readonly seat: number;
-  /** The zxid of the claim: rises from term to term, over the whole life of the ensemble. */
-  readonly token: bigint;
-  /** Where the record is. */
-  readonly record: string;
-  /** The record's version after the claim: what a clean release expects. */
-  readonly version: number;
-}
 
 /** How it came to be a contender's turn. */
 export interface Turn {
@@ -104,7 +92,7 @@ interface RecordRead {
 /** The claims of one candidate on one record, which nothing else writes. */
 export class Claimant implements Claims {
   readonly #session: Session;
-  readonly #path: string;
+  readonly #recordPath: string;
   readonly #id: string;
   readonly #delayMs: number | undefined;
   readonly #seat: number;
@@ -120,7 +108,7 @@ export class Claimant implements Claims {
    */
   constructor(session: Session, path: string, id: string, delayMs: number | undefined, seat?: number) {
     this.#session = session;
-    this.#path = recordPath(path, seat);
+    this.#recordPath = recordPath(path, seat);
     this.#id = id;
     this.#delayMs = delayMs;
     this.#seat = seat ?? 0;
@@ -130,12 +118,12 @@ export class Claimant implements Claims {
   /** The record as it is now. @throws the signal's reason, or what ended the session */
   async read(signal?: Abortable): Promise<RecordRead> {
     const { data, stat } = await this.#session.retryUntilAnswered(
-      () => this.#session.getData(this.#path),
+      () => this.#session.getData(this.#recordPath),
       signal,
     );
     const record = parseRecord(data, stat.version);
     const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
-    if (seats !== undefined) throw new SeatsMismatchError(this.#path, 1, seats);
+    if (seats !== undefined) throw new SeatsMismatchError(this.#recordPath, 1, seats);
     return { record, version: stat.version, zxid: stat.mzxid };
   }
 
@@ -228,7 +216,7 @@ export class Claimant implements Claims {
       });
       switch (step.kind) {
         case 'ours':
-          return { term: step.term, seat: this.#seat, token: zxid, record: this.#path, version };
+          return this.#claimed(contender, step.term, zxid, version);
         case 'wait':
           return { waitMs: step.ms };
         case 'defer':
@@ -245,19 +233,18 @@ export class Claimant implements Claims {
   }
 
   release(contender: Contender, claim: Claim, next: NextInLine = {}): Promise<void> {
-    const deed = { ...claim, node: contender.own.path };
     // May be carried out twice: the second time finds no node, and writes nothing.
     const write = (parts: TransactionPart[]) =>
       this.#session.retryUntilAnswered(() => contender.own.commit(parts));
     return contender.leave(async () => {
-      if (!('ifAt' in next)) return await write(releaseParts(deed, next.successor));
+      if (!('ifAt' in next)) return await write(releaseParts(claim, next.successor));
       try {
-        return await write(releaseParts(deed, undefined, next.ifAt));
+        return await write(releaseParts(claim, undefined, next.ifAt));
       } catch (error) {
         // Of the leader's node, not of the record.
         if (!(error instanceof BadVersionError && error.operation === 'multi[delete]')) throw error;
       }
-      return await write(releaseParts(deed, await next.otherwise()));
+      return await write(releaseParts(claim, await next.otherwise()));
     });
   }
 
@@ -283,7 +270,7 @@ export class Claimant implements Claims {
   ): UncleanEnd {
     const { logger } = this.#session;
     if (record.state === 'unreadable') {
-      logger.warn({ path: this.#path }, 'the election record can not be read: taken for held');
+      logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
     } else if (record.state === 'held' && record.node !== ownNode) {
       logger.info(
         { term: record.term, formerLeader: record.id },
@@ -291,6 +278,18 @@ export class Claimant implements Claims {
       );
     }
     return { zxid, seenAt };
+  }
+
+  /** A claim is the transaction that wrote the record last: `zxid`, which left it at `version`. */
+  #claimed(contender: Contender, term: number, zxid: bigint, version: number): Claim {
+    return {
+      term,
+      seat: this.#seat,
+      token: zxid,
+      record: this.#recordPath,
+      version,
+      node: contender.own.path,
+    };
   }
 
   /** `undefined`: the record isn't at that version, or nobody knows; look again. */
@@ -313,14 +312,14 @@ export class Claimant implements Claims {
       since: clock.date().toISOString(),
     });
     try {
-      const writes = recordWrites(this.#path, data, version, writesOfClaim(version));
+      const writes = recordWrites(this.#recordPath, data, version, writesOfClaim(version));
       const claiming = contender.own.commit(writes);
       onSent();
       const { value } = await claiming;
       const stat = value.at(-1)?.stat;
       if (stat === undefined) return undefined;
       this.#placeLost = false;
-      return { term, seat: this.#seat, token: stat.mzxid, record: this.#path, version: stat.version };
+      return this.#claimed(contender, term, stat.mzxid, stat.version);
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;

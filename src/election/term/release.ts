@@ -1,17 +1,7 @@
 import type { TransactionPart } from '../../session/protocol/records.js';
 import { serializeRecord } from '../nodes/record.js';
+import type { ReleasableClaim } from './claim.js';
 import { writesOfRelease } from './claim-rules.js';
-
-/** What it takes to give a term back, for its leader or for whoever winds up a leader's affairs. */
-export interface Deed {
-  /** Where the record is. */
-  readonly record: string;
-  /** The record's version since the claim. */
-  readonly version: number;
-  readonly term: number;
-  /** The leader's node. */
-  readonly node: string;
-}
 
 /**
  * The writes of a clean release: the record says vacant and the node is gone, all or nothing. Nothing if the record was
@@ -21,7 +11,7 @@ export interface Deed {
  * @param nodeVersion - nothing unless the leader's node is at this version
  */
 export function releaseParts(
-  { record, version, term, node }: Deed,
+  { record, version, term, node }: ReleasableClaim,
   successor?: string,
   nodeVersion?: number,
 ): TransactionPart[] {

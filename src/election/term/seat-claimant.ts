@@ -7,7 +7,8 @@ import { sleep } from '../../platform/time/clock.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, recordPath } from '../nodes/record.js';
-import { type Blocked, type Claim, Claimant, type Claims, type RetryAfter } from './claimant.js';
+import type { Claim } from './claim.js';
+import { type Blocked, Claimant, type Claims, type RetryAfter } from './claimant.js';
 
 /** The claims of one candidate, whatever the number of seats. */
 export function claimsOf(

@@ -7,8 +7,8 @@ import { Hold, type LossReason } from '../../lease/hold.js';
 import { ignore } from '../../platform/async/promises.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
-import type { Claim } from './claimant.js';
-import type { Deed } from './release.js';
+import type { Claim } from './claim.js';
+import { isLoss } from './loss.js';
 
 /**
  * Leadership: a value with a lifetime. It is yours while {@link Term.isHeld} says so, asked right before acting.
@@ -60,15 +60,12 @@ export interface TermEnding {
   readonly settleBy?: number;
 }
 
-const LOSSES: ReadonlySet<DemotionReason> = new Set(['lease-expired', 'session-expired', 'node-deleted']);
-
 /** The term of an elector: what the world sees, and the work that is done in it. */
 export class ElectedTerm extends Hold implements Term {
   readonly number: number;
   readonly seat: number;
   readonly token: bigint;
-  /** What it takes to give it back. */
-  readonly deed: Deed;
+  readonly claim: Claim;
   readonly #own: EphemeralNode;
   readonly #clock: Clock;
   /** What has still to settle: `lead`, and what was given to `waitUntil`. */
@@ -95,7 +92,7 @@ export class ElectedTerm extends Hold implements Term {
     this.number = claim.term;
     this.seat = claim.seat;
     this.token = claim.token;
-    this.deed = { record: claim.record, version: claim.version, term: claim.term, node: own.path };
+    this.claim = claim;
     this.#own = own;
     this.#clock = clock;
     this.#onLoss = onLoss;
@@ -168,7 +165,7 @@ export class ElectedTerm extends Hold implements Term {
 
   /** Whether there is such work though the lease is over. */
   get hasOverrun(): boolean {
-    const isLost = this.#endedFor !== undefined && LOSSES.has(this.#endedFor);
+    const isLost = this.#endedFor !== undefined && isLoss(this.#endedFor);
     return this.hasWork && (isLost || !this.#own.isCurrent());
   }
 
