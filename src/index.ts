@@ -7,9 +7,9 @@ export {
   type SessionGuardianEvents,
   type SessionGuardianOptions,
 } from './cluster/guardian/session-guardian.js';
-export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/supervisor/cleanup.js';
+export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/supervisor/cleanup-hook.js';
 export type { Health } from './cluster/supervisor/health.js';
-export type { Shutdown, ShutdownOptions } from './cluster/supervisor/shutdown.js';
+export type { Shutdown, ShutdownOptions } from './cluster/supervisor/signal-shutdown.js';
 export { ElectionSupervisor } from './cluster/supervisor/supervisor.js';
 export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor/supervisor-options.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { SessionLoss } from '../../src/cluster/supervisor/cleanup.js';
+import type { SessionLoss } from '../../src/cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/supervisor-options.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';

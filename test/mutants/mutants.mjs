@@ -233,7 +233,7 @@ export const MUTANTS = [
     danger: 'the next candidacy begins, and may lead, with the state of the lost one',
     edits: [
       {
-        file: 'cluster/supervisor/cleanup.ts',
+        file: 'cluster/supervisor/cleanup-hook.ts',
         from: 'const decision = await Promise.race([callHook(hook, known), late]);',
         to: `callHook(hook, known).catch(() => undefined);
     const decision = (await Promise.race([undefined, late])) as unknown;`,
@@ -248,7 +248,7 @@ export const MUTANTS = [
     danger: 'what the lost session has left behind stays, and nobody learns of it',
     edits: [
       {
-        file: 'cluster/supervisor/supervisor.ts',
+        file: 'cluster/supervisor/candidacy-loop.ts',
         from: 'if (loss === undefined || (await',
         to: 'if (loss === undefined || this.#stop.signal.aborted || (await',
       },

@@ -223,7 +223,7 @@ describe('what a supervisor goes by', () => {
     const retry = { factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
     expect(resolved).toEqual({
       ...least,
-      id: undefined,
+      id: expect.stringMatching(/^.+-\d+-[0-9a-f]{8}$/),
       environment: systemEnvironment,
       sessionOptions: { logger: resolved.logger },
       candidacy: { onOverrun: 'report', watchdog: false, priority: 0, seats: 1 },

@@ -1,17 +1,14 @@
-import type { LeaderElector } from '../../election/elector.js';
+import { LeaderElector } from '../../election/elector.js';
 import type { Term } from '../../election/term/term.js';
 import { type DemotionReason, SessionExpiredError, TermEndedError } from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { deferred } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
-
-/** One session with its elector, and what became of its term. */
-export interface Candidacy {
-  readonly session: Session;
-  readonly elector: LeaderElector;
-  /** The term that it lost last, until it has a place in the queue again: what the end of the session took away. */
-  lost: Term | undefined;
-  /** Whether it has come to its end by itself: because its session is over, or because its elector can't go on. */
-  isSpent: boolean;
-}
+import { registerWithGuardian } from '../guardian/guardian-link.js';
+import type { Cooldown } from './cooldown.js';
+import type { EmitEvent } from './supervisor-events.js';
+import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+import type { OpenCandidacy } from './supervisor-state.js';
 
 /** What there is to clean up after. */
 export interface Loss {
@@ -19,18 +16,91 @@ export interface Loss {
   readonly reason: DemotionReason;
 }
 
-/**
- * What has been lost with a candidacy that is being left, and whose session hasn't been closed by us yet; `undefined` if it
- * was only stopped.
- *
- * A lease that ended with no server in reach is a loss too: without a stop, the next server would tell whether the session is over, but
- * a supervisor that stops won't ask. Rather clean up once too often.
- */
-export function lossOf({ session, lost, isSpent }: Candidacy): Loss | undefined {
-  if (session.ended.reason instanceof SessionExpiredError) return { term: lost, reason: 'session-expired' };
-  if (session.ended.aborted || isSpent) return { term: lost, reason: 'stopped' };
-  const isUnsure = session.state.name === 'suspended' && lost !== undefined && hasLapsed(lost);
-  return isUnsure ? { term: lost, reason: 'lease-expired' } : undefined;
+/** What a candidacy needs of its supervisor. */
+export interface CandidacyPort {
+  readonly emit: EmitEvent;
+  readonly report: (thrown: unknown) => void;
+  /** Called when a term's work has settled, before the term is given back. Must not reject. */
+  beforeRelease(): Promise<void> | undefined;
+}
+
+/** One session with its elector: relays the elector's events, and says what was lost when the two have ended. */
+export class Candidacy implements OpenCandidacy {
+  readonly session: Session;
+  readonly elector: LeaderElector;
+  /** Its last term, until it has a place in the queue again: what an end of the session takes away. */
+  #lostTerm: Term | undefined;
+  /** Whether the session has ended, or the elector couldn't go on, before the supervisor was stopped. */
+  #hasEndedByItself = false;
+
+  constructor(
+    session: Session,
+    { path, id, candidacy, guardian, logger }: ResolvedSupervisorOptions,
+    cooldown: Cooldown,
+    port: CandidacyPort,
+  ) {
+    this.session = session;
+    this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
+    if (guardian) registerWithGuardian(session, this.elector);
+    this.#relay(cooldown, port);
+    // When there is nothing left to give back, the clean-up of a shutdown comes after the clean-up of the loss.
+    this.elector.beforeRelease(async () => {
+      if (this.loss === undefined) await port.beforeRelease();
+    });
+  }
+
+  /**
+   * What was lost with a candidacy that is being left, as long as its session hasn't been closed by this process;
+   * `undefined` if it was only stopped.
+   *
+   * A lease that has ended with no server in reach is a loss too. A supervisor that goes on learns from the next server whether
+   * the session has expired; one that stops doesn't wait for a server. It is better to clean up once too often.
+   */
+  get loss(): Loss | undefined {
+    const { session } = this;
+    const term = this.#lostTerm;
+    if (session.ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
+    if (session.ended.aborted || this.#hasEndedByItself) return { term, reason: 'stopped' };
+    const isUnsure = session.state.name === 'suspended' && term !== undefined && hasLapsed(term);
+    return isUnsure ? { term, reason: 'lease-expired' } : undefined;
+  }
+
+  /** Until the session has ended, or the elector has stopped by itself since it can't take part in this election, or `stop`. */
+  async untilEnded(stop: AbortSignal): Promise<void> {
+    const { session, elector } = this;
+    const ended = deferred();
+    const unsubscribe = [onAbort(session.ended, ended.resolve), onAbort(stop, ended.resolve)];
+    elector.once('stopped', ended.resolve);
+    if (elector.state.name !== 'stopped') await ended.promise;
+    elector.off('stopped', ended.resolve);
+    for (const each of unsubscribe) each();
+    this.#hasEndedByItself = !stop.aborted;
+  }
+
+  #relay(cooldown: Cooldown, { emit, report }: CandidacyPort): void {
+    const { clock } = this.session;
+    let electedAt = 0;
+    this.elector
+      .on('waiting', (place) => {
+        this.#lostTerm = undefined;
+        emit('waiting', place);
+      })
+      .on('elected', (term) => {
+        this.#lostTerm = undefined;
+        electedAt = clock.now();
+        emit('elected', term);
+      })
+      .on('demoted', (term, reason) => {
+        // The lease often ends before the session's end is known: that is the same loss. A stopped term may yet be lost.
+        if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') this.#lostTerm = term;
+        const { sessionTimeoutMs } = this.session;
+        cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });
+        this.elector.standAgainAt(cooldown.untilMs);
+        emit('demoted', term, reason);
+      })
+      .on('expired', () => emit('expired'))
+      .on('error', report);
+  }
 }
 
 function hasLapsed(term: Term): boolean {

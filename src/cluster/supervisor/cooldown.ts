@@ -1,18 +1,46 @@
 import { isLoss } from '../../election/term/loss.js';
 import type { DemotionReason } from '../../errors.js';
+import { exponentialPauseMs } from '../../platform/retry/backoff.js';
+import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 
 const DEFAULT_MS = 1000;
-const MOST_DOUBLINGS = 3;
-/** In session timeouts: whoever has led for so long was well, whatever ended it. */
+/** The longest cooldown is so many times as long as the first. */
+const LONGEST = 8;
+/** In session timeouts: a leader that has led for so long was well, whatever ended its term. */
 const LONG_TERM = 10;
 
-/** How a term ended, as far as it says something about who led. */
+/** How a term ended, as far as that says something about its leader. */
 export interface EndedTerm {
   readonly reason: DemotionReason;
   /** How long it lasted, in milliseconds. */
   readonly lastedMs: number;
   /** The timeout of the session that it was led with, in milliseconds. */
   readonly sessionTimeoutMs: number;
+}
+
+/** Until when a supervisor stays out of the election, since it has lost one term after another. */
+export class Cooldown {
+  readonly #options: Pick<ResolvedSupervisorOptions, 'cooldownMs' | 'environment' | 'logger'>;
+  #lostTerms = 0;
+  #untilMs = 0;
+
+  constructor(options: Pick<ResolvedSupervisorOptions, 'cooldownMs' | 'environment' | 'logger'>) {
+    this.#options = options;
+  }
+
+  /** By the clock. */
+  get untilMs(): number {
+    return this.#untilMs;
+  }
+
+  /** A term has ended just now. */
+  termEnded(term: EndedTerm): void {
+    const { cooldownMs, environment, logger } = this.#options;
+    this.#lostTerms = countLostTerms(this.#lostTerms, term);
+    const ms = cooldownAfter(this.#lostTerms, cooldownMs, environment.random());
+    if (ms > 0) logger.warn({ losses: this.#lostTerms, cooldownMs: ms }, 'lost its term: cooling down');
+    this.#untilMs = environment.clock.now() + ms;
+  }
 }
 
 /** How many terms in a row were lost, after `term` and those before it. */
@@ -22,17 +50,18 @@ export function countLostTerms(before: number, { reason, lastedMs, sessionTimeou
 }
 
 /**
- * How long to keep out of the election after so many terms were lost in a row, so that others come first and one that
- * loses its terms again and again doesn't win the next one at once: longer each time, up to eight times as long, and with
- * jitter, since whatever took the term may have taken those of others too.
+ * How long to stay out of the election after so many terms were lost in a row, so that other candidates come first and a
+ * candidate that loses its terms again and again doesn't win the next one at once: twice as long each time, up to eight times
+ * as long. With jitter, since what took this term may have taken those of other candidates too.
  *
- * Unless it is told how long, the first loss costs nothing: it may be the network's fault or the servers', and where there
+ * Without a `cooldownMs` the first loss costs nothing: it may be the fault of the network or of the servers, and where there
  * is no other candidate every wait is an outage.
  *
  * @param random - evenly distributed over [0, 1)
  */
-export function cooldownAfter(losses: number, cooldownMs: number | undefined, random: number): number {
-  const doublings = cooldownMs === undefined ? losses - 2 : losses - 1;
-  if (doublings < 0) return 0;
-  return (cooldownMs ?? DEFAULT_MS) * 2 ** Math.min(doublings, MOST_DOUBLINGS) * (1 + random / 2);
+export function cooldownAfter(lostTerms: number, cooldownMs: number | undefined, random: number): number {
+  const cooldowns = cooldownMs === undefined ? lostTerms - 1 : lostTerms;
+  if (cooldowns < 1) return 0;
+  const firstMs = cooldownMs ?? DEFAULT_MS;
+  return exponentialPauseMs(cooldowns, firstMs, LONGEST * firstMs) * (1 + random / 2);
 }

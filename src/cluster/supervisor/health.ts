@@ -1,28 +1,4 @@
-import type { LeaderElector } from '../../election/elector.js';
-import type { StopWait } from '../../errors.js';
-import type { Session } from '../../session/session.js';
-
-/**
- * Where a supervisor stands.
- *
- * - `idle`: not started.
- * - `connecting`: looking for a server to open a session with, for the `attempt`th time in a row, `sinceMs` by the clock.
- * - `standing`: its elector contends, or leads.
- * - `settling`: the session is over or being closed; the leader's work has still to settle.
- * - `cleaning`: the clean-up hook runs for the `attempt`th time, or is about to be called again.
- * - `cooling`: stays out of the election, having lost its term; without a wait, only in passing.
- * - `stopped`: final.
- *
- * idle → connecting → standing → settling → cleaning → cooling → connecting → …; any → stopped.
- */
-export type SupervisorState =
-  | { readonly name: 'idle' }
-  | { readonly name: 'connecting'; readonly attempt: number; readonly sinceMs: number }
-  | { readonly name: 'standing'; readonly elector: LeaderElector; readonly session: Session }
-  | { readonly name: 'settling'; readonly elector: LeaderElector; readonly session: Session }
-  | { readonly name: 'cleaning'; readonly attempt: number }
-  | { readonly name: 'cooling' }
-  | { readonly name: 'stopped' };
+import type { OpenCandidacy, SupervisorState } from './supervisor-state.js';
 
 /** What a supervisor says of itself, for a health check. */
 export interface Health {
@@ -54,16 +30,6 @@ export interface HealthTimes {
 
 const WELL: Health = { live: true, ready: true, leading: false, wedged: false, reasons: [] };
 
-/** What holds up the stop of a supervisor in that state. */
-export function holdUpOf(state: SupervisorState): StopWait {
-  if (state.name === 'cleaning')
-    return { by: 'cleanup', what: `attempt ${state.attempt} of the clean-up hook still runs` };
-  if (!('elector' in state)) return { by: 'servers', what: 'the search for a server has still to end' };
-  const { elector } = state;
-  const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
-  return hasLeft ? { by: 'servers', what: 'the session has still to be closed' } : elector.holdUp;
-}
-
 export function healthOf(state: SupervisorState, times: HealthTimes): Health {
   const unwell = { ...WELL, ready: false };
   switch (state.name) {
@@ -74,7 +40,7 @@ export function healthOf(state: SupervisorState, times: HealthTimes): Health {
         ...unwell,
         reasons: [`no session for ${since(state.sinceMs, times)} ms, attempt ${state.attempt}`],
       };
-    case 'standing':
+    case 'campaigning':
     case 'settling':
       return candidateHealth(state, times);
     case 'cleaning': {
@@ -88,9 +54,7 @@ export function healthOf(state: SupervisorState, times: HealthTimes): Health {
   }
 }
 
-type Standing = Extract<SupervisorState, { readonly elector: LeaderElector }>;
-
-function candidateHealth({ elector, session }: Standing, times: HealthTimes): Health {
+function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes): Health {
   const serverLost = session.state.name === 'suspended';
   const reasons = serverLost ? [`no server for ${since(session.state.sinceMs, times)} ms`] : [];
   // A lease that is over ends the term when it is asked for: what the state is, is read after that.

@@ -3,33 +3,39 @@ import type { DemotionReason } from '../../errors.js';
 import type { QueuePosition } from '../../lock/queue/contender.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
 
-/** A try to stand for election again is about to be made. */
+/** Another attempt to take part in the election. */
 export interface Restart {
-  /** 1 for the first try after a loss, and one more for each that follows because the one before failed. */
+  /** 1 for the first attempt after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;
-  /** How long from now it is made, in milliseconds. */
+  /** How long from now it begins, in milliseconds. */
   readonly delayMs: number;
 }
 
 /** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
 export interface ElectionSupervisorEvents {
-  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  /** Other candidates are ahead: how many, and the name of the nearest one's node. */
   waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;
   /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
   demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired. The hook runs when the work has settled, also if it is stopped meanwhile. */
+  /** The session has expired. The hook runs when the work has settled, also if the supervisor is stopped meanwhile. */
   expired(): void;
   /** The clean-up hook has succeeded. */
   cleaned(): void;
-  /** It is about to open a session and stand again. */
+  /** The supervisor is about to open a session and take part in the election again. */
   restarting(restart: Restart): void;
-  /** It has left the election for good. */
+  /** The supervisor has left the election for good. */
   stopped(): void;
-  /** Something went wrong. It goes on, unless the error is a `CleanupFailedError`. */
+  /** Something went wrong. The supervisor goes on, unless the error is a `CleanupFailedError`. */
   error(error: Error): void;
 }
+
+/** @internal Emits one of them. */
+export type EmitEvent = <E extends keyof ElectionSupervisorEvents>(
+  event: E,
+  ...args: Parameters<ElectionSupervisorEvents[E]>
+) => void;
 
 /** @internal */
 export const SUPERVISOR_EVENTS: EventNames<ElectionSupervisorEvents> = {

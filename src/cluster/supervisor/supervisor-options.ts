@@ -2,6 +2,7 @@ import {
   CANDIDACY_OPTIONS,
   type CandidacyOptions,
   checkCandidacyOptions,
+  defaultId,
 } from '../../election/elector-options.js';
 import { InvalidOptionError } from '../../errors.js';
 import {
@@ -23,7 +24,7 @@ import {
   SESSION_OPTIONS,
   type SessionOptions,
 } from '../../session/session-options.js';
-import type { CleanupHook } from './cleanup.js';
+import type { CleanupHook } from './cleanup-hook.js';
 
 /** How an {@link ElectionSupervisor} stands, leads and recovers. All times are in milliseconds. */
 export interface ElectionSupervisorOptions extends CandidacyOptions {
@@ -69,7 +70,7 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
 export interface ResolvedSupervisorOptions {
   readonly connect: string;
   readonly path: string;
-  readonly id: string | undefined;
+  readonly id: string;
   readonly environment: Environment;
   readonly sessionOptions: SessionOptions;
   readonly candidacy: CandidacyOptions;
@@ -114,7 +115,7 @@ export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOpti
   return {
     connect: options.connect,
     path: checkPath('path', options.path),
-    id: checkId('id', options.id),
+    id: checkId('id', options.id) ?? defaultId(environment.uuid()),
     environment,
     sessionOptions: { ...session, logger },
     candidacy: definedOnly<CandidacyOptions>(checkCandidacyOptions(options)),

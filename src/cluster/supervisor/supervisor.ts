@@ -1,54 +1,29 @@
+/**
+ * Imports more than 15 modules: most of them type its public methods. What happens behind these is in `candidacy-loop.ts`.
+ */
 import { mark } from '../../classes/copies.js';
 import { showAs } from '../../classes/inspection.js';
-import { LeaderElector } from '../../election/elector.js';
-import { defaultId } from '../../election/elector-options.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader, leadersOf } from '../../election/nodes/election-reader.js';
-import { isLoss } from '../../election/term/loss.js';
 import type { Term } from '../../election/term/term.js';
-import {
-  AuthenticationError,
-  CleanupFailedError,
-  ConnectionLossError,
-  ConnectTimeoutError,
-  type DemotionReason,
-  describe,
-  InvalidOptionError,
-  InvalidStateError,
-  type ListenerError,
-} from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
-import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
-import { excuse, type StartOptions, start } from '../../platform/async/starting.js';
+import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
+import { type StartOptions, start } from '../../platform/async/starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stopping.js';
-import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
-import { checkMetadata } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
-import { backoffMs } from '../../platform/retry/backoff.js';
-import { retrying } from '../../platform/retry/retrying.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
-import { sleep } from '../../platform/time/clock.js';
-import { Outage } from '../../session/connection/outage.js';
-import { EnsembleHistory } from '../../session/ensemble-history.js';
-import { Session } from '../../session/session.js';
+import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
-import { registerWithGuardian } from '../guardian/guardian-link.js';
-import { type Candidacy, type Loss, lossOf } from './candidacy.js';
-import { callCleanup } from './cleanup.js';
-import { cooldownAfter, countLostTerms } from './cooldown.js';
-import { type Health, healthOf, holdUpOf, type SupervisorState } from './health.js';
-import { askAnySession } from './next-session.js';
-import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './shutdown.js';
+import { CandidacyLoop } from './candidacy-loop.js';
+import { type Health, healthOf } from './health.js';
+import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
 import { type ElectionSupervisorEvents, SUPERVISOR_EVENTS } from './supervisor-events.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
   resolveSupervisorOptions,
 } from './supervisor-options.js';
-
-/** The reason with which `stop()` interrupts what the supervisor waits for. Never seen outside. */
-class StopRequest extends Error {}
+import { holdUpOf } from './supervisor-state.js';
 
 /**
  * Keeps one candidate standing in an election, over the end of any session: opens a session, stands, leads when it is
@@ -75,42 +50,32 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** What its candidates call themselves. */
   readonly id: string;
   readonly #options: ResolvedSupervisorOptions;
-  readonly #stop = new AbortController();
+  readonly #loop: CandidacyLoop;
   readonly #stopping: Stopping;
-  readonly #started: Deferred<void> = deferred();
-  /** Tells a call from inside the hook, which mustn't wait for the end of the hook. */
-  readonly #cleaning = new WorkContext();
-  /** Of all its sessions: they are opened one after the other as long as no server serves. */
-  readonly #outage = new Outage();
-  #state: SupervisorState = { name: 'idle' };
-  /** Gives the clean-up that stays outstanding. */
-  #running: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
-  readonly #history = new EnsembleHistory();
-  /** The session that is open, or the next one. */
-  #session: Deferred<Session> = deferred();
-  /** Of the newest session: for so long a stop may take before anything is said. */
-  #leaseMs = 0;
-  /** What it tells the others about itself, once that was changed. */
-  #data: string | Uint8Array | undefined;
-  /** Terms that were lost in a row, and until when it therefore stays out of the election. */
-  #losses = 0;
-  #coolUntil = 0;
   #shutdown: SignalShutdown | undefined;
-  /** What a shutdown does when the work has settled, once. Must not reject. */
-  #beforeRelease: () => Promise<void> = async () => undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions) {
     super();
     this.#options = resolveSupervisorOptions(options);
-    this.id = this.#options.id ?? defaultId(this.#options.environment.uuid());
+    this.id = this.#options.id;
+    const report = (thrown: unknown) => this.#report(thrown);
+    this.#loop = new CandidacyLoop(this.#options, {
+      emit: (event, ...args) => this.emit(event, ...args),
+      report,
+      beforeRelease: () => this.#shutdown?.cleanUp(),
+      onStopped: () => {
+        this.#stopping.end();
+        this.#shutdown?.disarm();
+        this.emit('stopped');
+      },
+    });
     this.#stopping = new Stopping({
       clock: this.#options.environment.clock,
-      graceMs: () => this.#leaseMs,
-      holdUp: () => holdUpOf(this.#state),
-      report: (error) => this.#report(error),
+      graceMs: () => this.#loop.sessions.leaseMs,
+      holdUp: () => holdUpOf(this.#loop.state),
+      report,
     });
-    this.#session.promise.catch(ignore); // Whoever calls `session` sees it.
   }
 
   /** The election's path. */
@@ -125,7 +90,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** The term that this process leads, while it does. */
   get term(): Term | undefined {
-    return this.#elector?.term;
+    return this.#loop.elector?.term;
   }
 
   /** Whether this process leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
@@ -135,8 +100,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** How it is doing, at this very moment. */
   health(): Health {
-    const { clock } = this.#options.environment;
-    return healthOf(this.#state, { now: clock.now(), coolUntil: this.#coolUntil });
+    const now = this.#options.environment.clock.now();
+    return healthOf(this.#loop.state, { now, coolUntil: this.#loop.cooldown.untilMs });
   }
 
   /**
@@ -145,8 +110,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    *
    * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
    */
-  async session(signal?: AbortSignal): Promise<Session> {
-    return await abortable(this.#session.promise, signal);
+  session(signal?: AbortSignal): Promise<Session> {
+    return this.#loop.sessions.current(signal);
   }
 
   /**
@@ -157,7 +122,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws ZooKeeperError if a server refuses, or the signal's reason
    */
   candidates(signal?: AbortSignal): Promise<Candidate[]> {
-    return askAnySession(this, signal, (session) => new ElectionReader(session, this.path).candidates());
+    return this.#loop.sessions.ask(signal, (session) => new ElectionReader(session, this.path).candidates());
   }
 
   /**
@@ -171,7 +136,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** Who leads on each seat, from seat 0, as {@link ElectionSupervisor.leader} tells it of one. */
   leaders(signal?: AbortSignal): Promise<(Candidate | undefined)[]> {
     const { seats = 1 } = this.#options.candidacy;
-    return askAnySession(this, signal, (session) => leadersOf(session, this.path, seats));
+    return this.#loop.sessions.ask(signal, (session) => leadersOf(session, this.path, seats));
   }
 
   /**
@@ -182,19 +147,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws InvalidStateError if the supervisor has stopped
    * @throws ZooKeeperError if a server refuses; it is in later candidacies all the same
    */
-  async advertise(data: string | Uint8Array): Promise<void> {
-    if (checkMetadata('data', data) === undefined)
-      throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
-    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
-    this.#data = data;
-    if (!('elector' in this.#state)) return;
-    const { elector, session } = this.#state;
-    try {
-      await elector.advertise(data);
-    } catch (error) {
-      // That candidacy is over: the next one begins with it.
-      if (!session.ended.aborted && elector.state.name !== 'stopped') throw error;
-    }
+  advertise(data: string | Uint8Array): Promise<void> {
+    return this.#loop.advertise(data);
   }
 
   /**
@@ -207,14 +161,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws the last error if `retry.retries` is finite and no try succeeded
    */
   start(options?: StartOptions): Promise<void> {
-    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
-  }
-
-  #start(): Promise<void> {
-    if (this.#state.name === 'stopped')
-      return Promise.reject(new InvalidStateError('the supervisor has stopped: make a new one'));
-    if (this.#state.name === 'idle') this.#running = this.#run();
-    return this.#started.promise;
+    return start(options, { begin: () => this.#loop.start(), stop: () => this.stop() });
   }
 
   /**
@@ -223,7 +170,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async resign(): Promise<void> {
-    if (!this.#isWithinHook()) await this.#elector?.resign();
+    if (!this.#isWithinHook) await this.#loop.elector?.resign();
   }
 
   /**
@@ -234,8 +181,9 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async handOver(candidate: string): Promise<void> {
-    if (this.#elector === undefined) throw new InvalidStateError('only a leader can hand over');
-    await this.#elector.handOver(candidate);
+    const { elector } = this.#loop;
+    if (elector === undefined) throw new InvalidStateError('only a leader can hand over');
+    await elector.handOver(candidate);
   }
 
   /**
@@ -253,6 +201,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    */
   async stop(options?: StopOptions): Promise<void> {
     const timeoutMs = resolveStop(options);
+    this.#stopping.begin();
     const left = this.#leave();
     this.#stopping.watch();
     await this.#stopping.wait(left, timeoutMs);
@@ -260,18 +209,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** Never rejects. */
   async #leave(): Promise<void> {
-    if (!this.#stop.signal.aborted) {
-      excuse(this.#started.promise);
-      this.#stopping.begin();
-      this.#stop.abort(new StopRequest());
-      if (this.#state.name === 'idle') this.#finish();
-    }
-    if (this.#isWithinHook()) return;
-    const elector = this.#elector;
+    this.#loop.stop();
+    if (this.#isWithinHook) return;
+    const { elector } = this.#loop;
     await elector?.withdraw();
-    // It didn't wait, so it is its own work that asks: that mustn't wait for its own end here either.
+    // It didn't wait: so the caller is the leader's own work, which mustn't wait here for its own end either.
     if (elector?.state.name === 'ending') return;
-    await this.#running;
+    await this.#loop.ended;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -299,235 +243,26 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
     const resolved = resolveShutdown(signals, options);
-    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
       throw new InvalidStateError('the supervisor was told before which signals to shut down on');
     const { environment, logger } = this.#options;
-    const state = () => this.#state;
     const shutdown = new SignalShutdown(resolved, {
       clock: environment.clock,
       logger,
-      get state() {
-        return state();
+      state: () => this.#loop.state,
+      leave: () => {
+        void this.stop(); // Without a time it doesn't reject.
+        return this.#loop.ended; // Itself: the process is to end before a `start()` that rejects does.
       },
-      leave: (cleanUp) => this.#leaveAfter(cleanUp),
     });
     this.#shutdown = shutdown;
     return () => shutdown.disarm();
   }
 
-  #leaveAfter(beforeRelease: () => Promise<void>): Promise<Error | undefined> {
-    this.#beforeRelease = beforeRelease;
-    void this.stop(); // Without a time it doesn't reject.
-    return this.#running; // Itself: the process is to end before a `start()` that rejects does.
-  }
-
-  // ---- the supervisor's life, one paragraph ----
-
-  /** Stands; and after each loss cleans up and stands again. Gives the clean-up that stays outstanding. Never rejects. */
-  async #run(): Promise<CleanupFailedError | undefined> {
-    let end: unknown;
-    try {
-      for (;;) {
-        const candidacy = await this.#stand();
-        this.#started.resolve();
-        await this.#untilLost(candidacy);
-        const loss = await this.#settle(candidacy);
-        if (loss === undefined || (await this.#cleanUp(loss)) === 'stop') break;
-      }
-    } catch (error) {
-      end = error instanceof StopRequest ? new InvalidStateError('stopped before it had a place') : error;
-      if (!(error instanceof StopRequest)) this.#report(error);
-    }
-    await this.#beforeRelease(); // Unless it was done already. Before `start` rejects, which may well end the process.
-    this.#started.reject(end);
-    this.#finish();
-    return end instanceof CleanupFailedError ? end : undefined;
-  }
-
-  /** Opens a session and takes a place in the queue; tries again, with back-off, when that fails. */
-  async #stand(): Promise<Candidacy> {
-    const { retry, environment } = this.#options;
-    const sinceMs = environment.clock.now();
-    if (this.#state.name !== 'idle') await this.#coolDown();
-    const tryToStand = (attempt: number) => this.#tryToStand({ name: 'connecting', attempt, sinceMs });
-    return await retrying(tryToStand, retry.retries, async ({ error, attempt, retriesLeft }) => {
-      if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
-      this.#stop.signal.throwIfAborted();
-      this.#options.logger.info({ attempt, cause: describe(error) }, 'could not stand for election');
-      if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
-      // A session that finds no server has said so, as often as is good for whoever reads it.
-      const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
-      if (!unreachable && retriesLeft > 0) this.#report(error);
-      if (retriesLeft <= 0) return;
-      const delayMs = backoffMs(attempt, retry, environment.random());
-      this.emit('restarting', { attempt: attempt + 1, delayMs });
-      await sleep(environment.clock, delayMs, this.#stop.signal);
-    });
-  }
-
-  async #coolDown(): Promise<void> {
-    this.#stop.signal.throwIfAborted();
-    const { clock } = this.#options.environment;
-    this.#become({ name: 'cooling' });
-    const delayMs = Math.max(0, this.#coolUntil - clock.now());
-    this.emit('restarting', { attempt: 1, delayMs });
-    if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
-  }
-
-  async #tryToStand(connecting: SupervisorState): Promise<Candidacy> {
-    this.#become(connecting);
-    const session = await Session.open(
-      this.#options.connect,
-      { ...this.#options.sessionOptions, signal: this.#stop.signal },
-      { onError: (error) => this.#report(error), outage: this.#outage },
-    );
-    this.#leaseMs = session.leaseMs;
-    this.#lend(session);
-    const elector = new LeaderElector(session, this.#options.path, {
-      ...this.#options.candidacy,
-      ...(this.#data !== undefined && { data: this.#data }),
-      logger: this.#options.logger,
-      id: this.id,
-    });
-    if (this.#options.guardian) registerWithGuardian(session, elector);
-    const candidacy: Candidacy = { session, elector, lost: undefined, isSpent: false };
-    this.#relay(candidacy);
-    // With nothing left to give back, a shutdown's clean-up comes after that of the loss.
-    elector.beforeRelease(async () => {
-      if (lossOf(candidacy) === undefined) await this.#beforeRelease();
-    });
-    this.#become({ name: 'standing', elector, session });
-    try {
-      const reset = await abortable(this.#history.follow(session), this.#stop.signal);
-      if (reset !== undefined) this.#report(reset);
-      this.#stop.signal.throwIfAborted();
-      await elector.start();
-      return candidacy;
-    } catch (error) {
-      const loss = await this.#settle(candidacy);
-      // It had no place, but others may have used the session.
-      if (loss?.reason === 'session-expired' && (await this.#cleanUp(loss)) === 'stop')
-        throw new StopRequest();
-      this.#stop.signal.throwIfAborted();
-      throw error;
-    }
-  }
-
-  #lend(session: Session): void {
-    this.#session.resolve(session);
-    onAbort(session.ended, () => {
-      this.#session = deferred();
-      this.#session.promise.catch(ignore); // As in the constructor.
-    });
-  }
-
-  #relay(candidacy: Candidacy): void {
-    const { clock } = this.#options.environment;
-    let electedAt = 0;
-    candidacy.elector
-      .on('waiting', (place) => {
-        candidacy.lost = undefined;
-        this.emit('waiting', place);
-      })
-      .on('elected', (term) => {
-        candidacy.lost = undefined;
-        electedAt = clock.now();
-        this.emit('elected', term);
-      })
-      .on('demoted', (term, reason) => {
-        // Often the lease ends before the session is known to have: that is the same loss. The end of a session that was
-        // closed by others than this supervisor is `stopped`.
-        if (isLoss(reason) || reason === 'stopped') candidacy.lost = term;
-        this.#noteEnd(candidacy, reason, clock.now() - electedAt);
-        this.emit('demoted', term, reason);
-      })
-      .on('expired', () => void this.emit('expired'))
-      .on('error', (error) => this.#report(error));
-  }
-
-  /** One that loses its terms again and again lets others come first. */
-  #noteEnd({ elector, session }: Candidacy, reason: DemotionReason, lastedMs: number): void {
-    const { cooldownMs, environment, logger } = this.#options;
-    const { sessionTimeoutMs } = session;
-    this.#losses = countLostTerms(this.#losses, { reason, lastedMs, sessionTimeoutMs });
-    const ms = cooldownAfter(this.#losses, cooldownMs, environment.random());
-    if (ms > 0) logger.warn({ losses: this.#losses, cooldownMs: ms }, 'lost its term: cooling down');
-    this.#coolUntil = environment.clock.now() + ms;
-    elector.standAgainAt(this.#coolUntil);
-  }
-
-  /** Until the session is over, or its elector has stopped by itself: the election isn't the one that it was told of. */
-  async #untilLost(candidacy: Candidacy): Promise<void> {
-    const { session, elector } = candidacy;
-    const over = deferred();
-    const forget = [onAbort(session.ended, over.resolve), onAbort(this.#stop.signal, over.resolve)];
-    elector.once('stopped', over.resolve);
-    if (elector.state.name !== 'stopped') await over.promise;
-    elector.off('stopped', over.resolve);
-    for (const each of forget) each();
-    candidacy.isSpent = !this.#stop.signal.aborted;
-  }
-
-  /**
-   * Whatever ended the candidacy: its work has settled, and its session is closed, before anything else happens. Gives what
-   * was lost with it.
-   */
-  async #settle(candidacy: Candidacy): Promise<Loss | undefined> {
-    const { session, elector } = candidacy;
-    this.#become({ name: 'settling', elector, session });
-    await elector.withdraw();
-    if (this.#stop.signal.aborted && lossOf(candidacy) === undefined) await this.#beforeRelease(); // If it didn't lead.
-    const loss = lossOf(candidacy); // That may have taken its time.
-    await session.close();
-    return loss;
-  }
-
-  async #cleanUp(loss: Loss): Promise<'restart' | 'stop'> {
-    const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
-    this.#become({ name: 'cleaning', attempt: 1 });
-    if (cleanup === undefined) return 'restart';
-    const decision = await callCleanup({
-      hook: (told) => {
-        this.#become({ name: 'cleaning', attempt: told.attempt });
-        return runWithin(this.#cleaning, () => cleanup(told));
-      },
-      loss,
-      timeoutMs: cleanupTimeoutMs,
-      policy: cleanupRetry,
-      environment,
-      onFailure: (error) => this.#report(error),
-      stop: this.#stop.signal,
-    });
-    this.emit('cleaned');
-    return decision;
-  }
-
-  /** The last word, whatever led to it. */
-  #finish(): void {
-    this.#started.reject(new InvalidStateError('stopped before it had a place')); // If it never had one.
-    this.#session.reject(new InvalidStateError('the supervisor has stopped'));
-    this.#become({ name: 'stopped' });
-    this.#stopping.end();
-    this.#cleaning.finish();
-    this.#shutdown?.disarm();
-    this.emit('stopped');
-  }
-
-  /** A call from inside a hook mustn't wait for the end of that hook. */
-  #isWithinHook(): boolean {
-    // A hook that has gone on past its time, through another loss perhaps, is still one.
-    const isCleaning = this.#state.name === 'cleaning' && isWithin(this.#cleaning);
-    return isCleaning || (this.#shutdown !== undefined && isWithin(this.#shutdown.cleaning));
-  }
-
-  get #elector(): LeaderElector | undefined {
-    return 'elector' in this.#state ? this.#state.elector : undefined;
-  }
-
-  /** The only place that writes the state. */
-  #become(next: SupervisorState): void {
-    this.#state = next;
+  /** Whether the caller is a hook: it mustn't wait for its own end. */
+  get #isWithinHook(): boolean {
+    return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
   }
 
   #report(thrown: unknown): void {

@@ -60,12 +60,10 @@ export function backoffMs(
   { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
   random: number,
 ): number {
-  if (minTimeout === 0) return 0; // Times a factor that may be infinite by now.
-  const shortest = minTimeout * factor ** (attempt - 1);
-  if (!randomize) return Math.min(shortest, maxTimeout);
+  if (!randomize) return exponentialPauseMs(attempt, minTimeout, maxTimeout, factor);
   // Where even the shortest pause would be over half the longest, all would come to have the same.
-  const spread = Math.max(minTimeout, Math.min(shortest, maxTimeout / 2)) * (1 + random);
-  return Math.min(spread, maxTimeout);
+  const shortest = Math.max(minTimeout, exponentialPauseMs(attempt, minTimeout, maxTimeout / 2, factor));
+  return Math.min(shortest * (1 + random), maxTimeout);
 }
 
 /**
@@ -80,7 +78,13 @@ export function jitteredPauseMs(
   firstMs = FIRST_PAUSE_MS,
   longestMs = LONGEST_PAUSE_MS,
 ): number {
-  return Math.min(longestMs, firstMs * 2 ** (failures - 1)) * (0.5 + random / 2);
+  return exponentialPauseMs(failures, firstMs, longestMs) * (0.5 + random / 2);
+}
+
+/** The pause after `failures` failures in a row (from 1), without jitter: `factor` times as long each time, up to the longest. */
+export function exponentialPauseMs(failures: number, firstMs: number, longestMs: number, factor = 2): number {
+  if (firstMs === 0) return 0; // Times a power that may be infinite by now.
+  return Math.min(longestMs, firstMs * factor ** (failures - 1));
 }
 
 function checkRetries(name: string, value: unknown): number | undefined {

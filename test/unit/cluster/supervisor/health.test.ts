@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Health, healthOf, type SupervisorState } from '../../../../src/cluster/supervisor/health.js';
+import { type Health, healthOf } from '../../../../src/cluster/supervisor/health.js';
+import type { SupervisorState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
@@ -11,21 +12,21 @@ const held = { isHeld: () => true } as Term;
 const connected: SessionState = { name: 'connected' };
 const suspended: SessionState = { name: 'suspended', sinceMs: NOW - 700 };
 
-function standing(
+function campaigning(
   state: ElectorState,
   session: SessionState = connected,
   isWedged = false,
   isOverdue = false,
 ): SupervisorState {
   return {
-    name: 'standing',
+    name: 'campaigning',
     elector: { state, isWedged, isOverdue } as LeaderElector,
     session: { state: session } as Session,
   };
 }
 
 const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState = connected) =>
-  standing({ name: 'ending', term: held, reason }, session, isWedged);
+  campaigning({ name: 'ending', term: held, reason }, session, isWedged);
 
 /** One whose lease is over, which nobody has noticed yet: being asked ends the term, and the work goes on or has none. */
 function pastItsLease(isWedged: boolean): SupervisorState {
@@ -41,7 +42,7 @@ function pastItsLease(isWedged: boolean): SupervisorState {
   };
   elector.state = { name: 'leading', term: { isHeld } as unknown as Term };
   return {
-    name: 'standing',
+    name: 'campaigning',
     elector: elector as unknown as LeaderElector,
     session: { state: connected } as Session,
   };
@@ -61,20 +62,20 @@ describe('health', () => {
       OUT,
       ['no session for 90000 ms, attempt 30'],
     ],
-    ['takes its place', standing({ name: 'starting' }), OUT, ['the elector is starting']],
-    ['waits', standing(waiting), WELL, []],
+    ['takes its place', campaigning({ name: 'starting' }), OUT, ['the elector is starting']],
+    ['waits', campaigning(waiting), WELL, []],
     [
       'waits, without a server to tell it of its turn',
-      standing(waiting, suspended),
+      campaigning(waiting, suspended),
       OUT,
       ['no server for 700 ms'],
     ],
-    ['claims', standing({ name: 'claiming' }), WELL, []],
-    ['claims, without a server', standing({ name: 'claiming' }, suspended), OUT, ['no server for 700 ms']],
-    ['leads', standing({ name: 'leading', term: held }), { ...WELL, leading: true }, []],
+    ['claims', campaigning({ name: 'claiming' }), WELL, []],
+    ['claims, without a server', campaigning({ name: 'claiming' }, suspended), OUT, ['no server for 700 ms']],
+    ['leads', campaigning({ name: 'leading', term: held }), { ...WELL, leading: true }, []],
     [
       'leads on its lease, without a server',
-      standing({ name: 'leading', term: held }, suspended),
+      campaigning({ name: 'leading', term: held }, suspended),
       { ...WELL, leading: true },
       ['no server for 700 ms'],
     ],
@@ -113,15 +114,15 @@ describe('health', () => {
     ],
     [
       'was told to stop a lease ago, and works on',
-      standing({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
+      campaigning({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
       { ...GONE, wedged: true },
       ['the term has ended (stopped), its work still runs, a lease after it was told to stop'],
     ],
-    ['takes another place', standing({ name: 'joining' }), OUT, ['the elector is joining']],
-    ['has an elector that has stopped', standing({ name: 'stopped' }), OUT, ['the elector is stopped']],
+    ['takes another place', campaigning({ name: 'joining' }), OUT, ['the elector is joining']],
+    ['has an elector that has stopped', campaigning({ name: 'stopped' }), OUT, ['the elector is stopped']],
     [
       'settles after an expiry',
-      { ...standing({ name: 'expired' }, { name: 'expired' }), name: 'settling' } as SupervisorState,
+      { ...campaigning({ name: 'expired' }, { name: 'expired' }), name: 'settling' } as SupervisorState,
       OUT,
       ['the elector is expired'],
     ],
@@ -133,7 +134,7 @@ describe('health', () => {
   });
 
   it.each<[string, SupervisorState]>([
-    ['on its session', standing({ name: 'joining' })],
+    ['on its session', campaigning({ name: 'joining' })],
     ['before it opens another one', { name: 'cooling' }],
   ])('of one that cools down %s', (_, state) => {
     const reasons = ['cools down after a lost term, for another 1500 ms'];

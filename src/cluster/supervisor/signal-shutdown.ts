@@ -1,12 +1,12 @@
 import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError } from '../../errors.js';
-import { runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
+import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { checkFunction, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../guardian/guardian-link.js';
-import type { SupervisorState } from './health.js';
+import type { SupervisorState } from './supervisor-state.js';
 
 /** What a shutdown tells its clean-up hook. */
 export interface Shutdown {
@@ -50,44 +50,51 @@ export interface ResolvedShutdown {
 }
 
 /** @internal What a shutdown needs of the supervisor that it stops. */
-export interface Leaver {
+export interface ShutdownPort {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly state: SupervisorState;
+  state(): SupervisorState;
   /**
-   * Leaves the election; once its work has settled, and before it gives anything back, has `cleanUp` done. Gives the error of
-   * its own clean-up after a loss, if that stays outstanding. Never rejects.
+   * Leaves the election, and calls {@link SignalShutdown.cleanUp} when its work has settled, before it gives anything back.
+   * Resolves with the error of the supervisor's own clean-up after a loss, if that stays outstanding. Never rejects.
    */
-  leave(cleanUp: () => Promise<void>): Promise<Error | undefined>;
+  leave(): Promise<Error | undefined>;
 }
 
 /** How far it has come: the leader's work settles, the hook runs, what is held is given back. */
 type Progress = 'settling' | 'cleaning' | 'leaving';
 
-/** The signal that asked for it, and when, by the clock. */
-interface Demand {
-  readonly signal: NodeJS.Signals;
+interface UnderWay {
+  readonly name: 'under way';
+  /** When the signal came, by the clock. */
   readonly atMs: number;
+  /** What the hook is called with. */
+  readonly shutdown: Shutdown;
+  readonly progress: Progress;
+  /** What the process exits with, as far as it is known by now. */
+  readonly exitCode: number;
 }
 
-type ShutdownState =
-  | { readonly name: 'armed' }
-  | ({ readonly name: 'under way'; readonly progress: Progress } & Demand)
-  | { readonly name: 'disarmed' };
+/** armed → under way, to the end of the process; armed → disarmed. */
+type ShutdownState = { readonly name: 'armed' } | UnderWay | { readonly name: 'disarmed' };
 
-/** Ends the process at a signal, once: stop work, clean up, resign, close, exit. */
+// Ctrl-C goes to all processes of a terminal, and `npm` then hands it on to its own child: two signals, and one demand. A
+// person needs longer for a second Ctrl-C.
+const ECHO_MS = 100;
+
+/** Ends the process in good order at the first of its signals: stop work, clean up, resign, close, exit. */
 export class SignalShutdown {
-  /** What is done in its hook. */
-  readonly cleaning = new WorkContext();
   readonly #options: ResolvedShutdown;
-  readonly #leaver: Leaver;
+  readonly #port: ShutdownPort;
+  readonly #cleaning = new WorkContext();
   #state: ShutdownState = { name: 'armed' };
-  #hasFailed = false;
+  /** The one call of the hook. */
+  #cleaned: Promise<void> | undefined;
 
   /** Listens to the signals from now on. */
-  constructor(options: ResolvedShutdown, leaver: Leaver) {
+  constructor(options: ResolvedShutdown, port: ShutdownPort) {
     this.#options = options;
-    this.#leaver = leaver;
+    this.#port = port;
     for (const signal of options.signals) process.on(signal, this.#onSignal);
   }
 
@@ -95,88 +102,101 @@ export class SignalShutdown {
     return this.#state.name === 'disarmed';
   }
 
-  /** Listens no more. Once a signal has come it goes on to the end: a second one still has to be heard. */
+  /** Whether the caller is the shutdown's clean-up hook. */
+  get isWithinHook(): boolean {
+    return isWithin(this.#cleaning);
+  }
+
+  /** Stops listening, unless a signal has come: then the shutdown goes on, and listens for a second signal. */
   disarm(): void {
     if (this.#state.name !== 'armed') return;
-    this.#state = { name: 'disarmed' };
+    this.#become({ name: 'disarmed' });
     for (const signal of this.#options.signals) process.off(signal, this.#onSignal);
   }
 
+  /** Once a signal has come: calls the clean-up hook, once only, and resolves when that has settled. Never rejects. */
+  cleanUp(): Promise<void> | undefined {
+    if (this.#state.name === 'under way') this.#cleaned ??= this.#callHook(this.#state.shutdown);
+    return this.#cleaned;
+  }
+
   readonly #onSignal = (signal: NodeJS.Signals): void => {
-    const demand = { signal, atMs: this.#leaver.clock.now() };
+    const { clock, state: supervisorState } = this.#port;
+    const { deadlineMs, exitCode } = this.#options;
+    const atMs = clock.now();
     if (this.#state.name === 'under way') {
-      if (isEcho(demand, this.#state)) return;
-      // The whole process group was told, and now the parent tells again, in its turn: it would kill if it couldn't wait.
-      if (signal === this.#state.signal && isGuarded()) return;
+      if (this.#isRepeated(signal, atMs, this.#state)) return;
       this.#exit(128 + constants.signals[signal], `${signal} during the shutdown: exiting at once`);
     }
-    this.#state = { name: 'under way', progress: 'settling', ...demand };
-    void runOutside(() => this.#shutDown(demand)); // Whatever the signal came in the midst of. Never rejects.
+    const remainingMs = () => Math.max(0, atMs + deadlineMs - clock.now());
+    const shutdown: Shutdown = { signal, term: termOf(supervisorState()), remainingMs };
+    this.#become({ name: 'under way', atMs, shutdown, progress: 'settling', exitCode });
+    void runOutside(() => this.#shutDown(signal)); // Whatever work the signal has interrupted. Never rejects.
   };
 
-  async #shutDown({ signal, atMs }: Demand): Promise<void> {
-    const { cleanup, deadlineMs, exitCode } = this.#options;
-    const { clock, logger, state } = this.#leaver;
-    const deadlineAt = atMs + deadlineMs;
-    clock.after(deadlineMs, () => this.#giveUp(signal)); // It needs no end: the process has one before.
+  /** Whether a second signal belongs to the demand of the first, and doesn't ask for an exit at once. */
+  #isRepeated(signal: NodeJS.Signals, atMs: number, first: UnderWay): boolean {
+    if (signal !== first.shutdown.signal) return false;
+    // A guardian's process group had the signal as a whole, and now the parent sends it in its turn: it would kill if it couldn't wait.
+    return atMs - first.atMs < ECHO_MS || isGuarded();
+  }
+
+  async #shutDown(signal: NodeJS.Signals): Promise<void> {
+    const { deadlineMs } = this.#options;
+    const { clock, logger } = this.#port;
+    clock.after(deadlineMs, () => this.#giveUp(signal)); // It needs no end: the process ends before.
     logger.info({ signal, deadlineMs }, 'shutting down');
-    const remainingMs = () => Math.max(0, deadlineAt - clock.now());
-    const shutdown: Shutdown = { signal, term: termOf(state), remainingMs };
-    let cleaned: Promise<void> | undefined;
-    const cleanUp = () => (cleaned ??= this.#cleanUp(() => cleanup?.(shutdown)));
-    const outstanding = await this.#leaver.leave(cleanUp);
-    if (outstanding !== undefined) {
-      this.#hasFailed = true;
-      this.#say(outstanding.message);
-    }
-    await cleanUp(); // A supervisor that was never started has nothing to give back.
-    this.#exit(this.#hasFailed ? SHUTDOWN_EXIT.cleanupFailed : exitCode);
+    const outstanding = await this.#port.leave();
+    if (outstanding !== undefined) this.#fail(outstanding.message);
+    await this.cleanUp(); // A supervisor that was never started has nothing to give back.
+    if (this.#state.name === 'under way') this.#exit(this.#state.exitCode);
   }
 
-  async #cleanUp(hook: () => unknown): Promise<void> {
-    this.#proceedTo('cleaning');
+  async #callHook(shutdown: Shutdown): Promise<void> {
+    this.#update({ progress: 'cleaning' });
     try {
-      await runWithin(this.cleaning, hook);
+      await runWithin(this.#cleaning, () => this.#options.cleanup?.(shutdown));
     } catch (cause) {
-      this.#hasFailed = true;
-      this.#say(`the clean-up of the shutdown failed: ${describe(cause)}`);
+      this.#fail(`the clean-up of the shutdown failed: ${describe(cause)}`);
     }
-    this.#proceedTo('leaving');
+    this.#update({ progress: 'leaving' });
   }
 
-  #proceedTo(progress: Progress): void {
-    if (this.#state.name === 'under way') this.#state = { ...this.#state, progress };
-  }
-
-  /** What hangs may still be acting, so nothing is given back: the lease ends as after a kill. */
+  /** The deadline is over. What hangs may still be acting, so nothing is given back: the lease ends as after a kill. */
   #giveUp(signal: NodeJS.Signals): void {
-    const progress = this.#state.name === 'under way' ? this.#state.progress : 'leaving';
-    const left = whatIsLeft(progress, this.#leaver.state);
+    if (this.#state.name !== 'under way') return;
+    const left = whatIsLeft(this.#state.progress, this.#port.state());
     this.#exit(
       SHUTDOWN_EXIT.deadline,
       `no end of the shutdown within ${this.#options.deadlineMs} ms of ${signal}: ${left}; exiting with code ${SHUTDOWN_EXIT.deadline}`,
     );
   }
 
-  #say(message: string): void {
-    if (!isLastResort(this.#leaver.logger)) this.#leaver.logger.error({}, message); // Else it would be said twice.
+  #fail(message: string): void {
+    this.#update({ exitCode: SHUTDOWN_EXIT.cleanupFailed });
+    this.#print(message);
+  }
+
+  #print(message: string): void {
+    if (!isLastResort(this.#port.logger)) this.#port.logger.error({}, message); // Else it would be printed twice.
     process.stderr.write(`conclave: ${message}\n`);
   }
 
   /** The only place that ends the process. */
   #exit(code: number, message?: string): never {
-    if (message !== undefined) this.#say(message);
-    else this.#leaver.logger.info({ code }, 'shut down');
+    if (message !== undefined) this.#print(message);
+    else this.#port.logger.info({ code }, 'shut down');
     process.exit(code);
   }
-}
 
-// What a person needs for a second Ctrl-C is longer.
-const ECHO_MS = 100;
+  #update(change: Partial<Pick<UnderWay, 'progress' | 'exitCode'>>): void {
+    if (this.#state.name === 'under way') this.#become({ ...this.#state, ...change });
+  }
 
-/** Ctrl-C goes to all processes of a terminal, and `npm` then hands it on to its own: that is one demand, and not two. */
-function isEcho(demand: Demand, first: Demand): boolean {
-  return demand.signal === first.signal && demand.atMs - first.atMs < ECHO_MS;
+  /** The only place that writes the state. */
+  #become(next: ShutdownState): void {
+    this.#state = next;
+  }
 }
 
 /** What a shutdown that hangs is waiting for, in words. */

@@ -1,7 +1,11 @@
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { SupervisorState } from '../../../../src/cluster/supervisor/health.js';
-import { resolveShutdown, SignalShutdown, whatIsLeft } from '../../../../src/cluster/supervisor/shutdown.js';
+import {
+  resolveShutdown,
+  SignalShutdown,
+  whatIsLeft,
+} from '../../../../src/cluster/supervisor/signal-shutdown.js';
+import type { SupervisorState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
@@ -48,7 +52,7 @@ describe('a second signal during a shutdown', () => {
     const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], undefined), {
       clock,
       logger: resolveLogger(undefined),
-      state,
+      state: () => state,
       leave,
     });
     onTestFinished(() => {

@@ -1,0 +1,82 @@
+import type { EnsembleResetError } from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
+import { Outage } from '../../session/connection/outage.js';
+import { EnsembleHistory } from '../../session/ensemble-history.js';
+import { Session } from '../../session/session.js';
+import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+
+/** The sessions of a supervisor, one after the other: opens them, and lends the current one to the application. */
+export class SessionSequence {
+  readonly #options: Pick<ResolvedSupervisorOptions, 'connect' | 'sessionOptions'>;
+  readonly #onError: (error: Error) => void;
+  /** Of all sessions: as long as no server serves, each attempt to open one goes on with the same outage. */
+  readonly #outage = new Outage();
+  readonly #history = new EnsembleHistory();
+  #leaseMs = 0;
+  /** The session that is open, or else the next one. */
+  #current = nextSession();
+
+  constructor(options: ResolvedSupervisorOptions, onError: (error: Error) => void) {
+    this.#options = options;
+    this.#onError = onError;
+  }
+
+  /** Of the newest session, in milliseconds; 0 before the first. */
+  get leaseMs(): number {
+    return this.#leaseMs;
+  }
+
+  /** @throws as `Session.connect` does, or the signal's reason */
+  open(signal: AbortSignal): Promise<Session> {
+    const { connect, sessionOptions } = this.#options;
+    const surroundings = { onError: this.#onError, outage: this.#outage };
+    return Session.open(connect, { ...sessionOptions, signal }, surroundings);
+  }
+
+  /** From now until it ends, `session` is the current one. */
+  lend(session: Session): void {
+    this.#leaseMs = session.leaseMs;
+    this.#current.resolve(session);
+    onAbort(session.ended, () => {
+      this.#current = nextSession();
+    });
+  }
+
+  /** No session follows. */
+  end(reason: Error): void {
+    this.#current.reject(reason);
+  }
+
+  /** What to report if the ensemble has lost what earlier sessions have seen. @throws the signal's reason */
+  compareWithEarlier(session: Session, signal: AbortSignal): Promise<EnsembleResetError | undefined> {
+    return abortable(this.#history.follow(session), signal);
+  }
+
+  /** The session that is open, or else the next one. @throws the reason of {@link end}, or the signal's */
+  async current(signal?: AbortSignal): Promise<Session> {
+    return await abortable(this.#current.promise, signal);
+  }
+
+  /**
+   * What `read` gives with the current session; with the next one if that ends before.
+   *
+   * @throws what a server refuses, the reason of {@link end}, or the signal's
+   */
+  async ask<T>(signal: AbortSignal | undefined, read: (session: Session) => Promise<T>): Promise<T> {
+    for (;;) {
+      const session = await this.current(signal);
+      try {
+        return await abortable(read(session), signal);
+      } catch (error) {
+        if (!session.ended.aborted || signal?.aborted) throw error;
+      }
+    }
+  }
+}
+
+function nextSession(): Deferred<Session> {
+  const session = deferred<Session>();
+  session.promise.catch(ignore); // The callers of `current` see it.
+  return session;
+}
