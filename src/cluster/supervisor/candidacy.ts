@@ -1,20 +1,15 @@
 import { LeaderElector } from '../../election/elector.js';
 import type { Term } from '../../election/term/term.js';
-import { type DemotionReason, SessionExpiredError, TermEndedError } from '../../errors.js';
+import { SessionExpiredError, TermEndedError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { deferred } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../guardian/guardian-link.js';
+import type { Loss } from './cleanup-hook.js';
 import type { Cooldown } from './cooldown.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 import type { OpenCandidacy } from './supervisor-state.js';
-
-/** What there is to clean up after. */
-export interface Loss {
-  readonly term: Term | undefined;
-  readonly reason: DemotionReason;
-}
 
 /** What a candidacy needs of its supervisor. */
 export interface CandidacyPort {

@@ -11,7 +11,6 @@ import type { Environment } from '../../platform/environment.js';
 import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import { retrying } from '../../platform/retry/retrying.js';
 import { type Clock, sleep } from '../../platform/time/clock.js';
-import type { Loss } from './candidacy.js';
 
 /** What was lost, for the clean-up hook. */
 export interface SessionLoss {
@@ -36,6 +35,9 @@ export interface SessionLoss {
    */
   readonly stopping: boolean;
 }
+
+/** What there is to clean up after. */
+export type Loss = Pick<SessionLoss, 'term' | 'reason'>;
 
 /** What the hook decides: to stand for election again, or to stop. Nothing means `restart`. */
 export type CleanupDecision = 'restart' | 'stop';
