@@ -1,4 +1,5 @@
 import { LeaderElector } from '../../election/elector.js';
+import { isLoss } from '../../election/term/loss.js';
 import type { Term } from '../../election/term/term.js';
 import { SessionExpiredError, TermEndedError } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort.js';
@@ -86,8 +87,9 @@ export class Candidacy implements OpenCandidacy {
         emit('elected', term);
       })
       .on('demoted', (term, reason) => {
-        // The lease often ends before the session's end is known: that is the same loss. A stopped term may yet be lost.
-        if (reason !== 'resigned' && reason !== 'finished' && reason !== 'revoked') this.#lostTerm = term;
+        // The lease often ends before the session's end is known: that is the same loss. When the application has closed
+        // the session, the reason is `stopped`.
+        if (isLoss(reason) || reason === 'stopped') this.#lostTerm = term;
         const { sessionTimeoutMs } = this.session;
         cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });
         this.elector.standAgainAt(cooldown.untilMs);
