@@ -4,7 +4,7 @@ import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import { serializeCandidate } from './nodes/candidate.js';
-import { withAllAsked } from './nodes/candidate-request.js';
+import { withWritesOfOthers } from './nodes/candidate-request.js';
 
 /**
  * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
@@ -61,7 +61,7 @@ export class Advertisement {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
       // What somebody has asked of this candidate stays, and is never overwritten unseen.
-      const bytes = withAllAsked(this.#bytes, data);
+      const bytes = withWritesOfOthers(this.#bytes, data);
       try {
         await session.setData(own.path, bytes, stat.version);
         this.#published = revision;

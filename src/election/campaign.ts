@@ -2,8 +2,8 @@ import type { Contender, QueuePosition } from '../lock/queue/contender.js';
 import type { TurnRule } from '../lock/queue/turn-rule.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { anyAbort, ignore } from '../platform/async/promises.js';
+import type { ExpectedRecord } from './nodes/record.js';
 import type { Claim } from './term/claim.js';
-import type { ExpectedRecord } from './term/claim-rules.js';
 import type { Blocked, Claims, Turn } from './term/claimant.js';
 
 /** What a campaign tells while it goes on. */

@@ -46,13 +46,13 @@ import { ELECTOR_EVENTS, type ElectorState, holdUpOf, type LeaderElectorEvents }
 import type { Candidate } from './nodes/candidate.js';
 import { ElectionReader, leadersOf } from './nodes/election-reader.js';
 import { uuidWithPriority } from './nodes/priority.js';
+import type { ExpectedRecord } from './nodes/record.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import { RequestHandler } from './request-handler.js';
 import type { NextInLine } from './successor/next-in-line.js';
 import { ReleasePlan } from './successor/release-plan.js';
 import { Successor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
-import type { ExpectedRecord } from './term/claim-rules.js';
 import type { Claims } from './term/claimant.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { describeTerm, ElectedTerm, type Term, type TermEnding } from './term/term.js';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord, writesOfRelease } from '../../src/election/nodes/record.js';
 import type { Claim } from '../../src/election/term/claim.js';
-import { writesOfRelease } from '../../src/election/term/claim-rules.js';
 import { releaseParts } from '../../src/election/term/release.js';
 import type { Term } from '../../src/election/term/term.js';
 import {

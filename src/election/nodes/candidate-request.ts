@@ -1,12 +1,15 @@
+import { BadVersionError, NoNodeError } from '../../errors.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { Session } from '../../session/session.js';
 
 /**
- * What somebody asks of a candidate, written on the candidate's own node beside what it advertises. Who may write there
- * has the right to ask; the candidate watches its node and sees it at once.
+ * A request to a candidate, written on the candidate's own node beside what it advertises. The right to write that node
+ * is the right to send requests; the candidate watches its node and sees a request at once.
  */
 export type CandidateRequest =
-  /** Claim the next term when the node of that name is gone, though others are ahead in the queue. */
+  /** Claim the next term when the node named `after` is gone, though other candidates are ahead in the queue. */
   | { readonly kind: 'succeed'; readonly after: string }
   /** Step down. `key` tells one such request from another; `refused` is the leader's answer. */
   | {
@@ -21,7 +24,7 @@ export type StepDownRequest = Extract<CandidateRequest, { kind: 'step-down' }>;
 
 const LONGEST_GRACE_MS = 24 * 60 * 60 * 1000;
 
-/** The request on a candidate's node, if there is one. Anybody may have written it: what isn't exactly one is none. */
+/** The request on a candidate's node, if there is one. Any client may have written the node: a malformed request is none. */
 export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;
@@ -34,8 +37,8 @@ export function parseRequest(data: Buffer): CandidateRequest | undefined {
 }
 
 /**
- * A candidate's node with `request` on it; `undefined` as `request` takes it off. Gives `undefined` if the node isn't one
- * that a request can be put on: a candidate of another client, which wouldn't heed it.
+ * The data of a candidate's node with `request` in it, or without a request if `request` is `undefined`. Returns
+ * `undefined` for the node of another client, which would not act on a request.
  */
 export function withRequest(data: Buffer, request: CandidateRequest | undefined): Buffer | undefined {
   const node = parseJsonObject(data);
@@ -43,25 +46,68 @@ export function withRequest(data: Buffer, request: CandidateRequest | undefined)
   return Buffer.from(JSON.stringify({ ...node, request }));
 }
 
-const NOTE = 'priority';
+const PRIORITY_MARK = 'priority';
 
 /**
- * Whether somebody has noted on a leader's node that one with a priority has come into its queue. It stays until the node
- * is gone. What isn't a candidate's node can't carry a note, and counts as if it did.
+ * Whether a leader's node is marked: a candidate with a priority has joined its queue. The mark stays until the node is
+ * gone. What isn't a candidate's node can't carry the mark, and counts as marked.
  */
-export function hasNote(data: Buffer): boolean {
+export function hasPriorityMark(data: Buffer): boolean {
   const node = parseJsonObject(data);
-  return typeof node?.id !== 'string' || node.note === NOTE;
+  return typeof node?.id !== 'string' || node.note === PRIORITY_MARK;
 }
 
-/** A candidate's node with that note on it, beside the request; `undefined` if it isn't a candidate's node. */
-export function withNote(data: Buffer): Buffer | undefined {
+/** A candidate's node with that mark, beside the request; `undefined` if it isn't a candidate's node. */
+export function withPriorityMark(data: Buffer): Buffer | undefined {
   const node = parseJsonObject(data);
-  return typeof node?.id === 'string' ? Buffer.from(JSON.stringify({ ...node, note: NOTE })) : undefined;
+  return typeof node?.id === 'string'
+    ? Buffer.from(JSON.stringify({ ...node, note: PRIORITY_MARK }))
+    : undefined;
 }
 
-/** A candidate's node as `bytes` say, and with all that others have written on `node`, as it is now. */
-export function withAllAsked(bytes: Buffer, node: Buffer): Buffer {
-  const asked = withRequest(bytes, parseRequest(node)) ?? bytes;
-  return hasNote(node) ? (withNote(asked) ?? asked) : asked;
+/** A candidate's own `bytes` with the request and the mark that other clients have written on its `node`. */
+export function withWritesOfOthers(bytes: Buffer, node: Buffer): Buffer {
+  const requested = withRequest(bytes, parseRequest(node)) ?? bytes;
+  return hasPriorityMark(node) ? (withPriorityMark(requested) ?? requested) : requested;
+}
+
+/**
+ * Writes a request on a candidate's node, beside what the node advertises, and never over a change of that.
+ *
+ * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
+ */
+export function writeRequest(
+  session: Session,
+  path: string,
+  request: CandidateRequest,
+): Promise<'written' | 'gone'> {
+  const isThere = (data: Buffer) => JSON.stringify(parseRequest(data)) === JSON.stringify(request);
+  return update(session, path, isThere, (data) => withRequest(data, request));
+}
+
+/** Writes the priority mark on a leader's node, in the same way. */
+export function writePriorityMark(session: Session, path: string): Promise<'written' | 'gone'> {
+  return update(session, path, hasPriorityMark, withPriorityMark);
+}
+
+async function update(
+  session: Session,
+  path: string,
+  isDone: (data: Buffer) => boolean,
+  change: (data: Buffer) => Buffer | undefined,
+): Promise<'written' | 'gone'> {
+  for (;;) {
+    try {
+      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
+      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // It has no client that could act on it.
+      if (isDone(data)) return 'written'; // An earlier try may have written it and lost the reply.
+      const bytes = change(data);
+      if (bytes === undefined) return 'gone';
+      await session.setData(path, bytes, stat.version);
+      return 'written';
+    } catch (error) {
+      if (error instanceof NoNodeError) return 'gone';
+      if (!(error instanceof BadVersionError) && !isUnanswered(error)) throw error;
+    }
+  }
 }

@@ -70,3 +70,57 @@ function isNode(value: unknown): value is string {
 function isTerm(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
+
+/** The record as a candidate expects to find it when its turn comes: enough to claim the next term without a read. */
+export interface ExpectedRecord {
+  readonly term: number;
+  readonly version: number;
+}
+
+// The parity of versions: a held record has an odd version, a vacant one an even version.
+
+/**
+ * How often a claim writes the record: once over an even version, twice over an odd one. So a held record always has an
+ * odd version, also when it was claimed over another held one after an unclean end.
+ */
+export function writesOfClaim(version: number): 1 | 2 {
+  return version % 2 === 0 ? 1 : 2;
+}
+
+/**
+ * How often a release writes the record: an odd number of times, so that a vacant record has an even version. More than
+ * once if it names a successor: the next in the queue, which claims the version after a plain release without reading
+ * it, then finds another version and reads.
+ */
+export function writesOfRelease(successor: string | undefined): 1 | 3 {
+  return successor === undefined ? 1 : 3;
+}
+
+/**
+ * The claim that may follow a vacant record which names no successor. If the record has changed since it was read, it is
+ * at another version, and the claim is refused.
+ */
+export function vacancy(
+  record: ElectionRecord | UnreadableRecord,
+  version: number,
+): ExpectedRecord | undefined {
+  if (record.state !== 'vacant' || record.successor !== undefined || version % 2 !== 0) return undefined;
+  return { term: record.term + 1, version };
+}
+
+/**
+ * The claim that may follow a record which is held by the node `ahead`, for which the candidate waits. The version after
+ * a held record's can only be a clean release of its term, so the candidate may claim it without reading: if the claim
+ * succeeds, the release was clean. No other record allows such a guess.
+ *
+ * That every other candidate waits behind this one isn't reason enough: while this process was suspended, a candidate
+ * nominated out of turn may have claimed after an unclean end. Its claim has left an odd version.
+ */
+export function predictRecord(
+  record: ElectionRecord | UnreadableRecord,
+  version: number,
+  ahead: string,
+): ExpectedRecord | undefined {
+  if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;
+  return { term: record.term + 1, version: version + 1 };
+}

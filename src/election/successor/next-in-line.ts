@@ -1,5 +1,5 @@
 import type { NodeContent } from '../../lease/ephemeral-node.js';
-import { hasNote } from '../nodes/candidate-request.js';
+import { hasPriorityMark } from '../nodes/candidate-request.js';
 
 /** Who leads next, as far as a leader knows when it gives its term back. Without more, the next in line. */
 export type NextInLine =
@@ -21,5 +21,5 @@ export interface QueueKnowledge {
  * somebody may be, and the queue has to be looked at before the term is given back.
  */
 export function nextInLineIfAt({ preferable, own }: QueueKnowledge): number | undefined {
-  return preferable === false && own !== undefined && !hasNote(own.data) ? own.version : undefined;
+  return preferable === false && own !== undefined && !hasPriorityMark(own.data) ? own.version : undefined;
 }

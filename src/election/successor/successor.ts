@@ -1,16 +1,9 @@
-import { BadVersionError, describe, NoCandidateError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { describe, NoCandidateError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { compareSequences, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { settledWithin } from '../../platform/async/promises.js';
-import { isUnanswered } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
-import {
-  type CandidateRequest,
-  hasNote,
-  parseRequest,
-  withNote,
-  withRequest,
-} from '../nodes/candidate-request.js';
+import { writePriorityMark, writeRequest } from '../nodes/candidate-request.js';
 import { ElectionReader } from '../nodes/election-reader.js';
 import { mayHavePriority, preferredSuccessor } from '../nodes/priority.js';
 import { parseRecord } from '../nodes/record.js';
@@ -66,7 +59,7 @@ export class Successor {
         );
         const record = parseRecord(data, stat.version);
         if (record.state !== 'held' || record.node === gone || stat.mzxid > joiner.token) return;
-        if ((await writeNote(this.#session, `${this.#path}/${record.node}`)) !== 'gone') return;
+        if ((await writePriorityMark(this.#session, `${this.#path}/${record.node}`)) !== 'gone') return;
         gone = record.node;
       }
     } catch (error) {
@@ -134,46 +127,5 @@ export class Successor {
     return (
       (await writeRequest(this.#session, `${this.#path}/${node}`, { kind: 'succeed', after })) !== 'gone'
     );
-  }
-}
-
-/**
- * Puts a request on a candidate's node, beside whatever it advertises, and never over a change of that.
- *
- * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
- */
-export function writeRequest(
-  session: Session,
-  path: string,
-  request: CandidateRequest,
-): Promise<'written' | 'gone'> {
-  const isThere = (data: Buffer) => JSON.stringify(parseRequest(data)) === JSON.stringify(request);
-  return writeBeside(session, path, isThere, (data) => withRequest(data, request));
-}
-
-/** Puts the note there, in the same way. */
-function writeNote(session: Session, path: string): Promise<'written' | 'gone'> {
-  return writeBeside(session, path, hasNote, withNote);
-}
-
-async function writeBeside(
-  session: Session,
-  path: string,
-  isThere: (data: Buffer) => boolean,
-  withIt: (data: Buffer) => Buffer | undefined,
-): Promise<'written' | 'gone'> {
-  for (;;) {
-    try {
-      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
-      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // Nobody heeds what it says.
-      if (isThere(data)) return 'written'; // By a try that was lost, say.
-      const bytes = withIt(data);
-      if (bytes === undefined) return 'gone';
-      await session.setData(path, bytes, stat.version);
-      return 'written';
-    } catch (error) {
-      if (error instanceof NoNodeError) return 'gone';
-      if (!(error instanceof BadVersionError) && !isUnanswered(error)) throw error;
-    }
   }
 }

@@ -9,23 +9,19 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import {
   type ElectionRecord,
+  type ExpectedRecord,
   parseRecord,
+  predictRecord,
   recordPath,
   serializeRecord,
   type UnreadableRecord,
+  vacancy,
+  writesOfClaim,
 } from '../nodes/record.js';
 import type { NextInLine } from '../successor/next-in-line.js';
 import { Successor } from '../successor/successor.js';
 import type { Claim } from './claim.js';
-import {
-  type ExpectedRecord,
-  nextClaimStep,
-  predictRecord,
-  takeoverDelayMs,
-  type UncleanEnd,
-  vacancy,
-  writesOfClaim,
-} from './claim-rules.js';
+import { nextClaimStep, takeoverDelayMs, type UncleanEnd } from './claim-rules.js';
 import { recordWrites, releaseParts } from './release.js';
 
 /** How it came to be a contender's turn. */

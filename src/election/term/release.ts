@@ -1,7 +1,6 @@
 import type { TransactionPart } from '../../session/protocol/records.js';
-import { serializeRecord } from '../nodes/record.js';
+import { serializeRecord, writesOfRelease } from '../nodes/record.js';
 import type { ReleasableClaim } from './claim.js';
-import { writesOfRelease } from './claim-rules.js';
 
 /**
  * The writes of a clean release: the record says vacant and the node is gone, all or nothing. Nothing if the record was

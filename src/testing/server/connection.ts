@@ -13,8 +13,9 @@ import {
   readRequest,
 } from '../protocol/requests.js';
 import type { Identity } from '../state/acl.js';
+import type { Client } from '../state/client.js';
 import type { SessionRecord } from '../state/session-table.js';
-import type { Client, Moment, StateMachine } from '../state/state-machine.js';
+import type { Moment, StateMachine } from '../state/state-machine.js';
 import type { WatchEvent } from '../state/watch-table.js';
 
 /** What a connection needs of its server. */

@@ -15,7 +15,7 @@ import {
 } from '../protocol/replies.js';
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
-import type { Client } from './state-machine.js';
+import type { Client } from './client.js';
 import type { Watches, WatchMode } from './watch-table.js';
 import type { Znode, ZnodeTree } from './znode-tree.js';
 

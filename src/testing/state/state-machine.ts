@@ -11,23 +11,14 @@ import type {
   SessionOperation,
   WriteOperation,
 } from '../protocol/requests.js';
-import { authenticate, type Identity, OPEN_ACL } from './acl.js';
+import { authenticate, OPEN_ACL } from './acl.js';
+import type { Client } from './client.js';
 import { parentOf } from './paths.js';
 import { read } from './reads.js';
 import { type SessionRecord, SessionTable } from './session-table.js';
 import { type Author, applyMulti, applyWrite } from './transactions.js';
-import { type Change, type Watcher, Watches } from './watch-table.js';
+import { type Change, Watches } from './watch-table.js';
 import { type Stamp, ZnodeTree } from './znode-tree.js';
-
-/** A connection, as the keeper knows it. */
-export interface Client extends Watcher {
-  /** Where it comes from, for access lists of addresses. */
-  readonly address: string;
-  identities: Identity[];
-  session: SessionRecord | undefined;
-  /** Ends it: its session is over, or has gone to another connection. */
-  disconnect(): void;
-}
 
 /** The time of something that happens. */
 export interface Moment {

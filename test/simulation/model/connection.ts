@@ -1,8 +1,8 @@
 import { PacketSplitter } from '../../../src/testing/protocol/packets.js';
 import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/testing/protocol/replies.js';
 import type { Request } from '../../../src/testing/protocol/requests.js';
+import type { Client } from '../../../src/testing/state/client.js';
 import type { SessionRecord } from '../../../src/testing/state/session-table.js';
-import type { Client } from '../../../src/testing/state/state-machine.js';
 import type { WatchEvent } from '../../../src/testing/state/watch-table.js';
 import { WireWriter } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';

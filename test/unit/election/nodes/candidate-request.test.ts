@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { parseCandidate, serializeCandidate } from '../../../../src/election/nodes/candidate.js';
 import {
   type CandidateRequest,
-  hasNote,
+  hasPriorityMark,
   parseRequest,
-  withAllAsked,
-  withNote,
+  withPriorityMark,
   withRequest,
+  withWritesOfOthers,
 } from '../../../../src/election/nodes/candidate-request.js';
 import { parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
 
@@ -96,13 +96,17 @@ describe("a note on a leader's node", () => {
       fc.property(fc.string(), data, requests, (id, told, request) => {
         const before = serializeCandidate(id, told);
         const asked = withRequest(before, request) as Buffer;
-        const noted = withNote(before) as Buffer;
-        for (const both of [withNote(asked), withRequest(noted, request)] as Buffer[]) {
-          expect(hasNote(both)).toBe(true);
+        const noted = withPriorityMark(before) as Buffer;
+        for (const both of [withPriorityMark(asked), withRequest(noted, request)] as Buffer[]) {
+          expect(hasPriorityMark(both)).toBe(true);
           expect(parseRequest(both)).toEqual(request);
           expect(parseCandidate(entry, 1, both)).toEqual(parseCandidate(entry, 1, before));
         }
-        expect([hasNote(before), hasNote(asked), hasNote(noted)]).toEqual([false, false, true]);
+        expect([hasPriorityMark(before), hasPriorityMark(asked), hasPriorityMark(noted)]).toEqual([
+          false,
+          false,
+          true,
+        ]);
       }),
     );
   });
@@ -112,13 +116,13 @@ describe("a note on a leader's node", () => {
       fc.property(fc.string(), data, data, requests, (id, told, toldNext, request) => {
         const next = serializeCandidate(id, toldNext);
         const asked = withRequest(serializeCandidate(id, told), request) as Buffer;
-        const after = withAllAsked(next, withNote(asked) as Buffer);
-        expect(hasNote(after)).toBe(true);
+        const after = withWritesOfOthers(next, withPriorityMark(asked) as Buffer);
+        expect(hasPriorityMark(after)).toBe(true);
         expect(parseRequest(after)).toEqual(request);
         expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
         // Nothing is added that wasn't asked.
-        expect(hasNote(withAllAsked(next, asked))).toBe(false);
-        expect(withAllAsked(next, serializeCandidate(id, told))).toEqual(next);
+        expect(hasPriorityMark(withWritesOfOthers(next, asked))).toBe(false);
+        expect(withWritesOfOthers(next, serializeCandidate(id, told))).toEqual(next);
       }),
     );
   });
@@ -126,8 +130,8 @@ describe("a note on a leader's node", () => {
   it.each(['', '10.0.0.1', '[]', 'null', '{}', '{"id":7}'])(
     'can not be put on a node that says %j, which counts as if it were there',
     (said) => {
-      expect(withNote(Buffer.from(said))).toBeUndefined();
-      expect(hasNote(Buffer.from(said))).toBe(true);
+      expect(withPriorityMark(Buffer.from(said))).toBeUndefined();
+      expect(hasPriorityMark(Buffer.from(said))).toBe(true);
     },
   );
 
@@ -136,6 +140,6 @@ describe("a note on a leader's node", () => {
     { id: 'a', note: null },
     { id: 'a', note: 'other' },
   ])('is none in %j', (said) => {
-    expect(hasNote(Buffer.from(JSON.stringify(said)))).toBe(false);
+    expect(hasPriorityMark(Buffer.from(JSON.stringify(said)))).toBe(false);
   });
 });

@@ -4,13 +4,28 @@ import { parseCandidate, serializeCandidate } from '../../../../src/election/nod
 import {
   type ElectionRecord,
   parseRecord,
+  predictRecord,
   recordPath,
   serializeRecord,
+  vacancy,
+  writesOfClaim,
+  writesOfRelease,
 } from '../../../../src/election/nodes/record.js';
 import { parseEntry } from '../../../../src/lock/queue/order.js';
 import { parseJsonObject } from '../../../../src/platform/json.js';
 
 const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
+
+const OTHER = '_c_f1234567-89ab-cdef-0123-456789abcdef-lock-0000000001';
+
+const held = (node: string): ElectionRecord => ({
+  state: 'held',
+  term: 7,
+  id: 'a candidate',
+  node,
+  leaseMs: 2000,
+  since: '2026-01-01T00:00:00.000Z',
+});
 
 const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
   fc.record({ state: fc.constant('vacant' as const), term: fc.maxSafeNat() }),
@@ -89,6 +104,88 @@ describe("the election's record", () => {
     null,
   ])('is unreadable when it is %j', (value) => {
     expect(parseRecord(Buffer.from(JSON.stringify(value)), 1)).toEqual({ state: 'unreadable' });
+  });
+});
+
+describe('a record that was read as vacant', () => {
+  it('may be claimed at the version that was read, as the next term', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 14)).toEqual({ term: 8, version: 14 });
+  });
+
+  it.each<[string, Parameters<typeof vacancy>[0]]>([
+    ['is held by another candidate', held(OTHER)],
+    ['is held by the reader', held(NODE)],
+    ['names a successor', { state: 'vacant', term: 7, successor: OTHER }],
+    ['can not be read', { state: 'unreadable' }],
+  ])('is read again if it %s', (_, record) => {
+    expect(vacancy(record, 14)).toBeUndefined();
+  });
+
+  it('is read again if its version is one that no release leaves behind', () => {
+    expect(vacancy({ state: 'vacant', term: 7 }, 13)).toBeUndefined();
+  });
+});
+
+describe('the writes of a record', () => {
+  it('are as many as leave a held one at an odd version, and a vacant one at an even one', () => {
+    expect([0, 1, 14, 15].map(writesOfClaim)).toEqual([1, 2, 1, 2]);
+    expect(writesOfRelease(undefined)).toBe(1);
+  });
+
+  it('are more when a successor is named, so that the next in line finds another version, and reads', () => {
+    expect(writesOfRelease(OTHER)).toBe(3);
+  });
+});
+
+describe('the next in the queue', () => {
+  it('predicts the release of a record that is held by the node it waits for', () => {
+    expect(predictRecord(held(OTHER), 13, OTHER)).toEqual({ term: 8, version: 14 });
+  });
+
+  it('predicts nothing from any other record: the next write may be a claim', () => {
+    expect(predictRecord({ state: 'vacant', term: 7 }, 13, OTHER)).toBeUndefined();
+    expect(predictRecord(held(NODE), 13, OTHER)).toBeUndefined();
+    expect(predictRecord({ state: 'unreadable' }, 13, OTHER)).toBeUndefined();
+  });
+
+  it('predicts nothing at an even version, at which no claim leaves a record', () => {
+    expect(predictRecord(held(OTHER), 14, OTHER)).toBeUndefined();
+  });
+
+  it('was right whenever the record is at the version that it expects: vacant, and the term before', () => {
+    const step = fc.constantFrom('claim', 'release', 'hand over', 'unclean claim');
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), fc.nat(20), (steps, first) => {
+        let state: { record: ElectionRecord; version: number } = {
+          record: { state: 'vacant', term: 0 },
+          version: first,
+        };
+        const predictions: NonNullable<ReturnType<typeof predictRecord>>[] = [];
+        for (const next of steps) {
+          const { record, version } = state;
+          if ((next === 'claim') === (record.state === 'held')) continue;
+          const claimed = () => ({
+            record: { ...held(OTHER), term: record.term + 1 },
+            version: version + writesOfClaim(version),
+          });
+          const released = (successor?: string) => ({
+            record: { state: 'vacant', term: record.term } as const,
+            version: version + writesOfRelease(successor),
+          });
+          if (record.state === 'held') {
+            const prediction = predictRecord(record, version, OTHER);
+            expect(prediction).toBeDefined();
+            if (prediction !== undefined) predictions.push(prediction);
+          }
+          if (record.state === 'held' || next === 'claim')
+            state = next === 'release' ? released() : next === 'hand over' ? released(NODE) : claimed();
+          for (const prediction of predictions) {
+            if (prediction.version !== state.version) continue;
+            expect(state.record).toMatchObject({ state: 'vacant', term: prediction.term - 1 });
+          }
+        }
+      }),
+    );
   });
 });
 

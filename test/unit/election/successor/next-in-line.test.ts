@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { serializeCandidate } from '../../../../src/election/nodes/candidate.js';
-import { withNote, withRequest } from '../../../../src/election/nodes/candidate-request.js';
+import { withPriorityMark, withRequest } from '../../../../src/election/nodes/candidate-request.js';
 import { nextInLineIfAt } from '../../../../src/election/successor/next-in-line.js';
 
 const PLAIN = serializeCandidate('leader', 'data');
-const NOTED = withNote(PLAIN) as Buffer;
+const NOTED = withPriorityMark(PLAIN) as Buffer;
 const ASKED = withRequest(PLAIN, { kind: 'step-down', key: 'k', by: 'operator', graceMs: 5 }) as Buffer;
 const nodeOf = (data: Buffer, version = 3) => ({ data, version });
 
@@ -32,7 +32,7 @@ describe('a leader whose term ends', () => {
     const said = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
     fc.assert(
       fc.property(fc.string(), said, fc.nat(), (id, data, version) => {
-        const noted = withNote(serializeCandidate(id, data)) as Buffer;
+        const noted = withPriorityMark(serializeCandidate(id, data)) as Buffer;
         expect(nextInLineIfAt({ preferable: false, own: nodeOf(noted, version) })).toBeUndefined();
       }),
     );

@@ -4,11 +4,7 @@ import type { ElectionRecord } from '../../../../src/election/nodes/record.js';
 import {
   type ClaimSituation,
   nextClaimStep,
-  predictRecord,
   takeoverDelayMs,
-  vacancy,
-  writesOfClaim,
-  writesOfRelease,
 } from '../../../../src/election/term/claim-rules.js';
 
 const OWN = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
@@ -54,25 +50,6 @@ describe('the takeover delay', () => {
         },
       ),
     );
-  });
-});
-
-describe('a record that was seen as vacant', () => {
-  it('may be claimed at the version that was seen, as the next term', () => {
-    expect(vacancy({ state: 'vacant', term: 7 }, 14)).toEqual({ term: 8, version: 14 });
-  });
-
-  it.each<[string, Parameters<typeof vacancy>[0]]>([
-    ['is held by whomever', held(OTHER)],
-    ['is held by oneself', held(OWN)],
-    ['names somebody who should lead before', { state: 'vacant', term: 7, successor: OTHER }],
-    ['can not be read', { state: 'unreadable' }],
-  ])('is looked at again if it %s', (_, record) => {
-    expect(vacancy(record, 14)).toBeUndefined();
-  });
-
-  it('is looked at again if its version is one that no release leaves behind', () => {
-    expect(vacancy({ state: 'vacant', term: 7 }, 13)).toBeUndefined();
   });
 });
 
@@ -131,69 +108,6 @@ describe('the first in the queue', () => {
             expect(delayMs === 0 || (zxid === seenZxid && waited >= delayMs - 1e-9)).toBe(true);
         },
       ),
-    );
-  });
-});
-
-describe('the writes of a record', () => {
-  it('are as many as leave a held one at an odd version, and a vacant one at an even one', () => {
-    expect([0, 1, 14, 15].map(writesOfClaim)).toEqual([1, 2, 1, 2]);
-    expect(writesOfRelease(undefined)).toBe(1);
-  });
-
-  it('are more when a successor is named, so that the next in line finds another version, and looks', () => {
-    expect(writesOfRelease(OTHER)).toBe(3);
-  });
-});
-
-describe('the next in line', () => {
-  it('foresees the release of the one that holds the record and that it waits for', () => {
-    expect(predictRecord(held(OTHER), 13, OTHER)).toEqual({ term: 8, version: 14 });
-  });
-
-  it('foresees nothing from any other record: the next write may be a claim', () => {
-    expect(predictRecord({ state: 'vacant', term: 7 }, 13, OTHER)).toBeUndefined();
-    expect(predictRecord(held(OWN), 13, OTHER)).toBeUndefined();
-    expect(predictRecord({ state: 'unreadable' }, 13, OTHER)).toBeUndefined();
-  });
-
-  it('foresees nothing at an even version, at which no claim leaves a record', () => {
-    expect(predictRecord(held(OTHER), 14, OTHER)).toBeUndefined();
-  });
-
-  it('was right whenever the record is at the version that it expects: vacant, and the term before', () => {
-    const step = fc.constantFrom('claim', 'release', 'hand over', 'unclean claim');
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), fc.nat(20), (steps, first) => {
-        let state: { record: ElectionRecord; version: number } = {
-          record: { state: 'vacant', term: 0 },
-          version: first,
-        };
-        const foresights: NonNullable<ReturnType<typeof predictRecord>>[] = [];
-        for (const next of steps) {
-          const { record, version } = state;
-          if ((next === 'claim') === (record.state === 'held')) continue;
-          const claimed = () => ({
-            record: { ...held(OTHER), term: record.term + 1 },
-            version: version + writesOfClaim(version),
-          });
-          const released = (successor?: string) => ({
-            record: { state: 'vacant', term: record.term } as const,
-            version: version + writesOfRelease(successor),
-          });
-          if (record.state === 'held') {
-            const foresight = predictRecord(record, version, OTHER);
-            expect(foresight).toBeDefined();
-            if (foresight !== undefined) foresights.push(foresight);
-          }
-          if (record.state === 'held' || next === 'claim')
-            state = next === 'release' ? released() : next === 'hand over' ? released(OWN) : claimed();
-          for (const foresight of foresights) {
-            if (foresight.version !== state.version) continue;
-            expect(state.record).toMatchObject({ state: 'vacant', term: foresight.term - 1 });
-          }
-        }
-      }),
     );
   });
 });
