@@ -4,7 +4,8 @@ import type { Contender } from '../lock/queue/contender.js';
 import type { Session } from '../session/session.js';
 import type { Campaign } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { parseRequest, type StepDownRequest, writeRequest } from './nodes/candidate-request.js';
+import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
+import { writeRequest } from './nodes/request-writer.js';
 import { stepsDown } from './step-down-policy.js';
 import type { ElectedTerm } from './term/term.js';
 

@@ -15,8 +15,9 @@ import type { Change } from '../session/protocol/requests.js';
 import { Session } from '../session/session.js';
 import { defaultId } from './elector-options.js';
 import type { Candidate } from './nodes/candidate.js';
-import { parseRequest, type StepDownRequest, writeRequest } from './nodes/candidate-request.js';
+import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
 import { ElectionReader } from './nodes/election-reader.js';
+import { writeRequest } from './nodes/request-writer.js';
 
 /** How to ask a leader to step down. */
 export interface RevocationOptions {

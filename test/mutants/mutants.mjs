@@ -287,17 +287,17 @@ export const MUTANTS = [
   },
   {
     name: 'guess-from-vacant',
-    what: 'the version after a vacant record is foreseen as well as that after a held one',
-    danger: "it is a claim's: the next in line overwrites the record of a leader, without any delay",
+    what: 'the version after a vacant record is predicted as well as that after a held one',
+    danger: "it is a claim's: the next in the queue overwrites the record of a leader, without any delay",
     edits: [
       {
-        file: 'election/term/claim-rules.ts',
+        file: 'election/nodes/record.ts',
         from: "if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;",
         to: "if (record.state === 'unreadable') return undefined;",
       },
     ],
-    file: 'unit/election/term/claim-rules.test.ts',
-    test: 'the next in line > foresees nothing from any other record: the next write may be a claim',
+    file: 'unit/election/nodes/record.test.ts',
+    test: 'the next in the queue > predicts nothing from any other record: the next write may be a claim',
   },
   {
     name: 'demoted-before-signal',

@@ -1,8 +1,5 @@
-import { BadVersionError, NoNodeError } from '../../errors.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
-import { isUnanswered } from '../../session/operations.js';
-import type { Session } from '../../session/session.js';
 
 /**
  * A request to a candidate, written on the candidate's own node beside what it advertises. The right to write that node
@@ -69,45 +66,4 @@ export function withPriorityMark(data: Buffer): Buffer | undefined {
 export function withWritesOfOthers(bytes: Buffer, node: Buffer): Buffer {
   const requested = withRequest(bytes, parseRequest(node)) ?? bytes;
   return hasPriorityMark(node) ? (withPriorityMark(requested) ?? requested) : requested;
-}
-
-/**
- * Writes a request on a candidate's node, beside what the node advertises, and never over a change of that.
- *
- * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
- */
-export function writeRequest(
-  session: Session,
-  path: string,
-  request: CandidateRequest,
-): Promise<'written' | 'gone'> {
-  const isThere = (data: Buffer) => JSON.stringify(parseRequest(data)) === JSON.stringify(request);
-  return update(session, path, isThere, (data) => withRequest(data, request));
-}
-
-/** Writes the priority mark on a leader's node, in the same way. */
-export function writePriorityMark(session: Session, path: string): Promise<'written' | 'gone'> {
-  return update(session, path, hasPriorityMark, withPriorityMark);
-}
-
-async function update(
-  session: Session,
-  path: string,
-  isDone: (data: Buffer) => boolean,
-  change: (data: Buffer) => Buffer | undefined,
-): Promise<'written' | 'gone'> {
-  for (;;) {
-    try {
-      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
-      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // It has no client that could act on it.
-      if (isDone(data)) return 'written'; // An earlier try may have written it and lost the reply.
-      const bytes = change(data);
-      if (bytes === undefined) return 'gone';
-      await session.setData(path, bytes, stat.version);
-      return 'written';
-    } catch (error) {
-      if (error instanceof NoNodeError) return 'gone';
-      if (!(error instanceof BadVersionError) && !isUnanswered(error)) throw error;
-    }
-  }
 }

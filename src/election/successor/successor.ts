@@ -3,10 +3,10 @@ import type { Contender } from '../../lock/queue/contender.js';
 import { compareSequences, type QueueEntry, queueOf } from '../../lock/queue/order.js';
 import { settledWithin } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
-import { writePriorityMark, writeRequest } from '../nodes/candidate-request.js';
 import { ElectionReader } from '../nodes/election-reader.js';
 import { mayHavePriority, preferredSuccessor } from '../nodes/priority.js';
 import { parseRecord } from '../nodes/record.js';
+import { writePriorityMark, writeRequest } from '../nodes/request-writer.js';
 
 /**
  * Who leads next when it isn't the next in line: the one that the leader names, or one with a higher priority.
