@@ -90,7 +90,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   readonly #options: ResolvedElectorOptions;
   readonly #claims: Claims;
   readonly #advertisement: Advertisement;
-  readonly #succession: Successor;
+  readonly #successor: Successor;
   readonly #petitions: RequestHandler;
   readonly #stop = new LazyAbortController();
   readonly #stopping: Stopping;
@@ -126,7 +126,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     this.#options = resolveElectorOptions(options, this.#session);
     this.id = this.#options.id;
     this.#advertisement = new Advertisement(this.id, this.#options.data);
-    this.#succession = new Successor(session, path);
+    this.#successor = new Successor(session, path);
     const report = (error: Error) => this.#report(error);
     const graceMs = () => session.leaseMs;
     this.#stopping = new Stopping({ clock: session.clock, graceMs, holdUp: () => this.holdUp, report });
@@ -212,7 +212,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#options.seats > 1)
       throw new InvalidStateError('with several seats the queue decides who leads next');
     const { term } = this.#state;
-    const successor = await this.#succession.callNamed(candidate, this.#contender as Contender);
+    const successor = await this.#successor.nominate(candidate, this.#contender as Contender);
     // It took its time: the term may have been lost meanwhile, and even another one be led.
     if (this.term !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
@@ -383,7 +383,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /** Who has a priority tells the leader before it says that it has a place: from then on it is reckoned with. */
   async #announce(contender: Contender): Promise<void> {
-    if (this.#options.priority > 0) await this.#succession.announce(contender);
+    if (this.#options.priority > 0) await this.#successor.reportPriority(contender);
   }
 
   /** From the term's beginning until its work has settled. Gives who leads next, as far as that is known. */
@@ -434,7 +434,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** For those with a priority, if there may be any: with several seats the queue decides. */
   #outlook(contender: Contender): ReleasePlan | undefined {
     if (this.#options.seats > 1) return undefined;
-    return new ReleasePlan(this.#session, this.#succession, contender, () => this.#petitions.lastRead);
+    return new ReleasePlan(this.#session, this.#successor, contender, () => this.#petitions.lastRead);
   }
 
   /**

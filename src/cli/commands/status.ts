@@ -54,7 +54,7 @@ export function addStatus(program: Command, conclude: (code: number) => void): v
 
 async function look(session: Session, election: string, seat: number | undefined): Promise<Status> {
   const roll = new ElectionReader(session, election, seat);
-  const [sighting, candidates] = await Promise.all([roll.sight(), roll.candidates()]);
+  const [sighting, candidates] = await Promise.all([roll.snapshot(), roll.candidates()]);
   return { election, sighting, candidates };
 }
 

@@ -7,20 +7,20 @@ import { type Candidate, parseCandidate } from './candidate.js';
 import { recordPath } from './record.js';
 import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
 
-/** Who leads on each of an election's seats, from seat 0. */
+/** The leader on each of an election's seats, from seat 0. */
 export function leadersOf(session: Session, path: string, seats: number): Promise<(Candidate | undefined)[]> {
   const leaderOn = (seat: number) =>
     new ElectionReader(session, path, seats === 1 ? undefined : seat).leader();
   return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
 }
 
-/** Who stands in an election and who leads it, as far as the servers know. Reads only. */
+/** Reads the candidates and the leader of an election, as far as the servers know. Writes nothing. */
 export class ElectionReader {
   readonly #session: Session;
   readonly #path: string;
   readonly #record: string;
 
-  /** @param seat - whose leader is meant, of an election with several */
+  /** @param seat - the seat whose leader is read, of an election with several */
   constructor(session: Session, path: string, seat?: number) {
     this.#session = session;
     this.#path = path;
@@ -38,17 +38,17 @@ export class ElectionReader {
     return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
   }
 
-  /** Who holds the current term by the record and is still there; `undefined` if nobody is. */
+  /** The candidate that holds the current term by the record and is still there, if there is one. */
   async leader(): Promise<Candidate | undefined> {
-    return leaderOf(await this.sight());
+    return leaderOf(await this.snapshot());
   }
 
   /**
-   * Who leads, by two reads at most however many stand in the queue.
+   * The record and its holder's node, by two reads at most however many candidates are in the queue.
    *
-   * @param watch - tells of the next change to what was read; an election that is missing has nothing to be watched
+   * @param watch - reports the next change to what was read; an election that is missing has nothing to be watched
    */
-  async sight(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
+  async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
     const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
     const election = await readNode(this.#record);
     const held = election === undefined ? undefined : holderOf(election);
@@ -59,14 +59,14 @@ export class ElectionReader {
   }
 
   /**
-   * After it, what is read is at least as new as anything that anybody has read before it: a committed write, at which
-   * the server has everything that was committed earlier. It needs no more than the right to read.
+   * After it, a read shows at least what any client has read before: it commits a write, at which the server has
+   * everything that was committed earlier. It needs no more than the right to read.
    */
   async catchUp(signal: AbortSignal): Promise<void> {
     await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);
   }
 
-  /** `undefined` for what isn't there, or isn't any more. */
+  /** `undefined` for a node that doesn't exist. */
   async #read<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     try {
       return await this.#session.retryUntilAnswered(operation, signal);

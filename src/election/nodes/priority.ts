@@ -1,13 +1,13 @@
 import type { QueueEntry } from '../../lock/queue/order.js';
 import type { NameTest } from '../../session/protocol/child-names.js';
 
-/** The highest priority that a candidate may have; 0 is the lowest, and what it has unless told otherwise. */
+/** The highest priority that a candidate may have; 0 is the lowest, and the default. */
 export const HIGHEST_PRIORITY = 255;
 
 /**
- * A uuid that also says a priority: one of version 8, which RFC 9562 leaves to its users, with the priority in two
- * digits of its third group. So a listing of the queue, which is one request, tells all priorities. One without a
- * priority stays as it is.
+ * A uuid that carries a priority: of version 8, which RFC 9562 leaves to its users, with the priority in two digits of its
+ * third group. So a listing of the queue, which is one request, shows all priorities. For priority 0 the uuid stays as it
+ * is.
  */
 export function uuidWithPriority(uuid: string, priority: number): string {
   if (priority === 0) return uuid;
@@ -16,26 +16,26 @@ export function uuidWithPriority(uuid: string, priority: number): string {
   return groups.join('-');
 }
 
-// Behind `_c_` and two groups of a uuid that is written with hyphens.
+// After `_c_` and two groups of a uuid that is written with hyphens.
 const VERSION_AT = 17;
 
 const EIGHT = 0x38;
 
-/** Whether a candidate may have a priority, by one character of its name: reading a thousand names takes its time. */
+/** Whether a candidate may have a priority, by one character of its name: parsing a thousand names takes long. */
 export const mayHavePriority: NameTest = (name, start, end) =>
   start + VERSION_AT < end && name[start + VERSION_AT] === EIGHT;
 
-/** The priority that a contender's uuid says. Others' uuids are of other versions, or aren't written with hyphens. */
+/** The priority in a contender's uuid. Other clients' uuids are of other versions, or are written without hyphens. */
 export function priorityOf({ id }: QueueEntry): number {
   const version8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]([0-9a-f]{2})-/.exec(id);
   return version8 === null ? 0 : Number.parseInt(version8[1] as string, 16);
 }
 
 /**
- * Who should lead next: of those in the queue the one with the highest priority, the first to have come among equals.
- * `undefined` if that is the first in the queue, whose turn it is anyway.
+ * The entry that should lead next: the first in the queue with the highest priority. `undefined` if that is the first in
+ * the queue, whose turn it is anyway.
  *
- * @param queue - those who may lead, first come first
+ * @param queue - the entries that may lead, in the order in which they joined
  */
 export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | undefined {
   const highest = queue.reduce((most, entry) => Math.max(most, priorityOf(entry)), 0);

@@ -2,41 +2,41 @@ import { parseEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
 
 /**
- * The election's record: who holds the current term, or that the last one ended cleanly. It is the data of the
- * election's own node, and only two writes ever touch it, in turn: a claim and a release.
+ * The election's record: which candidate holds the current term, or that the last term ended cleanly. It is the data of
+ * the election's own node, and is written by claims and releases only, in turn.
  */
 export type ElectionRecord =
   | {
       readonly state: 'vacant';
       readonly term: number;
-      /** The name of the node that should lead next, if that isn't the next in line. */
+      /** The name of the node that should lead next, if that isn't the next in the queue. */
       readonly successor?: string;
     }
   | {
       readonly state: 'held';
       readonly term: number;
-      /** The id of the candidate that leads. */
+      /** The leader's id. */
       readonly id: string;
-      /** The name of its node in the queue. */
+      /** The name of the leader's node in the queue. */
       readonly node: string;
-      /** How long its lease lasts at most, in milliseconds: whoever finds the node gone waits that long and more. */
+      /** How long the leader's lease lasts at most, in milliseconds: a candidate that finds the node gone waits longer. */
       readonly leaseMs: number;
-      /** When it claimed the term, by its own time of day, for people. */
+      /** When the term was claimed, by the leader's time of day, for people. */
       readonly since: string;
     };
 
-/** What was found where a record should be, when it can't be read as one. */
+/** Data that can't be read as a record. */
 export interface UnreadableRecord {
   readonly state: 'unreadable';
 }
 
-/** Where the record is: on the election's own node, or, with several seats, on that of the seat. */
+/** The path of the record: the election's own node, or, with several seats, the node of the seat. */
 export function recordPath(path: string, seat?: number): string {
   return seat === undefined ? path : `${path}/seat-${seat}`;
 }
 
 const FORMAT = 1;
-// No session is that long: a record that says so wasn't written by a leader.
+// No session timeout is longer: a leader hasn't written a record with a longer lease.
 const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
 
 export function serializeRecord(record: ElectionRecord): Buffer {
@@ -44,8 +44,8 @@ export function serializeRecord(record: ElectionRecord): Buffer {
 }
 
 /**
- * Reads a record. No data at all, in a node that was never written, is what an election begins with: vacant, term 0.
- * Anybody may have written it: what isn't exactly a record is unreadable, and counts as held.
+ * Reads a record. A node without data that was never written is a new election: vacant, term 0. Any client may have
+ * written the node: data that isn't exactly a record is unreadable, and counts as held.
  *
  * @param version - how often the node was written
  */

@@ -5,15 +5,16 @@ import { type Candidate, parseCandidate } from './candidate.js';
 import { parseRecord } from './record.js';
 
 /**
- * What one look at an election shows: its record, and the node of whoever the record names. With the zxids of the
- * transactions that wrote the two, which rise over the ensemble's whole life, whatever is deleted and made anew.
+ * What one read of an election shows: its record, and the node of the candidate that the record names. With the zxids of
+ * the transactions that wrote the two, which rise over the ensemble's whole life, also when nodes are deleted and created
+ * anew.
  */
 export type LeaderSnapshot =
   /** There is no such election. */
   | { readonly kind: 'missing' }
-  /** The record names nobody: the last term ended cleanly, there was none yet, or it can't be read. */
+  /** The record names no candidate: the last term ended cleanly, there was none yet, or the record can't be read. */
   | { readonly kind: 'vacant'; readonly recordZxid: bigint }
-  /** The record names one whose node is gone: it ended uncleanly, and nobody has claimed the next term yet. */
+  /** The record names a candidate whose node is gone: its term ended uncleanly, and the next isn't claimed yet. */
   | { readonly kind: 'gone'; readonly recordZxid: bigint }
   | {
       readonly kind: 'led';
@@ -23,7 +24,7 @@ export type LeaderSnapshot =
       readonly leader: Candidate;
     };
 
-/** Whose node has to be read too, to know who leads. */
+/** The queue entry that the record names: its node has to be read too, to know whether it leads. */
 export function holderOf(
   election: NodeData,
 ): { readonly term: number; readonly entry: QueueEntry } | undefined {
@@ -33,13 +34,13 @@ export function holderOf(
 }
 
 /**
- * Puts together what was read, the election's node first.
+ * Puts together two reads, of which the election's node came first.
  *
- * The two reads may lie some time apart. If the holder's node was there at the second, it led then: a term is given
- * back in the transaction that deletes the node, and nobody claims the next one while it is there. If it was gone, its
- * end came between the two, and right after that nobody led.
+ * Time may pass between them. If the holder's node was there at the second read, the holder led then: a term is given
+ * back in the transaction that deletes the node, and no candidate claims the next term while the node is there. If the
+ * node was gone, its deletion came between the two, and right after that there was no leader.
  *
- * @param holder - the node of the one that {@link holderOf} named, if it is there
+ * @param holder - the node of the entry that {@link holderOf} named, if it is there
  */
 export function snapshotOf(election: NodeData | undefined, holder: NodeData | undefined): LeaderSnapshot {
   if (election === undefined) return { kind: 'missing' };
@@ -47,30 +48,29 @@ export function snapshotOf(election: NodeData | undefined, holder: NodeData | un
   const held = holderOf(election);
   if (held === undefined) return { kind: 'vacant', recordZxid };
   if (holder === undefined || !hasSession(holder.stat)) return { kind: 'gone', recordZxid };
-  // Nobody leads before it, wherever it stands in the queue: it may have been called out of turn.
+  // The leader's position is 0 wherever its node is in the queue: it may have been nominated out of turn.
   const leader = parseCandidate(held.entry, 0, holder.data);
   return { kind: 'led', recordZxid, nodeZxid: holder.stat.mzxid, term: held.term, leader };
 }
 
-/** Who leads by it. */
-export function leaderOf(sighting: LeaderSnapshot): Candidate | undefined {
-  return sighting.kind === 'led' ? sighting.leader : undefined;
+export function leaderOf(snapshot: LeaderSnapshot): Candidate | undefined {
+  return snapshot.kind === 'led' ? snapshot.leader : undefined;
 }
 
 /**
- * Whether `now` may be older than what was seen before, as it is when another server answers, which is behind. An
- * election that is missing has no zxid: whether it was deleted or isn't there yet can't be told, either way round.
+ * Whether `now` may be older than `before`, which was read earlier: another server may answer, and be behind. An election
+ * that is missing has no zxid, so it can't be told whether it was deleted or isn't there yet, either way round.
  */
-export function isInDoubt(now: LeaderSnapshot, seen: LeaderSnapshot | undefined): boolean {
-  if (seen === undefined) return false;
-  if (now.kind === 'missing' || seen.kind === 'missing') return now.kind !== seen.kind;
-  if (now.recordZxid !== seen.recordZxid) return now.recordZxid < seen.recordZxid;
-  // The same record, so the same holder: its node's data get newer, and in the end it is gone for good.
-  if (seen.kind === 'gone') return now.kind !== 'gone';
-  return now.kind === 'led' && seen.kind === 'led' && now.nodeZxid < seen.nodeZxid;
+export function isInDoubt(now: LeaderSnapshot, before: LeaderSnapshot | undefined): boolean {
+  if (before === undefined) return false;
+  if (now.kind === 'missing' || before.kind === 'missing') return now.kind !== before.kind;
+  if (now.recordZxid !== before.recordZxid) return now.recordZxid < before.recordZxid;
+  // The same record has the same holder: its node's data only get newer, and in the end the node is gone for good.
+  if (before.kind === 'gone') return now.kind !== 'gone';
+  return now.kind === 'led' && before.kind === 'led' && now.nodeZxid < before.nodeZxid;
 }
 
-/** Whether both show the same: nobody, or the same node in the same term with the same to say of itself. */
+/** Whether both show no leader, or the same node in the same term that advertises the same. */
 export function isSameLeader(one: LeaderSnapshot, other: LeaderSnapshot): boolean {
   if (one.kind !== 'led' || other.kind !== 'led') return one.kind !== 'led' && other.kind !== 'led';
   return one.term === other.term && isDeepStrictEqual(one.leader, other.leader);

@@ -8,11 +8,11 @@ import { Session } from '../../session/session.js';
 import { resolveSessionOptions, type SessionOptions } from '../../session/session-options.js';
 import { OwnSessions, type SessionSource } from '../../session/session-source.js';
 
-/** How an `ElectionObserver` looks. */
+/** Options of an `ElectionObserver`. */
 export interface ElectionObserverOptions {
-  /** Whose leader to watch, of an election with several seats. */
+  /** The seat whose leader to watch, of an election with several. */
   readonly seat?: number;
-  /** How it opens its sessions: with a connect string only. `stop()` is what ends it, so without `signal`. */
+  /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /**
    * Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL, else warnings and
@@ -21,12 +21,12 @@ export interface ElectionObserverOptions {
   readonly logger?: Logger;
 }
 
-/** @internal What an observer goes by. */
+/** @internal Options that were checked. */
 export interface ResolvedObserverOptions {
   readonly seat: number | undefined;
   readonly source: SessionSource;
   readonly logger: Logger;
-  /** Closes what the observer has opened itself. Never rejects. */
+  /** Closes the sessions that the observer has opened. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -34,8 +34,8 @@ const KNOWN = ['seat', 'session', 'logger'] as const;
 
 /**
  * @internal
- * @param from - a `Session`, a connect string or something with sessions
- * @param onError - told of what goes wrong with the observer's own sessions
+ * @param from - a `Session`, a connect string or a source of sessions
+ * @param onError - receives the errors of sessions that the observer has opened
  * @throws InvalidOptionError naming the option, the value and what would be right
  */
 export function resolveObserverOptions(

@@ -8,49 +8,50 @@ import {
   SessionClosedError,
   SessionExpiredError,
 } from '../../errors.js';
-import { onAbort } from '../../platform/async/lazy-abort.js';
-import { abortable, type Deferred, deferred, ignore } from '../../platform/async/promises.js';
+import { type Deferred, deferred } from '../../platform/async/promises.js';
 import { excuse, type StartOptions, start } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { logError } from '../../platform/logging/logger.js';
-import { jitteredPauseMs } from '../../platform/retry/backoff.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
-import { sleep } from '../../platform/time/clock.js';
-import type { ReadOptions } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { Candidate } from '../nodes/candidate.js';
-import { ElectionReader } from '../nodes/election-reader.js';
-import { isInDoubt, isSameLeader, type LeaderSnapshot, leaderOf } from '../nodes/snapshot.js';
+import { LeaderWatch, type LeaderWatchPort } from './leader-watch.js';
 import {
   type ElectionObserverOptions,
   type ResolvedObserverOptions,
   resolveObserverOptions,
 } from './observer-options.js';
-import { type ElectionObserverEvents, OBSERVER_EVENTS, type ObserverState } from './observer-state.js';
-import { onStale } from './staleness.js';
+import {
+  type ElectionObserverEvents,
+  lastReadOf,
+  OBSERVER_EVENTS,
+  type ObserverState,
+  type Seeing,
+  seeing,
+} from './observer-state.js';
 
-/** How many changes are kept for an iterator whose consumer doesn't keep up. */
-const BACKLOG = 1000;
+/** How many changes wait for the consumer of an iterator that doesn't keep up. */
+const LONGEST_QUEUE = 1000;
 
 /**
- * Watches who leads an election, without standing in it. It only reads: it needs no right to write, and creates
+ * Watches who leads an election without taking part in it. It only reads: it needs no right to write, and creates
  * nothing, not even an election that is missing, whose access list would be the wrong one.
  *
- * Guaranteed: what it shows comes in the order in which it came about, and never goes back to an earlier leader or to
- * what a leader advertised earlier, also when its sessions change or a server is behind; nothing is shown twice in a
- * row. Not guaranteed: every state in between. The record is vacant for a moment between two terms, and a term may be
- * over before it was seen, so of two leaders in a row the `undefined` between them may be seen or not.
+ * Guaranteed: it shows leaders in the order in which they led, and never goes back to an earlier leader or to what a
+ * leader advertised earlier, also when its sessions change or a server is behind; it shows nothing twice in a row. Not
+ * guaranteed: every state in between. The record is vacant for a moment between two terms, and a term may end before the
+ * observer has read it, so the `undefined` between two leaders may be seen or not.
  *
- * It shows what the servers said a moment ago. A leader whose lease has ended is shown until its node is gone, so never
- * take it for a proof: whoever leads asks its own `term`.
+ * It shows what the servers said a moment ago. It shows a leader whose lease has ended until the leader's node is gone,
+ * so it is no proof of leadership: a leader asks its own `term`.
  *
- * While the connection is lost it keeps what it saw last, because that demotes nobody. When it can't know any more it
- * doesn't claim to, and shows `undefined`: when it has been without a server for a session timeout, from the end of a
- * session until it has looked with the next one, and while a server doesn't let it look.
+ * While the connection is lost it keeps what it has read last, because a lost connection demotes no leader. When it can't
+ * know any more it shows `undefined`: after a session timeout without a server, from the end of a session to the first
+ * read with the next one, and while a server refuses to let it read.
  *
- * With a {@link Session} it ends when that does; with a connect string, for which it opens sessions of its own, or an
+ * With a {@link Session} it ends with that session. With a connect string, for which it opens its own sessions, or with an
  * `ElectionSupervisor`, whose sessions it uses, it goes on with the next session.
  *
  * @example
@@ -70,12 +71,8 @@ export class ElectionObserver
   readonly #options: ResolvedObserverOptions;
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
-  readonly #backlogs = new Set<DropOldestQueue<Candidate | undefined>>();
+  readonly #iterators = new Set<DropOldestQueue<Candidate | undefined>>();
   #state: ObserverState = { name: 'idle' };
-  /** The newest that any session has shown. Kept while blind, so that nothing older is shown after it. */
-  #seen: LeaderSnapshot | undefined;
-  /** The transaction that wrote the newest record that was seen. Within the life of an ensemble's data it only rises. */
-  #recordZxid = 0n;
   #running: Promise<void> = Promise.resolve();
 
   /**
@@ -88,18 +85,18 @@ export class ElectionObserver
     this.#options = resolveObserverOptions(session, options, (error) => this.#report(error));
   }
 
-  /** Who leads, as far as it knows: the same as the last `change` said. `undefined` before `start` and after `stop`. */
+  /** The leader as the last `change` said. `undefined` if none is known, before `start` and after `stop`. */
   get leader(): Candidate | undefined {
-    return this.#state.name === 'seeing' ? leaderOf(this.#state.sighting) : undefined;
+    return this.#state.name === 'seeing' ? this.#state.leader : undefined;
   }
 
   /**
-   * Begins to look. Resolves once it has had its first look, also if there is no such election; with a connect string
-   * or a supervisor, however long it takes until there is a session. A second call gives the first one's promise. That it
-   * rejects has to be handled, as of any promise; not if the observer was stopped.
+   * Begins to observe. Resolves after the first read, also if there is no such election; with a connect string or a
+   * supervisor, however long it takes until there is a session. A second call returns the promise of the first one. Its
+   * rejection has to be handled, as of any promise; not if the observer was stopped.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
-   * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
+   * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
    * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
    * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
    * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
@@ -119,7 +116,7 @@ export class ElectionObserver
   }
 
   /**
-   * Looks no more: no event comes after it, and its iterators end. Resolves when sessions of its own are closed, after
+   * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
   async stop(): Promise<void> {
@@ -133,33 +130,41 @@ export class ElectionObserver
   }
 
   /**
-   * The leader of now as soon as there was a first look, then every change, each iterator for itself. It ends, without
-   * an error, when the observer does, after what it has still to give. A consumer that is over 1000 changes behind
+   * Gives the present leader as soon as there was a first read, then every change, to each iterator. It ends without an
+   * error when the observer does, after the changes that are still waiting. A consumer that is over 1000 changes behind
    * misses the oldest of them.
    */
-  // Not an AsyncIterableIterator: before TypeScript 5.6 that doesn't say what a finished one gives.
+  // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<Candidate | undefined, undefined> &
     AsyncIterable<Candidate | undefined> {
-    const backlog = new DropOldestQueue<Candidate | undefined>(BACKLOG, () => this.#backlogs.delete(backlog));
-    if (this.#state.name === 'stopped') backlog.end();
-    else this.#backlogs.add(backlog);
-    if (this.#seen !== undefined) backlog.push(this.leader);
-    return backlog;
+    const iterator = new DropOldestQueue<Candidate | undefined>(LONGEST_QUEUE, () =>
+      this.#iterators.delete(iterator),
+    );
+    if (this.#state.name === 'stopped') iterator.end();
+    else this.#iterators.add(iterator);
+    if (lastReadOf(this.#state) !== undefined) iterator.push(this.leader);
+    return iterator;
   }
-
-  // ---- the observer's life, one paragraph ----
 
   /** Observes with one session after the other. Never rejects. */
   async #run(): Promise<void> {
-    const { source } = this.#options;
+    const { source, seat } = this.#options;
     const { signal } = this.#stop;
+    const port: LeaderWatchPort = {
+      path: this.path,
+      seat,
+      state: () => this.#state,
+      onRead: (snapshot) => this.#see(seeing(this.#state, snapshot)),
+      onBlind: () => this.#loseSight(),
+      onError: (error) => this.#report(error),
+    };
     let former: Session | undefined;
     try {
       for (;;) {
         const session = await source.session(signal);
         if (session === former) throw session.ended.reason; // There is none after it.
         former = session;
-        await this.#observe(session);
+        await new LeaderWatch(session, port, AbortSignal.any([session.signal, signal])).run();
         signal.throwIfAborted();
         this.#loseSight();
       }
@@ -169,86 +174,25 @@ export class ElectionObserver
     await this.#options.close();
   }
 
-  /**
-   * Looks, and looks again whenever something may have changed, until the session is over or the observer stops.
-   *
-   * @throws a server's refusal of the very first look
-   */
-  async #observe(session: Session): Promise<void> {
-    const over = AbortSignal.any([session.signal, this.#stop.signal]);
-    const roll = new ElectionReader(session, this.path, this.#options.seat);
-    let changed = deferred();
-    const lookAgain = () => this.#state.name === 'blind' && changed.resolve();
-    const forget = onStale(session, () => this.#loseSight(), lookAgain);
-    try {
-      for (let setbacks = 0; !over.aborted; ) {
-        changed = deferred();
-        try {
-          if (await this.#watch(roll, changed, over)) setbacks = 0;
-          // A watch for the creation of what is missing could not be taken back from the servers. So it is asked for
-          // again and again, in the end as often as a session pings.
-          else await coolDown(session, ++setbacks, over, session.sessionTimeoutMs / 5);
-        } catch (error) {
-          if (over.aborted) return;
-          if (this.#seen === undefined) throw error;
-          this.#loseSight();
-          this.#report(error);
-          await coolDown(session, ++setbacks, over).catch(ignore); // Rejects only if it is over: seen by the loop.
-        }
-      }
-    } finally {
-      forget();
-    }
-  }
-
-  /** Looks, and waits until that may have changed; `false` at once if there is nothing that could be watched. */
-  async #watch(roll: ElectionReader, changed: Deferred<void>, over: AbortSignal): Promise<boolean> {
-    const given = new AbortController();
-    const takeBack = onAbort(over, () => given.abort(over.reason));
-    try {
-      const sighting = await this.#look(roll, { onChange: () => changed.resolve(), signal: given.signal });
-      this.#saw(sighting);
-      if (sighting.kind === 'missing') return false;
-      await abortable(changed.promise, over);
-      return true;
-    } finally {
-      takeBack();
-      given.abort(); // What is watched still, the next look watches for itself.
-    }
-  }
-
-  /** One look. If it may be behind what was seen before, the server has to catch up first, and then it is the truth. */
-  async #look(roll: ElectionReader, watch: Required<ReadOptions>): Promise<LeaderSnapshot> {
-    const sighting = await roll.sight(watch);
-    if (!isInDoubt(sighting, this.#seen)) return sighting;
-    await roll.catchUp(watch.signal);
-    return await roll.sight(watch);
-  }
-
-  #saw(sighting: LeaderSnapshot): void {
-    if (this.#state.name === 'stopped') return;
-    this.#seen = sighting;
-    if (sighting.kind !== 'missing') this.#note(sighting.recordZxid);
-    if (this.#state.name === 'seeing' && isSameLeader(this.#state.sighting, sighting)) return;
-    this.#become({ name: 'seeing', sighting });
-  }
-
-  /** Whatever may be older than what was seen before was read again by now: a record that went back is the truth. */
-  #note(recordZxid: bigint): void {
-    const seen = this.#recordZxid;
-    this.#recordZxid = recordZxid;
-    if (recordZxid < seen) this.#report(new EnsembleResetError(seen, recordZxid));
+  #see(next: Seeing): void {
+    const before = lastReadOf(this.#state)?.recordZxid ?? 0n;
+    // The server had caught up before it said so: the record did go back, so the ensemble has lost its data.
+    if (next.recordZxid < before) this.#report(new EnsembleResetError(before, next.recordZxid));
+    this.#become(next);
   }
 
   #loseSight(): void {
-    if (this.#state.name === 'seeing') this.#become({ name: 'blind' });
+    if (this.#state.name !== 'seeing') return;
+    const { snapshot, recordZxid } = this.#state;
+    this.#become({ name: 'blind', snapshot, recordZxid });
   }
 
-  /** There is no session any more, or no use in one. */
+  /** No session is left, or it is of no use. */
   #finish(reason: unknown): void {
-    // Before the first look `start` tells, and what ends in good order others tell: the session, the supervisor.
+    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
     const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
-    if (this.#seen !== undefined && !orderly.some((type) => reason instanceof type)) this.#report(reason);
+    if (lastReadOf(this.#state) !== undefined && !orderly.some((type) => reason instanceof type))
+      this.#report(reason);
     this.#end(reason);
   }
 
@@ -258,7 +202,7 @@ export class ElectionObserver
     this.#stop.abort(reason);
   }
 
-  /** The only place that writes the state; tells who leads when that is news. */
+  /** The only place that writes the state; reports the leader if it is another one. */
   #become(next: ObserverState): void {
     const { leader: former, state: previous } = { leader: this.leader, state: this.#state };
     if (previous.name === 'stopped') return;
@@ -268,15 +212,15 @@ export class ElectionObserver
       case 'starting':
         return;
       case 'stopped':
-        for (const backlog of this.#backlogs) backlog.end();
-        this.#backlogs.clear();
+        for (const iterator of this.#iterators) iterator.end();
+        this.#iterators.clear();
         return;
       case 'seeing':
       case 'blind': {
         this.#started.resolve();
         const { leader } = this;
         if (leader === former && previous.name !== 'starting') return;
-        for (const backlog of this.#backlogs) backlog.push(leader);
+        for (const iterator of this.#iterators) iterator.push(leader);
         if (leader !== former) this.emit('change', leader);
       }
     }
@@ -301,13 +245,3 @@ export class ElectionObserver
 
 mark(ElectionObserver, 'ElectionObserver');
 showAs(ElectionObserver, ({ path, leader }) => ({ path, leader }));
-
-/** @throws the signal's reason */
-function coolDown(
-  { clock, environment }: Session,
-  setbacks: number,
-  signal: AbortSignal,
-  longestMs = Number.POSITIVE_INFINITY,
-): Promise<void> {
-  return sleep(clock, Math.min(longestMs, jitteredPauseMs(setbacks, environment.random())), signal);
-}

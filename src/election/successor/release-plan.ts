@@ -6,38 +6,38 @@ import { type NextInLine, nextInLineIfAt } from './next-in-line.js';
 import type { Successor } from './successor.js';
 
 /**
- * What a leader knows of those who may lead next before the next in line: so that its term, when it ends, is given back
- * at once if there is nobody.
+ * What a leader knows of candidates that may lead before the next in the queue, so that it can give its term back without
+ * a delay if there are none.
  *
- * Its queue is listed right behind its claim; who comes with a priority after that leaves a note on its node ({@link
- * Succession.announce}). With both, nobody is missed: the note of one whose `start()` has resolved raises the version of
- * the leader's node, on which the release depends.
+ * It lists its queue right after its claim. A candidate with a priority that joins after that marks the leader's node
+ * ({@link Successor.reportPriority}). So none is missed: the mark of a candidate whose `start()` has resolved has raised
+ * the version of the leader's node, on which the release depends.
  */
 export class ReleasePlan {
   readonly #session: Session;
-  readonly #succession: Successor;
+  readonly #successor: Successor;
   readonly #leader: Contender;
-  readonly #readOwn: () => NodeContent | undefined;
-  /** Whether anybody with a priority stood in the queue when the term began. */
+  readonly #lastRead: () => NodeContent | undefined;
+  /** Whether a candidate with a priority was in the queue when the term began. */
   #preferable: boolean | undefined;
   #listing: Promise<boolean | undefined> | undefined;
 
-  /** @param readOwn - gives the leader's node as it was last read */
+  /** @param lastRead - returns the leader's node as it was last read */
   constructor(
     session: Session,
-    succession: Successor,
+    successor: Successor,
     leader: Contender,
-    readOwn: () => NodeContent | undefined,
+    lastRead: () => NodeContent | undefined,
   ) {
     this.#session = session;
-    this.#succession = succession;
+    this.#successor = successor;
     this.#leader = leader;
-    this.#readOwn = readOwn;
+    this.#lastRead = lastRead;
   }
 
-  /** Lists the queue. To be called as soon as a claim has been sent: so it is listed as it is after that claim. */
+  /** Lists the queue. To be called as soon as a claim has been sent, so that the list shows the queue after that claim. */
   list(): void {
-    const listing = this.#succession.mayPrefer(this.#leader);
+    const listing = this.#successor.mayPrefer(this.#leader);
     this.#listing = listing;
     this.#preferable = undefined;
     void listing.then((preferable) => {
@@ -47,8 +47,8 @@ export class ReleasePlan {
   }
 
   /**
-   * Who leads next, asked at the term's end. One with a higher priority than the next in line is called. Never rejects,
-   * and isn't waited for long: if it fails, the queue decides.
+   * Which candidate leads next, asked at the term's end. Nominates a candidate with a higher priority than the next in the
+   * queue. Never rejects, and ends after half a lease at most: if it fails, the queue decides.
    */
   async next(): Promise<NextInLine> {
     const known = this.#known();
@@ -56,20 +56,20 @@ export class ReleasePlan {
     const { clock, leaseMs, state } = this.#session;
     let next: NextInLine = {};
     if (!this.#leader.own.isCurrent() || state.name !== 'connected') return next;
-    const looking = async () => {
+    const nominating = async () => {
       await this.#listing; // A term may end at once, and its listing is as good as another one.
-      next = this.#known() ?? { successor: await this.#look() };
+      next = this.#known() ?? { successor: await this.#nominate() };
     };
-    await settledWithin(clock, looking(), leaseMs / 2);
+    await settledWithin(clock, nominating(), leaseMs / 2);
     return next;
   }
 
   #known(): NextInLine | undefined {
-    const version = nextInLineIfAt({ preferable: this.#preferable, own: this.#readOwn() });
-    return version === undefined ? undefined : { ifAt: version, otherwise: () => this.#look() };
+    const version = nextInLineIfAt({ preferable: this.#preferable, node: this.#lastRead() });
+    return version === undefined ? undefined : { ifAt: version, otherwise: () => this.#nominate() };
   }
 
-  #look(): Promise<string | undefined> {
-    return this.#succession.callPreferred(this.#leader);
+  #nominate(): Promise<string | undefined> {
+    return this.#successor.nominatePreferred(this.#leader);
   }
 }

@@ -9,11 +9,12 @@ import { parseRecord } from '../nodes/record.js';
 import { writePriorityMark, writeRequest } from '../nodes/request-writer.js';
 
 /**
- * Who leads next when it isn't the next in line: the one that the leader names, or one with a higher priority.
+ * Nominates the successor when it isn't the next in the queue: the candidate that the leader named, or one with a higher
+ * priority.
  *
- * It is asked by a request on its own node to claim as soon as the leader's node is gone. Nothing about safety depends
- * on who claims: a claim takes a record at an exact version, and the record says whether the former leader has stopped.
- * What the queue gives is an order, and here somebody steps out of it.
+ * A nomination is a request on the candidate's own node to claim as soon as the leader's node is gone. Safety doesn't
+ * depend on which candidate claims: a claim replaces a record at an exact version, and the record says whether the former
+ * leader has stopped. The queue only gives an order, and a nomination changes it.
  */
 export class Successor {
   readonly #session: Session;
@@ -25,32 +26,32 @@ export class Successor {
   }
 
   /**
-   * Calls the candidate with that id, or that name of its node, to lead after `leader`. Gives its node's name.
+   * Nominates the candidate with that id, or that name of its node, to lead after `leader`. Returns its node's name.
    *
-   * @throws NoCandidateError if there is none, or it doesn't heed calls
+   * @throws NoCandidateError if there is none, or its client doesn't act on requests
    */
-  async callNamed(candidate: string, leader: Contender): Promise<string> {
+  async nominate(candidate: string, leader: Contender): Promise<string> {
     const others = (await new ElectionReader(this.#session, this.#path).candidates()).filter(
       ({ node }) => node !== leader.entry.node,
     );
     const successor = others.find(({ id, node }) => id === candidate || node === candidate);
-    if (successor === undefined || !(await this.call(successor.node, leader.entry.node)))
+    if (successor === undefined || !(await this.#nominate(successor.node, leader.entry.node)))
       throw new NoCandidateError(candidate);
     return successor.node;
   }
 
   /**
-   * Tells whoever leads that `joiner`, which has a priority, stands in the queue: by a note on the leader's node. Not one
-   * that claimed after the joiner had its place: that one lists the queue itself, after its claim.
+   * Reports to the leader that `joiner`, which has a priority, is in the queue: by a mark on the leader's node. A leader
+   * that claimed after the joiner's node was created needs no mark: it lists the queue itself, after its claim.
    *
    * Each read here comes after the joiner's creation in the same session, so it shows at least what was there then: a
-   * record that is vacant, or held by one that is gone, will be claimed by one that sees the joiner.
+   * record that is vacant, or held by a node that is gone, will be claimed by a candidate that sees the joiner.
    *
-   * A leader whose node this session may not write isn't told, and lets the queue decide.
+   * If this session may not write the leader's node, the leader doesn't learn of the joiner, and the queue decides.
    *
    * @throws what ended the session
    */
-  async announce(joiner: Contender): Promise<void> {
+  async reportPriority(joiner: Contender): Promise<void> {
     let gone: string | undefined;
     try {
       for (;;) {
@@ -68,7 +69,7 @@ export class Successor {
     }
   }
 
-  /** Whether anybody in the queue but `leader` may have a priority; `undefined` if there is no answer. Never rejects. */
+  /** Whether a candidate other than `leader` may have a priority; `undefined` if there is no answer. Never rejects. */
   async mayPrefer(leader: Contender): Promise<boolean | undefined> {
     try {
       const children = await this.#session.listChildren(this.#path);
@@ -79,53 +80,55 @@ export class Successor {
   }
 
   /**
-   * Calls a waiter with a higher priority than the next in line, if there is one, to lead after `leader`. Gives its node's
-   * name. Never rejects, and isn't waited for long: if it fails, the queue decides.
+   * Nominates a candidate with a higher priority than the next in the queue, if there is one, to lead after `leader`.
+   * Returns its node's name. Never rejects, and ends after half a lease at most: if it fails, the queue decides.
    */
-  async callPreferred(leader: Contender): Promise<string | undefined> {
-    return await this.#callPreferred(leader.entry.node, ({ node }) => node !== leader.entry.node);
-  }
-
-  async #callPreferred(after: string, mayLead: (entry: QueueEntry) => boolean): Promise<string | undefined> {
-    const { clock, leaseMs, state } = this.#session;
-    if (state.name !== 'connected') return undefined;
-    let called: string | undefined;
-    const calling = async () => {
-      const children = await this.#session.retryUntilAnswered(() => this.#session.listChildren(this.#path));
-      if (children.strings(mayHavePriority).length === 0) return;
-      called = await this.#callFirst(queueOf(children.strings()).filter(mayLead), after);
-    };
-    await settledWithin(clock, calling(), leaseMs / 2);
-    return called;
-  }
-
-  /** Of those that are there and heed calls. What goes with no session is never next in line, and seen when it is called. */
-  async #callFirst(queue: readonly QueueEntry[], after: string): Promise<string | undefined> {
-    const { ownerless } = this.#session.guard;
-    const left = queue.filter(({ node }) => !ownerless.has(this.#path, node));
-    const preferred = preferredSuccessor(left);
-    if (preferred === undefined || (await this.call(preferred.node, after))) return preferred?.node;
-    return await this.#callFirst(
-      left.filter((entry) => entry !== preferred),
-      after,
-    );
+  async nominatePreferred(leader: Contender): Promise<string | undefined> {
+    return await this.#nominatePreferred(leader.entry.node, ({ node }) => node !== leader.entry.node);
   }
 
   /**
-   * Calls one behind `first`, the first in the queue, that has a higher priority, to lead after `after`; as {@link
-   * callPreferred} does.
+   * Nominates a candidate behind `first`, the first in the queue, that has a higher priority, to lead after `after`; as
+   * {@link nominatePreferred} does.
    */
-  async callPreferredTo(first: Contender, after: string): Promise<string | undefined> {
-    return await this.#callPreferred(
+  async nominatePreferredTo(first: Contender, after: string): Promise<string | undefined> {
+    return await this.#nominatePreferred(
       after,
       ({ sequence }) => compareSequences(sequence, first.entry.sequence) >= 0,
     );
   }
 
-  /** Asks the candidate with that node to claim when `after` is gone. `false`: it is gone, or doesn't heed requests. */
-  async call(node: string, after: string): Promise<boolean> {
-    return (
-      (await writeRequest(this.#session, `${this.#path}/${node}`, { kind: 'succeed', after })) !== 'gone'
+  async #nominatePreferred(
+    after: string,
+    mayLead: (entry: QueueEntry) => boolean,
+  ): Promise<string | undefined> {
+    const { clock, leaseMs, state } = this.#session;
+    if (state.name !== 'connected') return undefined;
+    let nominated: string | undefined;
+    const nominating = async () => {
+      const children = await this.#session.retryUntilAnswered(() => this.#session.listChildren(this.#path));
+      if (children.strings(mayHavePriority).length === 0) return;
+      nominated = await this.#nominateFirst(queueOf(children.strings()).filter(mayLead), after);
+    };
+    await settledWithin(clock, nominating(), leaseMs / 2);
+    return nominated;
+  }
+
+  /** Skips nodes that are gone or without a client: a node that belongs to no session is seen when it is nominated. */
+  async #nominateFirst(queue: readonly QueueEntry[], after: string): Promise<string | undefined> {
+    const { ownerless } = this.#session.guard;
+    const left = queue.filter(({ node }) => !ownerless.has(this.#path, node));
+    const preferred = preferredSuccessor(left);
+    if (preferred === undefined || (await this.#nominate(preferred.node, after))) return preferred?.node;
+    return await this.#nominateFirst(
+      left.filter((entry) => entry !== preferred),
+      after,
     );
+  }
+
+  /** Asks the candidate with that node to claim when `after` is gone. `false`: it is gone, or won't act on requests. */
+  async #nominate(node: string, after: string): Promise<boolean> {
+    const request = { kind: 'succeed', after } as const;
+    return (await writeRequest(this.#session, `${this.#path}/${node}`, request)) === 'written';
   }
 }

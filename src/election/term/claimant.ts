@@ -92,7 +92,7 @@ export class Claimant implements Claims {
   readonly #id: string;
   readonly #delayMs: number | undefined;
   readonly #seat: number;
-  readonly #succession: Successor;
+  readonly #successor: Successor;
   #unclean: UncleanEnd | undefined;
   /** The transaction that wrote the record at which another one was let go before: once. */
   #deferredAt: bigint | undefined;
@@ -108,7 +108,7 @@ export class Claimant implements Claims {
     this.#id = id;
     this.#delayMs = delayMs;
     this.#seat = seat ?? 0;
-    this.#succession = new Successor(session, path);
+    this.#successor = new Successor(session, path);
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */
@@ -248,7 +248,7 @@ export class Claimant implements Claims {
   async #callPreferred(contender: Contender, zxid: bigint, after: string): Promise<Blocked | undefined> {
     if (this.#deferredAt === zxid) return undefined;
     this.#deferredAt = zxid;
-    const preferred = await this.#succession.callPreferredTo(contender, after);
+    const preferred = await this.#successor.nominatePreferredTo(contender, after);
     // It has to wait out the former leader's lease, and may then take a moment to claim.
     const atMostMs = takeoverDelayMs(this.#session.sessionTimeoutMs);
     return preferred === undefined ? undefined : { behind: preferred, atMostMs };

@@ -1,4 +1,4 @@
-/** In place of a deadline: nothing is guarded at the moment. */
+/** In place of a deadline: no term is guarded at the moment. */
 export const IDLE = 0n;
-/** In place of a deadline: the watchdog isn't needed any more. */
+/** In place of a deadline: the thread is to end. */
 export const STOP = -1n;

@@ -3,24 +3,24 @@ import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { monotonicNs } from '../../platform/time/timers.js';
 import { IDLE, STOP } from './deadline.js';
 
-// The main thread ends a term by itself when the lease is over. It is blocked if it hasn't by then.
+// The main thread ends a term itself when the lease is over. If it hasn't after this margin, it is blocked.
 const MARGIN_MS = 50;
 
 /**
- * A thread that ends the process, with SIGKILL, when the main thread has been blocked past the end of a term's lease:
- * what the blocked work would do next, it would do as a leader that has been replaced.
+ * A thread that ends the process, with SIGKILL, when the main thread has been blocked past the end of a term's lease: the
+ * blocked work would go on as a leader that has been replaced.
  *
- * The thread goes by the monotonic clock, which doesn't count time for which the machine was suspended: after that the
- * main thread runs as soon as the watchdog does, and asks its own clock. It is the one thing here that doesn't go by the
- * injected clock: nothing of a blocked thread can be asked.
+ * The thread reads the monotonic clock, which doesn't count time for which the machine was suspended: after that the main
+ * thread runs as soon as the watchdog does, and reads its own clock. It can't use the injected clock, which lives in the
+ * blocked thread.
  */
 export class Watchdog {
   readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   readonly #worker: Worker;
 
-  /** @param onFailure - told when the thread can't be started, or ends: then nothing is guarded any more */
+  /** @param onFailure - called when the thread can't be started, or ends: then no term is guarded any more */
   constructor(onFailure: (error: Error) => void) {
-    // Loaded only by those who use it: it takes its time.
+    // Loaded only when a watchdog is used: loading takes time.
     const threads = process.getBuiltinModule('node:worker_threads');
     this.#worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
       workerData: this.#deadline,

@@ -4,7 +4,7 @@ import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
 import type { Session } from '../../../../src/session/session.js';
 import { FakeClock } from '../../../helpers/fake-clock.js';
 
-/** As much of a session as matters here. */
+/** The part of a session that is used here. */
 class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
   readonly clock = new FakeClock();
   readonly sessionTimeoutMs = 1000;
@@ -25,75 +25,75 @@ class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {
 }
 
 function listen(session: FakeSession) {
-  const heard: string[] = [];
-  const takeBack = onStale(
+  const reported: string[] = [];
+  const unsubscribe = onStale(
     session as unknown as Session,
-    () => void heard.push('silent'),
-    () => void heard.push('heard'),
+    () => void reported.push('stale'),
+    () => void reported.push('resumed'),
   );
-  return { heard, takeBack };
+  return { reported, unsubscribe };
 }
 
-describe('the silence of a session', () => {
-  it('is told after a session timeout without a server, and when it ends', async () => {
+describe('a session without a server', () => {
+  it('is reported as stale after a session timeout, and when a server serves it again', async () => {
     const session = new FakeSession();
-    const { heard } = listen(session);
+    const { reported } = listen(session);
     session.become('suspended');
     await session.clock.advance(999);
-    expect(heard).toEqual([]);
+    expect(reported).toEqual([]);
     await session.clock.advance(1);
-    expect(heard).toEqual(['silent']);
+    expect(reported).toEqual(['stale']);
     session.become('resumed');
-    expect(heard).toEqual(['silent', 'heard']);
+    expect(reported).toEqual(['stale', 'resumed']);
   });
 
-  it('is none when a server serves it again before', async () => {
+  it('is not stale when a server serves it again before', async () => {
     const session = new FakeSession();
-    const { heard } = listen(session);
+    const { reported } = listen(session);
     session.become('suspended');
     await session.clock.advance(999);
     session.become('resumed');
     await session.clock.advance(5000);
-    expect(heard).toEqual(['heard']);
+    expect(reported).toEqual(['resumed']);
   });
 
-  it('is noticed too when the session had no server to begin with', async () => {
+  it('is reported too when it had no server to begin with', async () => {
     const session = new FakeSession();
     session.become('suspended');
-    const { heard } = listen(session);
+    const { reported } = listen(session);
     await session.clock.advance(1000);
-    expect(heard).toEqual(['silent']);
+    expect(reported).toEqual(['stale']);
   });
 
-  it('is told to nobody any more when that is taken back', async () => {
+  it('is not reported any more after unsubscribing', async () => {
     const session = new FakeSession();
-    const { heard, takeBack } = listen(session);
+    const { reported, unsubscribe } = listen(session);
     session.become('suspended');
-    takeBack();
+    unsubscribe();
     await session.clock.advance(5000);
     session.become('resumed');
-    expect(heard).toEqual([]);
+    expect(reported).toEqual([]);
     expect(session.clock.running).toBe(0);
   });
 
-  it('is watched for no more once that is taken back, whether it ever came or not', () => {
+  it('is not listened to after unsubscribing, whether it was ever suspended or not', () => {
     const session = new FakeSession();
-    const { heard, takeBack } = listen(session);
-    takeBack();
+    const { reported, unsubscribe } = listen(session);
+    unsubscribe();
     session.become('suspended');
     expect(session.clock.running).toBe(0);
     session.become('resumed');
-    expect(heard).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
-  it('may end without having begun, as far as whoever listens could see', () => {
+  it('may be resumed without having been suspended, as far as a listener could see', () => {
     const session = new FakeSession();
-    const { heard } = listen(session);
+    const { reported } = listen(session);
     session.become('resumed');
-    expect(heard).toEqual(['heard']);
+    expect(reported).toEqual(['resumed']);
   });
 
-  it('keeps no process alive to wait for it', () => {
+  it('keeps no process alive', () => {
     const session = new FakeSession();
     const after = vi.spyOn(session.clock, 'after');
     listen(session);
