@@ -6,39 +6,40 @@ import { addObserve } from './commands/observe.js';
 import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
 import { addStatus } from './commands/status.js';
-import { EXIT } from './exit-codes.js';
-import { UserError } from './user-error.js';
+import { EXIT } from './process/exit-codes.js';
+import { printError } from './process/output.js';
+import { UserError } from './process/user-error.js';
 
 /**
- * Does what the command line says.
+ * Parses the command line and runs its subcommand.
  *
- * @param words what stands behind the command's name
+ * @param words - the arguments, without the command's own name
  * @returns the exit code
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   try {
-    await conclave((code) => {
+    await makeProgram((code) => {
       exitCode = code;
     }).parseAsync(words, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has said what is wrong. Help and version, where they were asked for, come as errors too, of code 0.
+    // Commander has printed its message. `--help` and `--version` end in an error too, of code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (!(error instanceof UserError)) throw error;
-    console.error(`conclave: ${error.message}`);
+    printError(error.message);
     return error.exitCode;
   }
 }
 
 const MORE_HELP = `
 Environment:
-  ZOOKEEPER           the servers, where --connect doesn't name them
-  CONCLAVE_AUTH       who this is to ZooKeeper, where --auth doesn't say
+  ZOOKEEPER           the servers, unless --connect names them
+  CONCLAVE_AUTH       the credentials, unless --auth gives them
   CONCLAVE_LOG_LEVEL  logs to standard error: error, warn, info or debug
                       (default: silent)
 
-Each command tells all about itself, and its exit codes: conclave help run
+Options and exit codes of each command: conclave help run
 
 Examples:
   conclave dev-server &
@@ -47,25 +48,25 @@ Examples:
   conclave status /elections/scheduler`;
 
 /**
- * The `conclave` command; each subcommand adds itself, from a file of its own.
+ * The `conclave` command with its subcommands.
  *
- * @param conclude - told the exit code by a subcommand that has more to say than that it is done
+ * @param setExitCode - called by subcommands whose exit code isn't always 0
  */
-function conclave(conclude: (code: number) => void): Command {
+function makeProgram(setExitCode: (code: number) => void): Command {
   const program = new Command('conclave')
     .description('Leader election for clustered Node.js workers, on Apache ZooKeeper.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('(--help says what is right)')
-    // A subcommand inherits these if it is added after them.
+    .showHelpAfterError('(see --help)')
+    // Inherited by the subcommands that are added after them.
     .exitOverride()
     .enablePositionalOptions();
-  addRun(program, conclude);
-  addElect(program, conclude);
+  addRun(program, setExitCode);
+  addElect(program, setExitCode);
   addObserve(program);
-  addStatus(program, conclude);
-  addResign(program, conclude);
+  addStatus(program, setExitCode);
+  addResign(program, setExitCode);
   addDevServer(program);
   return program.addHelpText('after', MORE_HELP);
 }

@@ -417,7 +417,11 @@ describe('conclave run', () => {
     const node = uniquePath('left');
     await session.create(node, { mode: 'ephemeral' });
     const dying = fork(join(import.meta.dirname, '../fixtures/dying.mjs'), { serialization: 'advanced' });
-    dying.send({ servers: parseConnectString(connectString()), session: {}, estate: openSessionOf(session) });
+    dying.send({
+      servers: parseConnectString(connectString()),
+      sessionOptions: {},
+      openSession: openSessionOf(session),
+    });
     expect((await once(dying, 'exit'))[1]).toBe('SIGKILL');
     await until(async () => (await observer.exists(node)) === undefined, 'the end of its session');
   });

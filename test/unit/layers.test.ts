@@ -30,7 +30,11 @@ const ROOMS = [
   ['cluster/workers'],
   ['node-cron'],
   ['testing', 'testing/controls', 'testing/protocol', 'testing/server', 'testing/state'],
-  ['cli', 'cli/commands', 'cli/options'],
+  ['cli/process'],
+  ['cli/options'],
+  ['cli/campaign'],
+  ['cli/commands'],
+  ['cli'],
 ];
 const PUBLIC = 'index.ts';
 
@@ -78,7 +82,7 @@ describe('the layers', () => {
         'cluster/guardian/child-process.ts',
         'cluster/workers/cluster-options.ts',
         'cluster/workers/cluster-supervisor.ts',
-        'cluster/command/keeper-process.ts',
+        'cluster/command/keeper-handle.ts',
         'cluster/command/keeper.ts',
         'cluster/guardian/session-guardian.ts',
         'cluster/workers/worker-slot.ts',

@@ -73,7 +73,6 @@ const TO_BE_UNTANGLED = new Set([
 const VAGUE_WORDS: Readonly<Record<string, number>> = {
   '': 4,
   classes: 2,
-  cli: 11,
   cluster: 24,
   election: 73,
   lease: 8,

@@ -1,46 +1,46 @@
 import { type Command, Option } from 'commander';
 import { DIALECTS } from '../../testing/dialect.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
-import { EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../options/arguments.js';
-import { untilSignal } from '../until-signal.js';
-import { UserError } from '../user-error.js';
+import { EXIT } from '../process/exit-codes.js';
+import { untilSignal } from '../process/signals.js';
+import { UserError } from '../process/user-error.js';
 
 type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;
 
 const LAST_PORT = 65_535;
 const LONGEST_TICK_MS = 60_000;
 
-// Commander breaks its lines.
-const DESCRIPTION = `Starts a ZooKeeper server for development: one server, in memory, for this machine alone. \
-Whatever speaks ZooKeeper speaks to it, in any language. It needs no Java, and starts at once. Never for production: it \
-keeps nothing, and asks nobody who they are.
+// Commander wraps these lines.
+const DESCRIPTION = `Starts a ZooKeeper server for development: one server, in memory, for this machine alone. ZooKeeper \
+clients of any language can use it. It needs no Java, and starts at once. Never for production: it keeps no data on disk, \
+and every local user may connect.
 
 Prints the connect string as the only line on standard output, as soon as it serves. Stops at SIGINT (Ctrl+C), SIGTERM \
 or SIGHUP.`;
 
-// And leaves these as they are.
+// And prints these as they are.
 const MORE_HELP = `
-Exits with 0 when it was told to stop, 64 if the command line is wrong, 69 if
-the port is not to be had.
+Exits with 0 when a signal stopped it, 64 if the command line is wrong, 69 if
+the port isn't available.
 
 Example:
   conclave dev-server --port 2181 &
   ZOOKEEPER=127.0.0.1:2181 node scheduler.mjs`;
 
-/** `conclave dev-server`: the embedded ZooKeeper, for whoever develops without a real one. */
+/** `conclave dev-server`: the embedded ZooKeeper, for development without a real one. */
 export function addDevServer(program: Command): void {
   program
     .command('dev-server')
     .summary('start a ZooKeeper server for development')
     .description(DESCRIPTION)
     .addOption(
-      new Option('-p, --port <number>', 'where it listens; 0 for any port that is free')
+      new Option('-p, --port <number>', 'port to listen on; 0 for any port that is free')
         .default(2181)
         .argParser(wholeNumber(0, LAST_PORT)),
     )
     .addOption(
-      new Option('--host <address>', 'the address on this machine')
+      new Option('--host <address>', 'local address to listen on')
         .choices(['127.0.0.1', '::1', 'localhost'])
         .default('127.0.0.1'),
     )
@@ -53,7 +53,7 @@ export function addDevServer(program: Command): void {
         .argParser(wholeNumber(1, LONGEST_TICK_MS)),
     )
     .addOption(
-      new Option('--dialect <release>', 'as which release of ZooKeeper it answers')
+      new Option('--dialect <release>', 'the release of ZooKeeper whose behaviour it has')
         .choices(DIALECTS)
         .default('3.8'),
     )
@@ -62,10 +62,10 @@ export function addDevServer(program: Command): void {
 }
 
 async function serve(options: DevServerOptions): Promise<void> {
-  const told = untilSignal();
+  const stopped = untilSignal();
   const server = await start(options);
   console.log(server.connectString);
-  await told;
+  await stopped;
   await server.stop();
 }
 
@@ -78,13 +78,12 @@ async function start(options: DevServerOptions): Promise<EmbeddedZooKeeper> {
 }
 
 function unavailable(cause: NodeJS.ErrnoException, { host, port }: DevServerOptions): Error {
-  const because: Record<string, string> = {
+  const reasons: Record<string, string> = {
     EADDRINUSE: 'is taken. Another is given with --port, any that is free with --port 0.',
-    EACCES:
-      "is not for this user to listen to. One over 1023 is given with --port, any that's free with --port 0.",
-    EADDRNOTAVAIL: 'is not to be had: this machine does not have the address. Another is given with --host.',
+    EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',
+    EADDRNOTAVAIL: 'is not available: this machine does not have the address. Give another one with --host.',
   };
-  const why = because[cause.code ?? ''];
-  if (why === undefined) return cause;
-  return new UserError(EXIT.unavailable, `port ${port} of ${host} ${why}`, { cause });
+  const reason = reasons[cause.code ?? ''];
+  if (reason === undefined) return cause;
+  return new UserError(EXIT.unavailable, `port ${port} of ${host} ${reason}`, { cause });
 }

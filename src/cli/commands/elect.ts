@@ -1,45 +1,44 @@
 import type { Command } from 'commander';
 import { onAbort } from '../../platform/async/lazy-abort.js';
 import { deferred } from '../../platform/async/promises.js';
-import { campaign, type Leadership, type LeaderWork, printError } from '../campaign.js';
-import { EXIT } from '../exit-codes.js';
+import { campaign, type Leadership, type LeaderWork } from '../campaign/campaign.js';
 import { withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { printable } from '../output.js';
-import { UserError } from '../user-error.js';
+import { EXIT } from '../process/exit-codes.js';
+import { printable, printError } from '../process/output.js';
+import { UserError } from '../process/user-error.js';
 
 interface ElectOptions extends ConnectionOptions, CandidacyOptions {
   readonly json?: boolean;
 }
 
-const DESCRIPTION = `Stands in an election, and leads until it is told to stop: by SIGINT (Ctrl+C), SIGTERM, SIGQUIT or SIGHUP. \
-Then it gives leadership back.
+const DESCRIPTION = `Campaigns in an election, and leads until SIGINT (Ctrl+C), SIGTERM, SIGQUIT or SIGHUP. Then it gives \
+leadership back.
 
-Prints one line on standard output when it is elected: what it calls itself, with several seats which one is its own, \
-the term's number and its fencing token. \
-Whatever reads the line must not take it for a proof: leadership may be lost at any time after it. To have a command \
-run only while it leads, there is conclave run.`;
+Prints one line on standard output when elected: the candidate's id, its seat if there are several, the term's number and \
+its fencing token. A program that reads the line must not take it for a proof of leadership, which may be lost at any time \
+after it. To run a command only while this process leads, use conclave run.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Exits with 0 when it has led until it was told to stop, 64 if the command line
-is wrong, 69 if no server could be reached at the start, 75 if it was not
-elected in time (--wait-timeout, --no-wait), 76 if leadership was lost, 77 if
-the servers refuse; with 128 + n at signal n while it waited in the queue.
+Exits with 0 when it led until a signal stopped it, 64 if the command line is
+wrong, 69 if no server could be reached at the start, 75 if it was not elected in
+time (--wait-timeout, --no-wait), 76 if leadership was lost, 77 if the servers
+refuse; with 128 + n at signal n while it waited in the queue.
 
 Examples:
   conclave elect /elections/scheduler -c zk1:2181,zk2:2181
   conclave elect /elections/primary "$(hostname):5432" --json`;
 
-/** `conclave elect`: leads until it is told to stop. */
-export function addElect(program: Command, conclude: (code: number) => void): void {
+/** `conclave elect`: leads until a signal stops it. */
+export function addElect(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('elect')
-    .summary('stand in an election, and lead until told to stop')
+    .summary('campaign in an election, and lead until stopped')
     .description(DESCRIPTION);
-  withElection(command).argument('[data]', 'what the others see of it, as with --data');
+  withElection(command).argument('[data]', 'shown to the others, as with --data');
   withConnection(command);
   withCandidacy(command)
     .option('--json', 'print the line as JSON: id, seat if there are several, term, token')
@@ -48,15 +47,15 @@ export function addElect(program: Command, conclude: (code: number) => void): vo
       if (data !== undefined && options.data !== undefined)
         throw new UserError(EXIT.usage, 'the data are given twice: as an argument and with --data.');
       const candidacy = { ...options, ...(data !== undefined && { data }) };
-      conclude(await campaign(election, targetOf(options), candidacy, new Seat(options)));
+      setExitCode(await campaign(election, targetOf(options), candidacy, new ElectWork(options)));
     });
 }
 
-/** Leads, and does nothing else. */
-class Seat implements LeaderWork {
+/** The leader's work of `conclave elect`: prints one line, and leads until the end. */
+class ElectWork implements LeaderWork {
   readonly signals = [];
   readonly #options: ElectOptions;
-  readonly #told = deferred<number>();
+  readonly #exitCode = deferred<number>();
 
   constructor(options: ElectOptions) {
     this.#options = options;
@@ -68,23 +67,23 @@ class Seat implements LeaderWork {
     const facts = { ...seat, term: term.number, token: String(term.token) };
     const words = Object.entries(facts).flat();
     console.log(json ? JSON.stringify({ id, ...facts }) : [printable(id), ...words].join(' '));
-    const forget = onAbort(term.signal, () => {
+    const unsubscribe = onAbort(term.signal, () => {
       printError('leadership lost');
-      this.#told.resolve(EXIT.lost);
+      this.#exitCode.resolve(EXIT.lost);
     });
     try {
-      return await this.#told.promise;
+      return await this.#exitCode.promise;
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 
-  signal(): void {
-    this.#told.resolve(EXIT.ok);
+  onSignal(): void {
+    this.#exitCode.resolve(EXIT.ok);
   }
 
   async stepDown(): Promise<void> {
     printError('it was asked to step down');
-    this.#told.resolve(EXIT.lost);
+    this.#exitCode.resolve(EXIT.lost);
   }
 }

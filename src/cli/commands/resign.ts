@@ -1,53 +1,53 @@
 import { type Command, Option } from 'commander';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
-import { EXIT } from '../exit-codes.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { type SeatOptions, seatOf, withSeat } from '../options/seat.js';
-import { printable } from '../output.js';
-import { UserError } from '../user-error.js';
+import { type SeatOptions, withSeat } from '../options/seat.js';
+import { EXIT } from '../process/exit-codes.js';
+import { printable } from '../process/output.js';
+import { UserError } from '../process/user-error.js';
 
 interface ResignOptions extends ConnectionOptions, SeatOptions {
   readonly grace?: number;
 }
 
-const DESCRIPTION = `Asks the leader of an election to step down, and waits until it has: the next one in the queue leads then. \
-A leader that goes on standing goes to the back of the queue; conclave run without --restart ends, with exit code 76.
+const DESCRIPTION = `Asks the leader of an election to step down, and waits until it has: then the next candidate in the \
+queue leads. A leader that campaigns again goes to the back of the queue; conclave run without --restart ends, with exit \
+code 76.
 
-Whoever may write the leader's node may ask: with --auth, who authenticates as the leader does.`;
+Asking takes the right to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Prints who has stepped down. Exits with 0 then, 1 if nobody leads, 64 if the
-command line is wrong, 69 if no server could be reached, 75 if the leader
-refused or didn't step down in time, 77 if the servers refuse.
+Prints the id of the leader that stepped down. Exits with 0 then, 1 if there is
+no leader, 64 if the command line is wrong, 69 if no server could be reached, 75
+if the leader refused or didn't step down in time, 77 if the servers refuse.
 
 Example:
   conclave resign /elections/scheduler -c zk1:2181 --grace 30s`;
 
 /** `conclave resign`: asks the leader to step down. */
-export function addResign(program: Command, conclude: (code: number) => void): void {
+export function addResign(program: Command, setExitCode: (code: number) => void): void {
   const command = program.command('resign').summary('ask the leader to step down').description(DESCRIPTION);
   withSeat(withConnection(withElection(command)))
     .addOption(
       new Option(
         '--grace <duration>',
-        'how long its work may take to settle (default: the session timeout)',
+        "how long the leader's work may take to settle (default: the session timeout)",
       ).argParser(duration()),
     )
     .addHelpText('after', MORE_HELP)
-    .action(async (election: string, options: ResignOptions) => conclude(await resign(election, options)));
+    .action(async (election: string, options: ResignOptions) => setExitCode(await resign(election, options)));
 }
 
 async function resign(election: string, options: ResignOptions): Promise<number> {
-  const { grace } = options;
   const leader = await withSession(options, async (session) => {
     try {
       return await revokeLeader(session, election, {
-        ...seatOf(options),
-        ...(grace !== undefined && { graceMs: grace }),
+        seat: options.seat,
+        graceMs: options.grace,
       });
     } catch (error) {
       if (!(error instanceof RevocationRefusedError)) throw error;
@@ -55,5 +55,5 @@ async function resign(election: string, options: ResignOptions): Promise<number>
     }
   });
   console.log(leader === undefined ? 'nobody leads' : printable(leader.id));
-  return leader === undefined ? EXIT.nobody : EXIT.ok;
+  return leader === undefined ? EXIT.noLeader : EXIT.ok;
 }

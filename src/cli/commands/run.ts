@@ -1,40 +1,41 @@
 import { type Command, Option } from 'commander';
-import { campaign } from '../campaign.js';
-import { EXIT } from '../exit-codes.js';
-import { checkCommand } from '../find-command.js';
-import { CommandWork } from '../leader-command.js';
+import { campaign } from '../campaign/campaign.js';
+import { CommandWork } from '../campaign/command-work.js';
+import { checkExecutable } from '../campaign/executable.js';
 import { duration, withElection } from '../options/arguments.js';
 import { type CandidacyOptions, withCandidacy } from '../options/candidacy.js';
 import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
-import { UserError } from '../user-error.js';
+import { EXIT } from '../process/exit-codes.js';
+import { UserError } from '../process/user-error.js';
 
 interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly grace: number;
   readonly restart?: boolean;
 }
 
-const DESCRIPTION = `Runs a command only while this process leads an election: of all that stand in it, one runs its command \
-at a time, or as many as there are seats.
+const DESCRIPTION = `Runs a command only while this process leads an election: of all candidates one runs its command at a \
+time, or as many as there are seats.
 
 Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
-standard input, output and error. When leadership is lost the command and all that comes from it are sent SIGTERM and, \
-before anybody else may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back \
-when all of them are gone. What begins a session of its own, as daemons do, is not ended.
+standard input, output and error. When leadership is lost, the command and its descendants are sent SIGTERM and, before \
+the next leader may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back when all \
+of them are gone. A process that begins a session of its own, as daemons do, is not ended.
 
-SIGINT, SIGTERM and SIGQUIT are sent on and end it: with SIGKILL when the grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
-SIGWINCH are sent on. While it waits in the queue, SIGINT, SIGTERM, SIGQUIT and SIGHUP make it leave.`;
+SIGINT, SIGTERM and SIGQUIT are forwarded and end the command, with SIGKILL when the grace is over. SIGHUP, SIGUSR1, \
+SIGUSR2 and SIGWINCH are only forwarded. While this process waits in the queue, SIGINT, SIGTERM, SIGQUIT and SIGHUP make it \
+leave.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
 The command finds in its environment:
   CONCLAVE_ELECTION  the election's path
-  CONCLAVE_ID        what this candidate calls itself
+  CONCLAVE_ID        the id of this candidate
   CONCLAVE_SEAT      its seat, from 0; always 0 unless there are several
   CONCLAVE_TERM      the number of its term, which counts up
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
-  CONCLAVE_KEEPER    by what it is recognized; not to be changed
-It doesn't find CONCLAVE_AUTH there: these credentials are not the command's.
+  CONCLAVE_KEEPER    by which it is recognized; not to be changed
+CONCLAVE_AUTH is removed: these credentials are not for the command.
 
 Exits with the command's exit code, or 128 + n if signal n ended it, or this
 process while it waited in the queue; else with
@@ -52,8 +53,8 @@ Examples:
   ZOOKEEPER=zk1:2181 conclave run /jobs/report --no-wait -- ./report.sh --daily
   conclave run /consumers/orders --restart --grace 30s -- ./consume orders`;
 
-/** `conclave run`: a command that runs only while this process leads. */
-export function addRun(program: Command, conclude: (code: number) => void): void {
+/** `conclave run`: runs a command only while this process leads. */
+export function addRun(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('run')
     .usage('<election> [options] -- <command> [args...]')
@@ -65,15 +66,15 @@ export function addRun(program: Command, conclude: (code: number) => void): void
     .addOption(
       new Option(
         '--grace <duration>',
-        'how long the command may take to end after SIGTERM; a quarter of a lease at most when its lease runs out, and never beyond its end',
+        'how long the command may take to end after SIGTERM; when the lease runs out a quarter of a lease at most, and never beyond its end',
       )
         .default(10_000, '10s')
         .argParser(duration()),
     )
-    .option('--restart', 'stand again when the command has ended, or leadership was lost')
+    .option('--restart', 'campaign again when the command has ended, or leadership was lost')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, [name = '', ...args]: string[], options: RunOptions) => {
-      conclude(await run(election, name, args, options));
+      setExitCode(await run(election, name, args, options));
     });
 }
 
@@ -81,15 +82,15 @@ async function run(election: string, name: string, args: string[], options: RunO
   if (process.platform === 'win32')
     throw new UserError(
       EXIT.unavailable,
-      'this system has no sessions of processes that could be ended as a whole',
+      'this system has no process sessions that could be ended as a whole',
     );
   const target = targetOf(options);
-  checkCommand(name);
+  checkExecutable(name);
   const { grace: graceMs, restart = false } = options;
-  const office = new CommandWork({ command: name, args, election, graceMs, restart, target });
+  const work = new CommandWork({ command: name, args, election, graceMs, restart, target });
   try {
-    return await campaign(election, target, options, office);
+    return await campaign(election, target, options, work);
   } finally {
-    office.close();
+    work.close();
   }
 }

@@ -3,41 +3,41 @@ import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader } from '../../election/nodes/election-reader.js';
 import { type LeaderSnapshot, leaderOf } from '../../election/nodes/snapshot.js';
 import type { Session } from '../../session/session.js';
-import { EXIT } from '../exit-codes.js';
 import { withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
 import { type SeatOptions, withSeat } from '../options/seat.js';
-import { line, shown } from '../output.js';
+import { EXIT } from '../process/exit-codes.js';
+import { candidateJson, candidateLine } from '../process/output.js';
 
 interface StatusOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
 }
 
-/** What is known of an election at one moment. */
+/** An election at one moment. */
 interface Status {
   readonly election: string;
-  readonly sighting: LeaderSnapshot;
+  readonly snapshot: LeaderSnapshot;
   readonly candidates: readonly Candidate[];
 }
 
-const DESCRIPTION = `Prints who leads an election and who waits, in the order in which they will lead. What it prints was so a \
-moment ago.`;
+const DESCRIPTION = `Prints which candidate leads an election and which wait, in the order in which they will lead. The output \
+may be a moment old.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-With --json it is an object: election, exists, term (while somebody leads),
-leader (or null), candidates; each of those with id, node, position and, if it
-tells something, data (text) or base64.
+With --json it is an object: election, exists, term (while there is a leader),
+leader (or null), candidates; the leader and each candidate with id, node,
+position and, if it advertises data, data (text) or base64.
 
-Exits with 0 if somebody leads, 1 if nobody does, 64 if the command line is
-wrong, 69 if no server could be reached, 77 if the servers refuse.
+Exits with 0 if there is a leader, 1 if there is none, 64 if the command line
+is wrong, 69 if no server could be reached, 77 if the servers refuse.
 
 Example:
   conclave status /elections/scheduler -c zk1:2181 --json | jq -r .leader.id`;
 
 /** `conclave status`: who leads, and who waits. */
-export function addStatus(program: Command, conclude: (code: number) => void): void {
+export function addStatus(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('status')
     .summary('print who leads, and who waits')
@@ -46,33 +46,36 @@ export function addStatus(program: Command, conclude: (code: number) => void): v
     .option('--json', 'print it as JSON')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, options: StatusOptions) => {
-      const status = await withSession(options, (session) => look(session, election, options.seat));
+      const status = await withSession(options, (session) => readStatus(session, election, options.seat));
       console.log(options.json ? asJson(status) : asText(status));
-      conclude(leaderOf(status.sighting) === undefined ? EXIT.nobody : EXIT.ok);
+      setExitCode(leaderOf(status.snapshot) === undefined ? EXIT.noLeader : EXIT.ok);
     });
 }
 
-async function look(session: Session, election: string, seat: number | undefined): Promise<Status> {
-  const roll = new ElectionReader(session, election, seat);
-  const [sighting, candidates] = await Promise.all([roll.snapshot(), roll.candidates()]);
-  return { election, sighting, candidates };
+async function readStatus(session: Session, election: string, seat: number | undefined): Promise<Status> {
+  const reader = new ElectionReader(session, election, seat);
+  const [snapshot, candidates] = await Promise.all([reader.snapshot(), reader.candidates()]);
+  return { election, snapshot, candidates };
 }
 
-function asJson({ election, sighting, candidates }: Status): string {
-  const leader = leaderOf(sighting);
+function asJson({ election, snapshot, candidates }: Status): string {
+  const leader = leaderOf(snapshot);
   return JSON.stringify({
     election,
-    exists: sighting.kind !== 'missing',
-    ...(sighting.kind === 'led' && { term: sighting.term }),
-    leader: leader === undefined ? null : shown(leader),
-    candidates: candidates.map(shown),
+    exists: snapshot.kind !== 'missing',
+    ...(snapshot.kind === 'led' && { term: snapshot.term }),
+    leader: leader === undefined ? null : candidateJson(leader),
+    candidates: candidates.map(candidateJson),
   });
 }
 
-function asText({ sighting, candidates }: Status): string {
-  if (sighting.kind === 'missing') return 'there is no such election';
-  const first = sighting.kind === 'led' ? `term ${sighting.term}  ${line(sighting.leader)}` : 'nobody leads';
-  const leader = leaderOf(sighting)?.node;
-  const waiting = candidates.filter(({ node }) => node !== leader).map((each) => `waits  ${line(each)}`);
+function asText({ snapshot, candidates }: Status): string {
+  if (snapshot.kind === 'missing') return 'there is no such election';
+  const first =
+    snapshot.kind === 'led' ? `term ${snapshot.term}  ${candidateLine(snapshot.leader)}` : 'nobody leads';
+  const leader = leaderOf(snapshot)?.node;
+  const waiting = candidates
+    .filter(({ node }) => node !== leader)
+    .map((each) => `waits  ${candidateLine(each)}`);
   return [first, ...waiting].join('\n');
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { InvalidOptionError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 
-/** Reads an option's value as a whole number in a range, both ends included. */
+/** Parses an option's value as a whole number in a range, both ends included. */
 export function wholeNumber(first: number, last: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -13,10 +13,10 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const LONGEST_MS = 2 ** 31 - 1;
-/** A lower number without a unit is hardly meant to be milliseconds. */
+/** A lower number without a unit is refused: it is more likely to be meant in seconds. */
 const LEAST_BARE_MS = 100;
 
-/** Reads an option's value as a duration, and gives it in milliseconds. */
+/** Parses an option's value as a duration, into milliseconds. */
 export function duration({ least = 0 } = {}): (text: string) => number {
   return (text) => {
     const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
@@ -31,7 +31,7 @@ export function duration({ least = 0 } = {}): (text: string) => number {
   };
 }
 
-/** Adds the argument that every command about an election has. */
+/** Adds the argument that names the election. */
 export function withElection(command: Command): Command {
   return command.argument('<election>', "the election's path, as /elections/scheduler", electionPath);
 }

@@ -5,11 +5,11 @@ import { type Logger, standardErrorLogger } from '../../platform/logging/logger.
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import { codeOfError, EXIT } from '../exit-codes.js';
-import { UserError } from '../user-error.js';
+import { EXIT } from '../process/exit-codes.js';
+import { asUserError, UserError } from '../process/user-error.js';
 import { duration } from './arguments.js';
 
-/** What the options that all commands have in common say, which talk to ZooKeeper. */
+/** The options of all commands that talk to ZooKeeper. */
 export interface ConnectionOptions {
   readonly connect?: string;
   readonly sessionTimeout: number;
@@ -21,60 +21,60 @@ export interface ConnectionOptions {
   readonly key?: string;
 }
 
-/** Where the servers are, and how sessions with them are opened. */
+/** Where the servers are, and how to open sessions with them. */
 export interface Target {
   readonly connect: string;
   readonly session: Omit<SessionOptions, 'signal'> & { readonly connectTimeoutMs: number };
 }
 
-/** Adds those options. */
+/** Adds these options. */
 export function withConnection(command: Command): Command {
   return command
     .addOption(
-      new Option('-c, --connect <servers>', 'host:port,host:port…, with a /chroot behind it if need be').env(
+      new Option('-c, --connect <servers>', 'host:port,host:port…, optionally followed by a /chroot').env(
         'ZOOKEEPER',
       ),
     )
     .addOption(
       new Option(
         '--session-timeout <duration>',
-        'how long ZooKeeper waits for a session that is silent; a lease is a third of it',
+        'how long ZooKeeper keeps a silent session alive; a lease is a third of it',
       )
         .default(6000, '6s')
         .argParser(duration({ least: 1 })),
     )
     .addOption(
-      new Option('--connect-timeout <duration>', 'how long to look for a server that serves')
+      new Option('--connect-timeout <duration>', 'how long to look for a server that answers')
         .default(10_000, '10s')
         .argParser(duration({ least: 1 })),
     )
     .addOption(
       new Option(
         '--auth <scheme:credentials>',
-        'who this is to ZooKeeper, as digest:user:password; what it creates is for it only. May be given several times. The environment is the safer place: a command line is for all to see',
+        'credentials for ZooKeeper, as digest:user:password; nodes that they create are for them only. May be given several times. The environment is safer: every user of the machine can read a command line',
       )
         .env(CREDENTIALS)
         .argParser((value, before: readonly string[] = []) => [...before, value]),
     )
-    .option('--tls', "speak TLS, with servers whose certificates the system's authorities have signed")
-    .option('--ca <file>', 'speak TLS, with servers whose certificates these authorities have signed (PEM)')
-    .option('--cert <file>', 'speak TLS, and show this certificate (PEM)')
+    .option('--tls', 'use TLS; trust the certificate authorities of the system')
+    .option('--ca <file>', 'use TLS; trust these certificate authorities (PEM)')
+    .option('--cert <file>', 'use TLS, with this client certificate (PEM)')
     .option('--key <file>', "the certificate's key (PEM)");
 }
 
-/** What shows the servers who this is, where no option does. */
+/** The environment variable with the credentials, used unless an option gives them. */
 const CREDENTIALS = 'CONCLAVE_AUTH';
 
-/** This process's environment, for others: without the credentials, which are nobody else's. */
+/** This process's environment for child processes: without the credentials, which are for this process only. */
 export function publicEnvironment(): NodeJS.ProcessEnv {
   const { [CREDENTIALS]: _, ...others } = process.env;
   return others;
 }
 
-/** For the help of each command that has them. */
+/** A line for the help of each command with such options. */
 export const DURATIONS = 'Durations: 500ms, 30s, 2m, 1h; a bare number is milliseconds, from 100 on.';
 
-/** @throws Problem if something is missing or can't be read */
+/** @throws UserError if an option is missing, or a file can't be read */
 export function targetOf(options: ConnectionOptions): Target {
   const { connect, sessionTimeout, connectTimeout, auth } = options;
   if (connect === undefined || connect === '')
@@ -93,7 +93,7 @@ export function targetOf(options: ConnectionOptions): Target {
   };
 }
 
-/** Opens a session, lets it be used, and closes it. @throws Problem for what the user can see to */
+/** Calls `use` with a session that is closed afterwards. @throws UserError for all that goes wrong */
 export async function withSession<T>(
   options: ConnectionOptions,
   use: (session: Session) => Promise<T>,
@@ -104,28 +104,21 @@ export async function withSession<T>(
     session = await Session.connect(connect, sessionOptions);
     return await use(session);
   } catch (error) {
-    throw asProblem(error);
+    throw asUserError(error);
   } finally {
     await session?.close();
   }
-}
-
-/** What is wrong, for whoever typed the command. */
-export function asProblem(error: unknown): UserError {
-  if (error instanceof UserError) return error;
-  const code = codeOfError(error) ?? EXIT.unavailable;
-  return new UserError(code, describe(error), { cause: error });
 }
 
 function logger(): Logger {
   try {
     return standardErrorLogger();
   } catch (error) {
-    throw asProblem(error); // The environment names no level.
+    throw asUserError(error); // CONCLAVE_LOG_LEVEL is no level.
   }
 }
 
-/** Never shows what was given. */
+/** The error doesn't quote the text: it may contain a password. */
 function credentialsOf(text: string): Credentials {
   const [, scheme, credentials] = /^([\w-]+):(.+)$/s.exec(text) ?? [];
   if (scheme === undefined || credentials === undefined)

@@ -1,42 +1,42 @@
 import { deferred } from '../../platform/async/promises.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { nextStep } from './command-deadlines.js';
-import type { Processes } from './process-session.js';
+import type { CommandProcesses } from './posix-session.js';
 
-/** What a {@link KeptCommand} goes by. */
 export interface KeptCommandOptions {
   readonly clock: Clock;
-  readonly processes: Processes;
-  /** How long the lease lasts that the command begins with, and how long a whole one is, in milliseconds. */
+  readonly processes: CommandProcesses;
+  /** What is left of the lease when the command starts, in milliseconds. */
   readonly remainingMs: number;
+  /** How long a whole lease is, in milliseconds. */
   readonly leaseMs: number;
-  /** How long the command may take to end once it was asked to, as long as the lease lasts. */
+  /** How long the command may take to end after it was asked to, as long as the lease lasts. */
   readonly graceMs: number;
   /** The lease wasn't renewed in time: the command is being asked to end. */
   readonly onLeaseRunningOut: () => void;
 }
 
 /**
- * - `running`: it may.
- * - `ending`: it was asked to end at `askedAt`.
- * - `killing`: it was killed; not all of it is known to be gone.
+ * - `running`: the command may run.
+ * - `ending`: it was asked to end, at `endRequestedAt`.
+ * - `killing`: it was sent SIGKILL; some of its processes may still be there.
  * - `gone`: nothing of it runs any more. Final.
  *
  * running → ending → killing → gone; any → gone.
  */
 type State =
   | { readonly name: 'running' }
-  | { readonly name: 'ending'; readonly askedAt: number; readonly graceMs: number }
+  | { readonly name: 'ending'; readonly endRequestedAt: number; readonly graceMs: number }
   | { readonly name: 'killing' }
   | { readonly name: 'gone' };
 
-// Between two looks whether the rest of them is gone, which are nobody's children here.
-const FIRST_LOOK_MS = 2;
-const LONGEST_LOOK_MS = 50;
+// The command's descendants aren't children of this process, so no event reports their end: they are polled.
+const FIRST_POLL_MS = 2;
+const LONGEST_POLL_MS = 50;
 
 /**
- * A command that runs only as long as a lease is renewed: when it isn't, or it is told to, the command is asked to end,
- * and killed, with all that comes from it, before the lease's end and never later.
+ * A command that runs only as long as a lease is renewed. If the lease isn't renewed, or on request, the command and its
+ * descendants are asked to end, and are killed when their grace is over, before the lease's end in any case.
  */
 export class KeptCommand {
   readonly #options: KeptCommandOptions;
@@ -45,7 +45,7 @@ export class KeptCommand {
   #leaseEnd: number;
   #hasExited = false;
   #timer: Timer | undefined;
-  #lookInMs = FIRST_LOOK_MS;
+  #pollMs = FIRST_POLL_MS;
 
   constructor(options: KeptCommandOptions) {
     this.#options = options;
@@ -53,83 +53,83 @@ export class KeptCommand {
     this.#proceed();
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when nothing of the command runs any more. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
 
-  /** The lease has been renewed, and lasts so long from now. An older word that comes late takes nothing back. */
-  extend(remainingMs: number): void {
+  /** The lease has been renewed, and lasts so long from now. An older message that comes late doesn't shorten it. */
+  extendLease(remainingMs: number): void {
     this.#leaseEnd = Math.max(this.#leaseEnd, this.#options.clock.now() + remainingMs);
     this.#proceed();
   }
 
-  /** Sends a signal on. */
+  /** Sends the command's processes a signal. */
   forward(signal: NodeJS.Signals): void {
     this.#options.processes.signal(signal);
   }
 
-  /** Asks it to end, by `signal`. Asked again, the shorter grace counts. */
+  /** Asks the command to end, by `signal`. If it is asked again, the grace that ends first counts. */
   end(signal: NodeJS.Signals, graceMs = this.#options.graceMs): void {
     if (this.#state.name === 'gone') return;
-    this.#ask(signal, graceMs);
+    this.#requestEnd(signal, graceMs);
     this.#proceed();
   }
 
-  /** The command itself has ended. What it has left behind has to, too. */
-  exited(): void {
+  /** The command itself has ended. Descendants that are left have to end, too. */
+  onExit(): void {
     this.#hasExited = true;
     if (this.#state.name === 'running' && !this.#options.processes.isGone())
-      this.#ask('SIGTERM', this.#options.graceMs);
+      this.#requestEnd('SIGTERM', this.#options.graceMs);
     this.#proceed();
   }
 
-  /** Does what is due, and sets the timer for what will be. */
+  /** Takes the steps that are due, and sets the timer for the next one. */
   #proceed(): void {
     this.#timer?.clear();
     if (this.#state.name === 'gone') return;
-    const nextInMs = this.#act();
+    const nextInMs = this.#takeSteps();
     if (this.#hasExited && this.#options.processes.isGone()) {
       this.#state = { name: 'gone' };
       this.#gone.resolve();
       return;
     }
-    const inMs = Math.min(nextInMs, this.#nextLookMs());
+    const inMs = Math.min(nextInMs, this.#nextPollMs());
     this.#timer = this.#options.clock.after(inMs, () => this.#proceed());
   }
 
-  /** Takes the steps that are due. Gives how long it is until the next one. */
-  #act(): number {
+  /** Returns how long it is until the next step. */
+  #takeSteps(): number {
     const { clock, processes, leaseMs, graceMs, onLeaseRunningOut } = this.#options;
     while (this.#state.name === 'running' || this.#state.name === 'ending') {
-      const ending = this.#state.name === 'ending' ? this.#state : { askedAt: undefined, graceMs };
+      const ending = this.#state.name === 'ending' ? this.#state : { endRequestedAt: undefined, graceMs };
       const step = nextStep({ now: clock.now(), leaseEnd: this.#leaseEnd, leaseMs, ...ending });
       if (step.do === 'wait') return step.ms;
       if (this.#state.name === 'running') onLeaseRunningOut();
       if (step.do === 'kill') this.#state = { name: 'killing' };
-      else this.#ask('SIGTERM', graceMs);
+      else this.#requestEnd('SIGTERM', graceMs);
     }
     processes.signal('SIGKILL');
-    return LONGEST_LOOK_MS;
+    return LONGEST_POLL_MS;
   }
 
-  #ask(signal: NodeJS.Signals, graceMs: number): void {
+  #requestEnd(signal: NodeJS.Signals, graceMs: number): void {
     const { clock, processes } = this.#options;
-    const asked = { name: 'ending', askedAt: clock.now(), graceMs } as const;
-    if (this.#state.name === 'running') this.#state = asked;
-    else if (this.#state.name === 'ending' && endOf(asked) < endOf(this.#state)) this.#state = asked;
+    const ending = { name: 'ending', endRequestedAt: clock.now(), graceMs } as const;
+    if (this.#state.name === 'running') this.#state = ending;
+    else if (this.#state.name === 'ending' && endOf(ending) < endOf(this.#state)) this.#state = ending;
     processes.signal(signal);
-    processes.signal('SIGCONT'); // What is stopped hears nothing else.
+    processes.signal('SIGCONT'); // A stopped process handles no other signal before this one.
   }
 
-  /** How long it is until the next look whether all are gone, at longer and longer intervals. */
-  #nextLookMs(): number {
-    if (!this.#hasExited) return Number.POSITIVE_INFINITY; // It is our child: its end is told.
-    this.#lookInMs = Math.min(2 * this.#lookInMs, LONGEST_LOOK_MS);
-    return this.#lookInMs;
+  /** How long until the next poll whether all are gone, at longer and longer intervals. */
+  #nextPollMs(): number {
+    if (!this.#hasExited) return Number.POSITIVE_INFINITY; // The command itself is a child: an event reports its end.
+    this.#pollMs = Math.min(2 * this.#pollMs, LONGEST_POLL_MS);
+    return this.#pollMs;
   }
 }
 
-function endOf({ askedAt, graceMs }: { askedAt: number; graceMs: number }): number {
-  return askedAt + graceMs;
+function endOf({ endRequestedAt, graceMs }: { endRequestedAt: number; graceMs: number }): number {
+  return endRequestedAt + graceMs;
 }

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux tells of a process in `/proc/<pid>/stat`. */
+/** A process as Linux shows it in `/proc/<pid>/stat`. */
 export interface ProcessEntry {
   readonly pid: number;
-  /** Whether all of it has ended, and only its parent hasn't taken note. */
+  /** Whether it is a zombie: all its threads have ended, and its parent hasn't waited for it yet. */
   readonly isDead: boolean;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** When it was started, in ticks since the machine was: with its number, what no other process ever has. */
+  /** When it was started, in clock ticks since the machine's start. Together with `pid` it identifies a process for good. */
   readonly startedAt: number;
 }
 
@@ -16,13 +16,13 @@ const FIELDS = { state: 0, parent: 1, group: 2, session: 3, threads: 17, started
 
 /** @param stat - the file's content: the process id, the program's name in parentheses, and the fields */
 export function parseStat(stat: string): ProcessEntry | undefined {
-  // The name may have spaces and parentheses in it, and stands before the last one that closes.
+  // The name may contain spaces and parentheses. The last closing parenthesis ends it.
   const afterName = stat.lastIndexOf(')');
   const fields = stat.slice(afterName + 2).split(' ');
   const number = (field: keyof typeof FIELDS) => Number(fields[FIELDS[field]]);
   const entry = {
     pid: Number.parseInt(stat, 10),
-    // Of a process whose first thread has ended before the others it says Z too.
+    // The state is Z also when only the first thread has ended, and others still run.
     isDead: /^[ZXx]$/.test(fields[FIELDS.state] ?? '') && number('threads') <= 1,
     parent: number('parent'),
     group: number('group'),
@@ -35,7 +35,7 @@ export function parseStat(stat: string): ProcessEntry | undefined {
   return afterName > 0 && isWhole ? entry : undefined;
 }
 
-/** `undefined` if there is no such process, or this system doesn't tell. */
+/** `undefined` if there is no such process, or the system has no process table. */
 export function readProcess(pid: number | string): ProcessEntry | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -44,7 +44,7 @@ export function readProcess(pid: number | string): ProcessEntry | undefined {
   }
 }
 
-/** All processes that this one may see; none where the system doesn't tell. */
+/** All processes that this one may see; none if the system has no process table. */
 export function readProcesses(): ProcessEntry[] {
   try {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -54,7 +54,7 @@ export function readProcesses(): ProcessEntry[] {
   }
 }
 
-/** Whether a process was given an environment variable when it was started; `false` if the system doesn't tell. */
+/** Whether a process was started with an environment variable; `false` if that can't be read. */
 export function hasVariable({ pid }: ProcessEntry, name: string, value: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${name}=${value}`);

@@ -1,15 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { ProcessSession } from '../../../../src/cluster/command/process-session.js';
+import { describe, expect, it } from 'vitest';
 import { parseStat, readProcess, readProcesses } from '../../../../src/cluster/command/process-table.js';
-import { until } from '../../../helpers/cluster.js';
 
 const line = (name: string, state: string, threads = 1) =>
   `4711 (${name}) ${state} 1 4700 4690 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 ${threads} 0 3344556 1000 10 18446744073709551615`;
 
 describe('the process table', () => {
-  it('is read whatever a program calls itself', () => {
+  it('is read whatever the name of the program is', () => {
     for (const name of ['sleep', 'a b', ') R 1 2 3 (', '(sd-pam)', ''])
       expect(parseStat(line(name, 'S'))).toEqual({
         pid: 4711,
@@ -21,84 +17,21 @@ describe('the process table', () => {
       });
   });
 
-  it('tells a process that has ended from one whose first thread has', () => {
+  it('tells a zombie from a process of which only the first thread has ended', () => {
     expect(parseStat(line('java', 'Z'))?.isDead).toBe(true);
     expect(parseStat(line('java', 'X'))?.isDead).toBe(true);
     expect(parseStat(line('java', 'Z', 7))?.isDead).toBe(false);
     expect(parseStat(line('java', 'D'))?.isDead).toBe(false);
   });
 
-  it('has no entry for what is none', () => {
+  it('has no entry for a malformed line, nor for a missing process', () => {
     for (const text of ['', '4711', '4711 (sleep) S', 'x (sleep) S 1 2 3', line('sleep', 'S').slice(0, 40)])
       expect(parseStat(text)).toBeUndefined();
     expect(readProcess(2 ** 30)).toBeUndefined();
   });
 
-  it('has this process, as it is', () => {
+  it('contains this process', () => {
     expect(readProcess(process.pid)).toMatchObject({ pid: process.pid, parent: process.ppid, isDead: false });
     expect(readProcesses().map(({ pid }) => pid)).toContain(process.pid);
   });
 });
-
-/** A shell that leads a session of its own, with this to do. */
-function inSession(script: string) {
-  const child = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-  const pid = child.pid as number;
-  const session = new ProcessSession(pid, readProcess(pid)?.startedAt);
-  onTestFinished(() => session.signal('SIGKILL'));
-  return { child, pid, session };
-}
-
-describe('a session of processes', () => {
-  it('is there while one of it is, also without its leader', async () => {
-    const { child, session } = inSession('sleep 60 & exit 0');
-    await once(child, 'exit');
-    expect(session.isGone()).toBe(false);
-    session.signal('SIGKILL');
-    await until(() => session.isGone(), 'its end');
-    session.signal('SIGKILL'); // To nobody.
-  });
-
-  it('has process groups of which each is heard and counts', async () => {
-    const { child, pid, session } = inSession('timeout 60 sleep 50 & timeout 60 sleep 40 & sleep 30');
-    const groups = () => new Set(members(pid).map(({ group }) => group));
-    await until(() => groups().size === 3, 'three groups');
-    process.kill(-pid, 'SIGKILL');
-    await once(child, 'exit');
-    await until(() => !groups().has(pid), 'the end of the first');
-    expect(session.isGone()).toBe(false);
-    session.signal('SIGTERM');
-    await until(() => session.isGone(), 'the end of the others');
-    expect(members(pid).filter(({ isDead }) => !isDead)).toEqual([]);
-  });
-
-  it('is gone when only zombies are left of it', async () => {
-    // Its parent becomes a program that takes no note of the end of its children.
-    const parent = inSession('setsid sleep 60 & echo $!; exec sleep 60');
-    const pid = Number(String((await once(parent.child.stdout, 'data'))[0]));
-    const entry = () => readProcess(pid);
-    await until(() => entry()?.session === pid, 'a session of its own');
-    const session = new ProcessSession(pid, entry()?.startedAt);
-    expect(session.isGone()).toBe(false);
-    session.signal('SIGKILL');
-    await until(() => entry()?.isDead === true, 'a zombie');
-    expect(spawnSync('kill', ['-0', '--', `-${pid}`]).status).toBe(0);
-    expect(session.isGone()).toBe(true);
-    parent.session.signal('SIGKILL');
-    await once(parent.child, 'exit');
-  });
-
-  it('is sent nothing when its number has become another one’s', async () => {
-    const { child, pid } = inSession('sleep 60');
-    const former = new ProcessSession(pid, (readProcess(pid)?.startedAt ?? 0) - 1);
-    expect(former.isGone()).toBe(true);
-    former.signal('SIGKILL');
-    expect(spawnSync('kill', ['-0', String(pid)]).status).toBe(0);
-    new ProcessSession(pid, undefined).signal('SIGKILL');
-    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
-  });
-});
-
-function members(session: number) {
-  return readProcesses().filter((entry) => entry.session === session);
-}

@@ -1,7 +1,7 @@
-import type { Candidate } from '../election/nodes/candidate.js';
+import type { Candidate } from '../../election/nodes/candidate.js';
 
-/** A candidate as JSON shows it; data that aren't text in base 64. */
-export interface ShownCandidate {
+/** A candidate's JSON form; data that aren't text are in base 64. */
+export interface CandidateJson {
   readonly id: string;
   readonly node: string;
   readonly position: number;
@@ -9,19 +9,19 @@ export interface ShownCandidate {
   readonly base64?: string;
 }
 
-export function shown({ id, node, position, data }: Candidate): ShownCandidate {
+export function candidateJson({ id, node, position, data }: Candidate): CandidateJson {
   if (data === undefined) return { id, node, position };
   if (typeof data === 'string') return { id, node, position, data };
   return { id, node, position, base64: Buffer.from(data).toString('base64') };
 }
 
-/** A candidate as a line for people: what it calls itself, and what it tells. */
-export function line({ id, data }: Candidate): string {
+/** A candidate as a line of text: its id and the data that it advertises. */
+export function candidateLine({ id, data }: Candidate): string {
   if (data === undefined || data.length === 0) return printable(id);
   return `${printable(id)}  ${typeof data === 'string' ? printable(data) : `(${data.length} bytes)`}`;
 }
 
-/** Anybody may have written it: nothing in it shall begin a new line, or tell a terminal what to do. */
+/** Escapes text that any other client may have written: it can't begin a new line or send a terminal commands. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`;
@@ -30,3 +30,8 @@ export function printable(text: string): string {
 
 // Besides control characters those that turn the direction of writing, and separators of lines.
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+
+/** Prints to standard error: standard output is for the command's own output. */
+export function printError(message: string): void {
+  console.error(`conclave: ${message}`);
+}

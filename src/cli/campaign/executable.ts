@@ -1,18 +1,19 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { EXIT } from './exit-codes.js';
-import { UserError } from './user-error.js';
+import { EXIT } from '../process/exit-codes.js';
+import { UserError } from '../process/user-error.js';
 
 /**
- * Looks whether a command can be started, as the system would: before anybody is kept from leading by one who can't.
+ * Checks that the system could start a command, before its candidate takes a place in the queue: a leader that can't run
+ * its command would only keep others from leading.
  *
- * @throws Problem with a shell's exit codes if it can't be found, or not be run
+ * @throws UserError with a shell's exit code if the command can't be found, or not be executed
  */
-export function checkCommand(command: string, searchPath = process.env.PATH ?? ''): void {
-  const places = command.includes('/')
+export function checkExecutable(command: string, searchPath = process.env.PATH ?? ''): void {
+  const paths = command.includes('/')
     ? [command]
     : searchPath.split(delimiter).map((folder) => join(folder, command));
-  const files = command === '' ? [] : places.filter(isFile);
+  const files = command === '' ? [] : paths.filter(isFile);
   if (files.some(isExecutable)) return;
   if (files.length > 0) throw new UserError(EXIT.notExecutable, `${command} can't be executed`);
   throw new UserError(EXIT.notFound, `there is no command ${command}`);

@@ -1,0 +1,198 @@
+import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
+import type { Term } from '../../election/term/term.js';
+import { describe, LeadError, StopPendingError, WorkOverrunError } from '../../errors.js';
+import { deferred, ignore } from '../../platform/async/promises.js';
+import { systemEnvironment } from '../../platform/environment.js';
+import type { Timer } from '../../platform/time/clock.js';
+import type { Session } from '../../session/session.js';
+import type { CandidacyOptions } from '../options/candidacy.js';
+import type { Target } from '../options/connection.js';
+import { EXIT, exitCodeOfError, exitCodeOfSignal } from '../process/exit-codes.js';
+import { printable, printError } from '../process/output.js';
+import { LEAVE_SIGNALS } from '../process/signals.js';
+import { asUserError } from '../process/user-error.js';
+
+/** What the leader's work is given. */
+export interface Leadership {
+  readonly term: Term;
+  /** The session that holds the term. */
+  readonly session: Session;
+  /** How long a lease is, in milliseconds. */
+  readonly leaseMs: number;
+  /** The candidate's id. */
+  readonly id: string;
+}
+
+/** What a subcommand does while it leads. */
+export interface LeaderWork {
+  /** The signals that it handles while it leads. */
+  readonly signals: readonly NodeJS.Signals[];
+  /** Called when the candidate has a place in the queue, with the session that holds it. */
+  onWaiting?(session: Session): void;
+  /**
+   * The work itself: the term is given back when the promise has settled. Resolves with the exit code, or `undefined` to
+   * campaign again.
+   */
+  lead(leadership: Leadership): Promise<number | undefined>;
+  /** Called for each signal while it leads. */
+  onSignal(name: NodeJS.Signals): void;
+  /** Called when another client asks the leader to step down. Resolves when it may. */
+  stepDown(graceMs: number): Promise<void>;
+}
+
+/** `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`. */
+type State =
+  | { readonly name: 'waiting' }
+  | { readonly name: 'leading' }
+  | { readonly name: 'finished'; readonly exitCode: number };
+
+const { clock } = systemEnvironment;
+
+/**
+ * Campaigns in an election as the command line's options say, and does the leader's work in each term. Resolves with the
+ * exit code.
+ *
+ * @throws UserError if an option is wrong
+ */
+export async function campaign(
+  election: string,
+  target: Target,
+  options: CandidacyOptions,
+  work: LeaderWork,
+): Promise<number> {
+  let candidate: Campaign;
+  try {
+    candidate = new Campaign(election, target, options, work);
+  } catch (error) {
+    throw asUserError(error);
+  }
+  return await candidate.run();
+}
+
+class Campaign {
+  readonly #supervisor: ElectionSupervisor;
+  readonly #work: LeaderWork;
+  readonly #options: CandidacyOptions;
+  readonly #target: Target;
+  readonly #finished = deferred();
+  #state: State = { name: 'waiting' };
+  #waitTimer: Timer | undefined;
+
+  /** @throws InvalidOptionError if an option is wrong */
+  constructor(path: string, target: Target, options: CandidacyOptions, work: LeaderWork) {
+    this.#work = work;
+    this.#options = options;
+    this.#target = target;
+    this.#supervisor = new ElectionSupervisor({
+      ...target,
+      path,
+      priority: options.priority,
+      id: options.id,
+      data: options.data,
+      seats: options.seats,
+      takeoverDelayMs: options.takeoverDelay,
+      // A guardian would give leadership back while the command still has its grace. The command's keeper closes the
+      // session instead, after the command.
+      guardian: work.onWaiting === undefined,
+      lead: (term) => this.#lead(term),
+      onRevoke: async ({ by, graceMs }) => {
+        this.#printIfVerbose(`asked to step down by ${printable(by)}`);
+        await work.stepDown(graceMs);
+        return true;
+      },
+    });
+  }
+
+  /** Campaigns until the work is finished, then stops. Resolves with the exit code. */
+  async run(): Promise<number> {
+    const signals = new Set([...LEAVE_SIGNALS, ...this.#work.signals]);
+    const onSignal = (name: NodeJS.Signals) => this.#onSignal(name);
+    for (const signal of signals) process.on(signal, onSignal);
+    this.#listen();
+    this.#supervisor.start().catch((error: unknown) => this.#fail(error));
+    const connectTimer = this.#limitFirstConnect();
+    if (this.#options.waitTimeout !== undefined)
+      this.#waitTimer = clock.after(this.#options.waitTimeout, () => this.#giveUp('in time'));
+    await this.#finished.promise;
+    this.#waitTimer?.clear();
+    await this.#supervisor.stop();
+    connectTimer.clear();
+    for (const signal of signals) process.off(signal, onSignal);
+    return this.#state.name === 'finished' ? this.#state.exitCode : EXIT.ok;
+  }
+
+  async #lead(term: Term): Promise<void> {
+    // The signal makes sure that this isn't the next session, if the term's own session ends at this moment.
+    const session = await this.#supervisor.session(term.signal);
+    // A signal, or the end of the wait, may have come between the claim and now.
+    if (this.#state.name !== 'waiting' || !term.isHeld()) return;
+    this.#waitTimer?.clear();
+    this.#state = { name: 'leading' };
+    this.#printIfVerbose(`elected for term ${term.number}`);
+    const { id } = this.#supervisor;
+    const exitCode = await this.#work.lead({ term, session, leaseMs: session.leaseMs, id });
+    this.#state = { name: 'waiting' };
+    if (exitCode !== undefined) this.#finish(exitCode);
+  }
+
+  #onSignal(name: NodeJS.Signals): void {
+    const leaves = LEAVE_SIGNALS.includes(name);
+    if (this.#state.name === 'leading') this.#work.onSignal(name);
+    // It is stopping already, perhaps waiting for servers: a user who signals twice doesn't want to wait.
+    else if (this.#state.name === 'finished' && leaves) process.exit(exitCodeOfSignal(name));
+    else if (leaves) this.#finish(exitCodeOfSignal(name));
+  }
+
+  #listen(): void {
+    this.#supervisor
+      .on('waiting', ({ position }) => {
+        this.#printIfVerbose(`waiting, with ${position} ahead`);
+        // Rejects if the supervisor is stopping.
+        void this.#supervisor.session().then((session) => this.#work.onWaiting?.(session), ignore);
+        if (!this.#options.wait) this.#giveUp('at once');
+      })
+      .on('demoted', (term, reason) => this.#printIfVerbose(`term ${term.number} is over: ${reason}`))
+      .on('expired', () => this.#printIfVerbose('the session has expired'))
+      .on('error', (error) => {
+        if (error instanceof LeadError) this.#fail(error.cause);
+        // A leader finishes with its term, not by an error.
+        else if (this.#state.name === 'waiting' && exitCodeOfError(error) !== undefined) this.#fail(error);
+        // A process that was stopped (SIGSTOP) doesn't know yet, when it goes on, that its keeper has ended the command; and
+        // how long an end may take is the command line's choice. So work that overruns isn't worth a message.
+        else if (!(error instanceof WorkOverrunError || error instanceof StopPendingError))
+          printError(describe(error));
+      });
+  }
+
+  /** A wrong address shows at the start. Servers that go away later are waited for. */
+  #limitFirstConnect(): Timer {
+    const { connectTimeoutMs } = this.#target.session;
+    const timer = clock.after(connectTimeoutMs, () => {
+      this.#finish(EXIT.unavailable, `no server of ${this.#target.connect} in ${connectTimeoutMs} ms`);
+    });
+    const clear = () => timer.clear();
+    this.#supervisor.session().then(clear, clear); // Rejects if it was stopped: the reason has been printed then.
+    return timer;
+  }
+
+  #giveUp(when: string): void {
+    if (this.#state.name === 'waiting') this.#finish(EXIT.notInTime, `not elected ${when}`);
+  }
+
+  #fail(error: unknown): void {
+    this.#finish(exitCodeOfError(error) ?? EXIT.unavailable, describe(error));
+  }
+
+  /** The first exit code counts. */
+  #finish(exitCode: number, message?: string): void {
+    if (this.#state.name === 'finished') return;
+    if (message !== undefined) printError(message);
+    this.#state = { name: 'finished', exitCode };
+    this.#finished.resolve();
+    void this.#supervisor.stop(); // `run` waits for it. The caller may be the leader's own work, for which `stop` waits.
+  }
+
+  #printIfVerbose(message: string): void {
+    if (this.#options.verbose) printError(message);
+  }
+}

@@ -1,0 +1,123 @@
+import { KeeperHandle } from '../../cluster/command/keeper-handle.js';
+import type { CommandLine } from '../../cluster/command/keeper-messages.js';
+import { runWhileHeld } from '../../cluster/command/run-while-held.js';
+import { openSessionOf } from '../../cluster/guardian/guarded-process.js';
+import type { Term } from '../../election/term/term.js';
+import { describe } from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { systemEnvironment } from '../../platform/environment.js';
+import { parseConnectString } from '../../session/connection/connect-string.js';
+import type { Session } from '../../session/session.js';
+import { publicEnvironment, type Target } from '../options/connection.js';
+import { type CommandRun, exitCodeOfRun } from '../process/exit-codes.js';
+import { printError } from '../process/output.js';
+import { END_SIGNALS, FORWARDED_SIGNALS } from '../process/signals.js';
+import type { Leadership, LeaderWork } from './campaign.js';
+
+/** A command that runs while this process leads. */
+export interface LeaderCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly election: string;
+  readonly graceMs: number;
+  /** Whether to campaign again when the command has ended, or leadership was lost. */
+  readonly restart: boolean;
+  /** Where the servers are, for the keeper. */
+  readonly target: Target;
+}
+
+/** The keeper's environment has no credentials: it is sent them over its channel. */
+function startKeeper(): KeeperHandle {
+  return new KeeperHandle(systemEnvironment, publicEnvironment());
+}
+
+/** The leader's work of `conclave run`: runs a command in each term. */
+export class CommandWork implements LeaderWork {
+  readonly signals = [...END_SIGNALS, ...FORWARDED_SIGNALS];
+  readonly #options: LeaderCommand;
+  /** Waits for the next command, so that a new leader needn't start a keeper first. */
+  #keeper = startKeeper();
+  /** While a command runs. */
+  #run: CommandRun | undefined;
+
+  constructor(options: LeaderCommand) {
+    this.#options = options;
+  }
+
+  onWaiting(session: Session): void {
+    this.#registerCleanup(session);
+  }
+
+  async lead({ term, session, leaseMs, id }: Leadership): Promise<number | undefined> {
+    const { graceMs, restart } = this.#options;
+    const { clock } = systemEnvironment;
+    if (this.#keeper.hasEnded) this.#keeper = startKeeper(); // It was killed while it waited.
+    this.#registerCleanup(session, term);
+    const keeper = this.#keeper;
+    this.#run = { forwarded: new Set() };
+    keeper.once('lease-running-out', () => this.#onLoss('the lease was not renewed in time'));
+    const unsubscribe = onAbort(term.signal, () => this.#onLoss(describe(term.signal.reason)));
+    const line = this.#commandLine(term, id);
+    const outcome = await runWhileHeld(term, keeper, line, { clock, leaseMs, graceMs });
+    unsubscribe();
+    const exitCode = exitCodeOfRun(outcome, this.#run, restart);
+    if (outcome.kind === 'refused') printError(`the command was not started: ${outcome.reason}`);
+    this.#run = undefined;
+    if (exitCode === undefined) this.#keeper = startKeeper();
+    return exitCode;
+  }
+
+  onSignal(name: NodeJS.Signals): void {
+    if (this.#run === undefined) return;
+    if (!END_SIGNALS.includes(name)) {
+      this.#run = { ...this.#run, forwarded: new Set([...this.#run.forwarded, name]) };
+      return this.#keeper.forward(name);
+    }
+    this.#run = { ...this.#run, endSignal: this.#run.endSignal ?? name };
+    this.#keeper.end(name);
+  }
+
+  async stepDown(graceMs: number): Promise<void> {
+    if (this.#run === undefined) return;
+    this.#onLoss('it was asked to step down');
+    this.#keeper.end('SIGTERM', Math.min(graceMs, this.#options.graceMs));
+    await this.#keeper.outcome;
+  }
+
+  /** Dismisses the keeper that waits for the next command. */
+  close(): void {
+    this.#keeper.dismiss();
+  }
+
+  /** Tells the keeper which session to close, and which term to give back, if this process is killed. */
+  #registerCleanup(session: Session, term?: Term): void {
+    const { connect, session: options } = this.#options.target;
+    const { auth, tls } = options;
+    this.#keeper.registerCleanup({
+      parentPid: process.pid,
+      servers: { ...parseConnectString(connect), chroot: '' },
+      sessionOptions: { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) },
+      openSession: openSessionOf(session, term),
+    });
+  }
+
+  /** The first reason counts. */
+  #onLoss(reason: string): void {
+    if (this.#run === undefined || this.#run.lossReason !== undefined) return;
+    printError(`leadership lost: ${reason}; ending the command`);
+    this.#run = { ...this.#run, lossReason: reason };
+  }
+
+  #commandLine(term: Term, id: string): CommandLine {
+    const { command, args, election } = this.#options;
+    const env = {
+      ...publicEnvironment(),
+      CONCLAVE_ELECTION: election,
+      CONCLAVE_ID: id,
+      CONCLAVE_SEAT: String(term.seat),
+      CONCLAVE_TERM: String(term.number),
+      CONCLAVE_TOKEN: String(term.token),
+    };
+    return { command, args, env };
+  }
+}

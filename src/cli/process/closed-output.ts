@@ -1,0 +1,69 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import { type Clock, sleep } from '../../platform/time/clock.js';
+
+const POLL_MS = 500;
+// The last digit of `flags` in a descriptor's fdinfo, which is octal: open for reading, or for reading and writing.
+const READABLE = /^flags:\s+\d*[02]$/m;
+
+/**
+ * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. The writing process
+ * would learn of it by EPIPE only, so not before it writes, and Node reports it in no other way. So the process table is
+ * polled, where there is one (Linux). `task` is never called if nothing can be known: the descriptor isn't a pipe, or no
+ * process that this user may inspect reads it.
+ *
+ * Resolves when the reader has been looked for. Write nothing before: one line may be all that the reader waits for.
+ */
+export async function onOutputClosed(
+  descriptor: number,
+  clock: Clock,
+  signal: Abortable,
+  task: () => void,
+): Promise<void> {
+  const pipe = await pipeAt(process.pid, descriptor);
+  const reader = pipe === undefined ? undefined : await findReader(pipe);
+  if (pipe !== undefined && reader !== undefined) void poll(pipe, reader, clock, signal, task); // Never rejects.
+}
+
+async function poll(
+  pipe: string,
+  firstReader: string,
+  clock: Clock,
+  signal: Abortable,
+  task: () => void,
+): Promise<void> {
+  let reader: string | undefined = firstReader;
+  while (reader !== undefined) {
+    await sleep(clock, POLL_MS, signal).catch(ignore); // The next line sees the abort.
+    if (signal.aborted) return;
+    if (!(await reads(reader, pipe))) reader = await findReader(pipe); // Another process may have inherited the pipe.
+  }
+  task();
+}
+
+/** The system's name of a pipe, the same in all processes that have it open. */
+async function pipeAt(pid: number | string, descriptor: number | string): Promise<string | undefined> {
+  const name = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
+  return name.startsWith('pipe:') ? name : undefined;
+}
+
+/** The id of a process that has the pipe open for reading. */
+async function findReader(pipe: string): Promise<string | undefined> {
+  for (const pid of await entries('/proc')) if (/^\d+$/.test(pid) && (await reads(pid, pipe))) return pid;
+  return undefined;
+}
+
+async function reads(pid: string, pipe: string): Promise<boolean> {
+  for (const descriptor of await entries(`/proc/${pid}/fd`)) {
+    if ((await pipeAt(pid, descriptor)) !== pipe) continue;
+    const info = await readFile(`/proc/${pid}/fdinfo/${descriptor}`, 'latin1').catch(() => '');
+    if (READABLE.test(info)) return true;
+  }
+  return false;
+}
+
+/** Empty for a process that has ended, or that this user may not inspect. */
+function entries(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}

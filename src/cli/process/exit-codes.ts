@@ -1,0 +1,78 @@
+import { constants } from 'node:os';
+import type { CommandOutcome } from '../../cluster/command/keeper-handle.js';
+import {
+  AuthenticationError,
+  InvalidOptionError,
+  SeatsMismatchError,
+  UnprotectedPathError,
+  UnreadableNodeError,
+} from '../../errors.js';
+
+/** What the `conclave` command itself exits with, in the numbers of BSD's sysexits.h where it has one. */
+export const EXIT = {
+  ok: 0,
+  /** The question is answered in the negative: the election has no leader. */
+  noLeader: 1,
+  /** The command line is wrong. */
+  usage: 64,
+  /** A resource isn't available: a port is taken, or no server can be reached. */
+  unavailable: 69,
+  /** The system refuses to start the command. */
+  system: 71,
+  /** Not in time: this process wasn't elected, or the leader didn't step down. */
+  notInTime: 75,
+  /** This process led, and lost leadership. */
+  lost: 76,
+  /** The servers refuse: wrong credentials, or no permission. */
+  refused: 77,
+  /** The command to run can't be executed; a shell's number. */
+  notExecutable: 126,
+  /** There is no such command; a shell's number. */
+  notFound: 127,
+} as const;
+
+/** What a shell reports for a process that a signal ended. */
+export function exitCodeOfSignal(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** The exit code for an error that lasts until the user changes something; `undefined` for any other error. */
+export function exitCodeOfError(error: unknown): number | undefined {
+  if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError) return EXIT.usage;
+  const refusals = [AuthenticationError, UnprotectedPathError, UnreadableNodeError];
+  if (refusals.some((type) => error instanceof type)) return EXIT.refused;
+  return (error as { code?: unknown } | undefined)?.code === 'NO_AUTH' ? EXIT.refused : undefined;
+}
+
+/** What happened while `conclave run` ran its command, besides the command's end. */
+export interface CommandRun {
+  /** The first signal by which the user asked for the end. */
+  readonly endSignal?: NodeJS.Signals | undefined;
+  /** Why leadership was lost, if it was. */
+  readonly lossReason?: string | undefined;
+  /** The signals that were forwarded to the command. */
+  readonly forwarded: ReadonlySet<NodeJS.Signals>;
+}
+
+/**
+ * The exit code of `conclave run` after its command has ended; `undefined`: campaign again. The user's signal counts
+ * first, then the loss of leadership, and only then how the command itself ended.
+ */
+export function exitCodeOfRun(
+  outcome: CommandOutcome,
+  { endSignal, lossReason, forwarded }: CommandRun,
+  restart: boolean,
+): number | undefined {
+  const signal = outcome.kind === 'ended' ? outcome.signal : null;
+  const endedByUser = endSignal !== undefined || (signal !== null && forwarded.has(signal));
+  if (restart && !endedByUser) return undefined;
+  if (endSignal === undefined && lossReason !== undefined) return EXIT.lost;
+  switch (outcome.kind) {
+    case 'ended':
+      return outcome.signal === null ? (outcome.code ?? EXIT.system) : exitCodeOfSignal(outcome.signal);
+    case 'too-late':
+      return endSignal === undefined ? EXIT.lost : exitCodeOfSignal(endSignal);
+    case 'refused':
+      return EXIT.system;
+  }
+}

@@ -1,0 +1,21 @@
+/** These make a candidate leave the queue while it waits. The others are for the leader's work, and are ignored until then. */
+export const LEAVE_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'];
+
+/** By these the user ends `conclave run`'s command: they are forwarded, and SIGKILL follows when the grace is over. */
+export const END_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGQUIT'];
+
+/** These are only forwarded to the command: to many a program SIGHUP says that its configuration has changed. */
+export const FORWARDED_SIGNALS: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'];
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Resolves at the first signal to stop. From then on signals have their default effect: a second Ctrl+C ends the process. */
+export function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const onSignal = () => {
+      for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+      resolve();
+    };
+    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  });
+}

@@ -1,0 +1,19 @@
+import { describe } from '../../errors.js';
+import { EXIT, exitCodeOfError } from './exit-codes.js';
+
+/** An error that the user of the command line can do something about: printed as its message alone, without a stack. */
+export class UserError extends Error {
+  constructor(
+    readonly exitCode: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Any error as one for the user. */
+export function asUserError(error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });
+}

@@ -1,0 +1,235 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, type ListenerError } from '../../errors.js';
+import { deferred } from '../../platform/async/promises.js';
+import type { Environment } from '../../platform/environment.js';
+import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { type Clock, type MachineInstant, sleep, type Timer } from '../../platform/time/clock.js';
+import type {
+  CommandLease,
+  CommandLine,
+  ExitCleanup,
+  KeeperCommand,
+  KeeperEvent,
+} from './keeper-messages.js';
+import { PosixSession } from './posix-session.js';
+import { hasVariable, readProcesses } from './process-table.js';
+
+/** How a command ended. Nothing of it runs any more. */
+export type CommandOutcome =
+  | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  /** It never ran: leadership was over before it could be started. */
+  | { readonly kind: 'too-late' }
+  /** It never ran: the system refused to start it. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** The events of a {@link KeeperHandle}. */
+export interface KeeperHandleEvents {
+  /** The lease wasn't renewed in time: the command is being ended. */
+  'lease-running-out'(): void;
+}
+
+const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': true };
+
+// How long a keeper may take to act, beyond what the action itself takes. A stopped keeper would take for ever, while its
+// runner goes on leading.
+const ACT_WITHIN_MS = 10_000;
+// Between two checks whether the command is gone, if the keeper can't report it.
+const POLL_MS = 20;
+/** If a keeper dies before it has reported its command's start, the command is found by this environment variable. */
+const MARK = 'CONCLAVE_KEEPER';
+
+/**
+ * The runner's side of a keeper: starts it as a child process, which waits for one command to start and ends with it.
+ * Started before it is needed, it costs a new leader no time.
+ *
+ * Guaranteed: `outcome` resolves when nothing of the command runs any more. If the keeper is killed, the command is killed
+ * from here.
+ */
+export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
+  readonly #clock: Clock;
+  readonly #mark: string;
+  readonly #child: ChildProcess;
+  readonly #ready = deferred();
+  readonly #outcome = deferred<CommandOutcome>();
+  #graceMs: number | undefined;
+  /** Runs until the keeper is ready, and again until it has started the command. */
+  #startTimer: Timer | undefined;
+  /** Runs from the request to end the command until the command is gone. */
+  #endTimer: Timer | undefined;
+  #processes: PosixSession | undefined;
+  #exit: Extract<KeeperEvent, { is: 'exited' }> | undefined;
+  #hasEnded = false;
+
+  /** @param variables - the keeper's own environment; the command's comes with its start */
+  constructor({ clock, uuid }: Environment, variables: NodeJS.ProcessEnv) {
+    super();
+    this.#clock = clock;
+    this.#mark = uuid();
+    // The user's options for Node are meant for the command, not for the keeper.
+    const { NODE_OPTIONS: _, ...env } = variables;
+    this.#child = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url))], {
+      env: { ...env, [MARK]: this.#mark },
+      detached: true, // In a POSIX session of its own, which a terminal's signals don't reach.
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      serialization: 'advanced', // For an ExitCleanup's bigints and buffers.
+    });
+    this.#child.on('message', (event: KeeperEvent) => this.#onEvent(event));
+    this.#child.once('error', (error) => this.#finish({ kind: 'refused', reason: describe(error) }));
+    this.#child.once('exit', () => void this.#onExit());
+  }
+
+  /** Whether the keeper has ended, or was dismissed. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Resolves when the keeper can start a command, or has ended: one that takes too long is killed. */
+  async whenReady(): Promise<void> {
+    this.#startTimer = this.#killUnlessWithin(ACT_WITHIN_MS);
+    await this.#ready.promise;
+    this.#startTimer.clear();
+  }
+
+  /** Resolves when nothing of the command runs any more. */
+  get outcome(): Promise<CommandOutcome> {
+    return this.#outcome.promise;
+  }
+
+  /** Registers what the keeper cleans up if this process is killed. */
+  registerCleanup(cleanup: ExitCleanup): void {
+    this.#send({ do: 'register-cleanup', cleanup });
+  }
+
+  start(line: CommandLine, lease: CommandLease): void {
+    this.#graceMs = lease.graceMs;
+    this.#startTimer = this.#killUnlessWithin(ACT_WITHIN_MS);
+    this.#send({ do: 'start', ...line, env: { ...line.env, [MARK]: this.#mark }, ...lease });
+  }
+
+  /** The lease has been renewed. */
+  extendLease(leaseEnd: MachineInstant): void {
+    this.#send({ do: 'extend-lease', leaseEnd });
+  }
+
+  /** Sends the command and its descendants a signal. */
+  forward(signal: NodeJS.Signals): void {
+    this.#send({ do: 'forward', signal });
+  }
+
+  /**
+   * Ends the command: by this signal, and by SIGKILL after the grace it was started with, or a shorter one. A command that
+   * hasn't been started never will be.
+   */
+  end(signal: NodeJS.Signals, graceMs?: number): void {
+    if (this.#graceMs === undefined) return this.dismiss();
+    this.#graceMs = Math.min(graceMs ?? this.#graceMs, this.#graceMs);
+    this.#endTimer?.clear();
+    this.#endTimer = this.#killUnlessWithin(this.#graceMs + ACT_WITHIN_MS);
+    this.#send({ do: 'end', signal, ...(graceMs !== undefined && { graceMs }) });
+  }
+
+  /** Lets the keeper exit, unless it was given a command. */
+  dismiss(): void {
+    if (this.#graceMs !== undefined || this.#hasEnded) return;
+    this.#send({ do: 'unregister-cleanup' });
+    if (this.#child.connected) this.#child.disconnect();
+    this.#child.unref(); // It has no command. If it is stopped (SIGSTOP), this process needn't wait for its exit.
+    this.#finish({ kind: 'too-late' });
+  }
+
+  /** Kills the command from here. The keeper should do it at the same time, but may be late, or stopped. */
+  killCommand(): void {
+    if (this.#hasEnded) return;
+    this.#processes ??= this.#findProcesses();
+    this.#processes?.signal('SIGKILL');
+  }
+
+  /** Kills the command and the keeper: for a keeper that doesn't act in time. */
+  kill(): void {
+    this.killCommand();
+    if (!this.#hasEnded) this.#child.kill('SIGKILL');
+  }
+
+  /** Kills both, unless the timer is cleared before. */
+  #killUnlessWithin(ms: number): Timer {
+    return this.#clock.after(ms, () => this.kill());
+  }
+
+  #send(message: KeeperCommand): void {
+    // A failure needs no handling: if the keeper has ended, its exit event comes; if this process ends, the keeper notices.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+
+  #onEvent(event: KeeperEvent): void {
+    switch (event.is) {
+      case 'ready':
+        return this.#ready.resolve();
+      case 'too-late':
+        return this.#finish({ kind: 'too-late' });
+      case 'started':
+        this.#startTimer?.clear();
+        this.#processes = new PosixSession(event.session, event.startedAt);
+        return;
+      case 'refused':
+        return this.#finish({ kind: 'refused', reason: event.reason });
+      case 'lease-running-out':
+        return this.emit('lease-running-out');
+      case 'exited':
+        this.#exit = event;
+        return;
+      case 'gone':
+        return this.#finish(this.#endedOutcome());
+    }
+  }
+
+  /** The keeper has ended. Unless it has reported that the command is gone, the command has to be killed from here. */
+  async #onExit(): Promise<void> {
+    if (this.#child.connected) await once(this.#child, 'disconnect'); // The last messages come before it.
+    if (!this.#hasEnded && this.#graceMs !== undefined) await this.#searchProcesses();
+    while (!this.#hasEnded && this.#processes !== undefined && !this.#processes.isGone()) {
+      this.#processes.signal('SIGKILL');
+      await sleep(this.#clock, POLL_MS);
+    }
+    const died = { kind: 'refused', reason: 'its keeper has died' } as const;
+    this.#finish(this.#processes === undefined ? died : this.#endedOutcome());
+  }
+
+  /** Looks several times: a forked process has its new environment and its session only a moment later. */
+  async #searchProcesses(): Promise<void> {
+    for (let tries = 0; tries < 5 && this.#processes === undefined; tries++) {
+      this.#processes = this.#findProcesses();
+      if (this.#processes === undefined) await sleep(this.#clock, POLL_MS);
+    }
+  }
+
+  /** Finds a command whose start the keeper hasn't reported. */
+  #findProcesses(): PosixSession | undefined {
+    if (this.#graceMs === undefined) return undefined;
+    const leaders = readProcesses().filter(({ session, pid }) => session === pid && pid !== this.#child.pid);
+    const command = leaders.find((leader) => hasVariable(leader, MARK, this.#mark));
+    return command === undefined ? undefined : new PosixSession(command.pid, command.startedAt);
+  }
+
+  #endedOutcome(): CommandOutcome {
+    const { code, signal } = this.#exit ?? { code: null, signal: 'SIGKILL' };
+    return { kind: 'ended', code, signal };
+  }
+
+  #finish(outcome: CommandOutcome): void {
+    this.#hasEnded = true;
+    this.#startTimer?.clear();
+    this.#endTimer?.clear();
+    this.#ready.resolve();
+    this.#outcome.resolve(outcome);
+  }
+
+  protected override get knownEvents(): EventNames<KeeperHandleEvents> {
+    return KEEPER_EVENTS;
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    throw error; // The listeners are this package's own.
+  }
+}

@@ -1,0 +1,56 @@
+import type { Term } from '../../election/term/term.js';
+import { onAbort } from '../../platform/async/lazy-abort.js';
+import { type Clock, machineInstantIn, type Timer } from '../../platform/time/clock.js';
+import { killMarginMs } from './command-deadlines.js';
+import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
+import type { CommandLine } from './keeper-messages.js';
+
+export interface RunWhileHeldOptions {
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly graceMs: number;
+}
+
+/** How often the keeper is sent the lease's end, in leases. Heartbeats renew a lease four times. */
+const EXTEND_EVERY = 1 / 8;
+
+/**
+ * Runs a command while a term is held: sends its keeper each renewal of the lease, and the term's end. Resolves when
+ * nothing of the command runs any more.
+ *
+ * The keeper kills the command before the lease's end. So does this process at the same time, unless it is stopped or
+ * blocked itself. A keeper that hasn't reported the command's end half a margin later is killed too.
+ */
+export async function runWhileHeld(
+  term: Term,
+  keeper: KeeperHandle,
+  line: CommandLine,
+  { clock, leaseMs, graceMs }: RunWhileHeldOptions,
+): Promise<CommandOutcome> {
+  await keeper.whenReady();
+  if (!term.isHeld()) keeper.dismiss();
+  if (keeper.hasEnded) return await keeper.outcome; // It has died, or was dismissed.
+  let leaseEnd = clock.now() + term.remainingMs();
+  let timer: Timer | undefined;
+  const check = () => {
+    if (term.isHeld()) {
+      leaseEnd = clock.now() + term.remainingMs();
+      keeper.extendLease(machineInstantIn(() => term.remainingMs()));
+    }
+    const killInMs = leaseEnd - killMarginMs(leaseMs) - clock.now();
+    const killKeeperInMs = killInMs + killMarginMs(leaseMs) / 2;
+    if (killKeeperInMs <= 0) return keeper.kill();
+    if (killInMs <= 0) keeper.killCommand();
+    timer = clock.after(Math.min(leaseMs * EXTEND_EVERY, killInMs > 0 ? killInMs : killKeeperInMs), check);
+  };
+  keeper.start(line, { leaseEnd: machineInstantIn(() => term.remainingMs()), leaseMs, graceMs });
+  check();
+  // The command may take its grace: the lease that was known last still holds, and no other leader acts before its end.
+  const unsubscribe = onAbort(term.signal, () => keeper.end('SIGTERM'));
+  try {
+    return await keeper.outcome;
+  } finally {
+    timer?.clear();
+    unsubscribe();
+  }
+}

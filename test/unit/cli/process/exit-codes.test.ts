@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { type CommandRun, EXIT, exitCodeOfRun } from '../../../../src/cli/process/exit-codes.js';
+import type { CommandOutcome } from '../../../../src/cluster/command/keeper-handle.js';
+
+const uneventful: CommandRun = { forwarded: new Set() };
+const exited = (code: number): CommandOutcome => ({ kind: 'ended', code, signal: null });
+const killed = (signal: NodeJS.Signals): CommandOutcome => ({ kind: 'ended', code: null, signal });
+
+describe('the exit code of conclave run', () => {
+  it.each<[what: string, outcome: CommandOutcome, run: Partial<CommandRun>, code: number]>([
+    ['the command’s code', exited(0), {}, 0],
+    ['the command’s code', exited(3), {}, 3],
+    ['128 + n at signal n', killed('SIGKILL'), {}, 137],
+    ['128 + n at signal n', killed('SIGTERM'), { endSignal: 'SIGTERM' }, 143],
+    ['the command’s code when a signal asked for the end', exited(0), { endSignal: 'SIGINT' }, 0],
+    [
+      'the command’s code when a signal asked for the end and leadership was lost then',
+      exited(5),
+      { endSignal: 'SIGINT', lossReason: 'x' },
+      5,
+    ],
+    ['76 when leadership was lost, however the command ended', exited(0), { lossReason: 'x' }, EXIT.lost],
+    [
+      '76 when leadership was lost, however the command ended',
+      killed('SIGKILL'),
+      { lossReason: 'x' },
+      EXIT.lost,
+    ],
+    ['76 when leadership was lost before it could be started', { kind: 'too-late' }, {}, EXIT.lost],
+    [
+      '128 + n when a signal asked for the end before the command was started',
+      { kind: 'too-late' },
+      { endSignal: 'SIGTERM' },
+      143,
+    ],
+    ['71 when the system refuses', { kind: 'refused', reason: 'x' }, {}, EXIT.system],
+  ])('is %s', (_, outcome, run, code) => {
+    expect(exitCodeOfRun(outcome, { ...uneventful, ...run }, false)).toBe(code);
+  });
+
+  it('is undefined with --restart, for another campaign, unless the user has ended the command', () => {
+    for (const outcome of [
+      exited(0),
+      exited(3),
+      killed('SIGKILL'),
+      killed('SIGHUP'),
+      { kind: 'too-late' } as const,
+    ])
+      expect(exitCodeOfRun(outcome, uneventful, true)).toBeUndefined();
+    expect(exitCodeOfRun(exited(0), { ...uneventful, lossReason: 'x' }, true)).toBeUndefined();
+    expect(exitCodeOfRun({ kind: 'refused', reason: 'x' }, uneventful, true)).toBeUndefined();
+    expect(exitCodeOfRun(exited(0), { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(0);
+    expect(exitCodeOfRun({ kind: 'too-late' }, { ...uneventful, endSignal: 'SIGTERM' }, true)).toBe(143);
+    expect(exitCodeOfRun(killed('SIGHUP'), { forwarded: new Set(['SIGHUP']) }, true)).toBe(129);
+    expect(exitCodeOfRun(exited(1), { forwarded: new Set(['SIGHUP']) }, true)).toBeUndefined();
+  });
+});
