@@ -79,8 +79,8 @@ export type {
 export type { LockHold } from './lock/lock-hold.js';
 export type { MultiHold } from './lock/multi-hold.js';
 export { type Locks, MultiLock } from './lock/multi-lock.js';
-export type { QueuePosition } from './lock/queue/contender.js';
 export type { Purpose } from './lock/queue/order.js';
+export type { QueuePosition } from './lock/queue/turn-wait.js';
 export type { QueueLock } from './lock/queue-lock.js';
 export { ReadWriteLock } from './lock/read-write-lock.js';
 export { Semaphore } from './lock/semaphore.js';

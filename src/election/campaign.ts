@@ -1,5 +1,6 @@
-import type { Contender, QueuePosition } from '../lock/queue/contender.js';
+import type { Contender } from '../lock/queue/contender.js';
 import type { TurnRule } from '../lock/queue/turn-rule.js';
+import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { anyAbort, ignore } from '../platform/async/promises.js';
 import type { ExpectedRecord } from './nodes/record.js';
@@ -65,7 +66,7 @@ export class Campaign {
     let turn = await this.#untilTurn(signal);
     for (;;) {
       this.#listener.onClaiming();
-      this.#contender.own.keepAlive();
+      this.#contender.node.keepAlive();
       const outcome = await this.#claims.claim(this.#contender, turn, signal, () =>
         this.#listener.onClaimSent(),
       );
@@ -87,7 +88,8 @@ export class Campaign {
       seen = this.#claims.glance(signal);
     };
     try {
-      await this.#contender.untilTurn(
+      await untilTurn(
+        this.#contender,
         { signal: controller, onWaiting, onWatching, onListing },
         this.#admission,
       );
@@ -95,7 +97,7 @@ export class Campaign {
     } catch (error) {
       if (!(error instanceof Call)) throw error;
       this.#calls = new LazyAbortController();
-      this.#contender.own.keepAlive();
+      this.#contender.node.keepAlive();
       return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
     } finally {
       unsubscribe();
@@ -107,7 +109,7 @@ export class Campaign {
     const { controller: over, unsubscribe } = anyAbort(signal);
     const gone = this.#contender.untilGone(after, over).then(() => true);
     const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
-    const first = this.#contender.untilTurn({ signal: over, onWatching }, this.#admission).then(() => false);
+    const first = untilTurn(this.#contender, { signal: over, onWatching }, this.#admission).then(() => false);
     try {
       return await Promise.race([gone, first]);
     } finally {

@@ -1,5 +1,5 @@
 import type { DemotionReason, StopWait } from '../errors.js';
-import type { QueuePosition } from '../lock/queue/contender.js';
+import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import type { EventNames } from '../platform/safe-emitter.js';
 import type { ElectedTerm, Term } from './term/term.js';
 

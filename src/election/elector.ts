@@ -14,7 +14,8 @@ import {
   type StopWait,
   WorkOverrunError,
 } from '../errors.js';
-import { Contender, withdraw } from '../lock/queue/contender.js';
+import type { Contender } from '../lock/queue/contender.js';
+import { joinQueue, withdraw } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
 import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
@@ -299,7 +300,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     if (this.#state.name === 'stopped') throw new InvalidStateError('the elector has stopped');
     this.#advertisement.change(data);
     // Without a node, the next one is created with it.
-    if (this.#contender !== undefined) await this.#advertisement.publish(this.#session, this.#contender.own);
+    if (this.#contender !== undefined) await this.#advertisement.publish(this.#session, this.#contender.node);
   }
 
   /** The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. */
@@ -337,7 +338,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
       const rule: TurnRule = { ...EXCLUSIVE, capacity: this.#options.seats - 1 };
       const campaign = new Campaign(contender, this.#claims, rule, listener, seen);
       this.#petitions.handle(contender, campaign);
-      await this.#advertisement.publish(this.#session, contender.own, this.#stop);
+      await this.#advertisement.publish(this.#session, contender.node, this.#stop);
       const claim = await campaign.untilElected(this.#stop);
       const next = await this.#lead(contender, claim, campaign, outlook);
       void this.#claims.release(contender, claim, next); // Never rejects; waited for below.
@@ -368,7 +369,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     const id = uuidWithPriority(this.#session.environment.uuid(), this.#options.priority);
     const preparing = this.#claims.prepare();
     const signal = this.#stop;
-    const joining = Contender.join(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
+    const joining = joinQueue(this.#session, this.path, { id, data: bytes, parse: parseEntry, signal });
     let seen: ExpectedRecord | undefined;
     try {
       const announced = joining.then((contender) => this.#announce(contender));
@@ -394,21 +395,21 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     outlook: ReleasePlan | undefined,
   ): Promise<NextInLine> {
     // Stopped, or lost, between the claim and now: the term is given back before anybody has heard of it.
-    if (this.#stop.aborted || !contender.own.isCurrent()) return (await outlook?.next()) ?? {};
+    if (this.#stop.aborted || !contender.node.isHeld()) return (await outlook?.next()) ?? {};
     const { clock } = this.#session;
     const { lead, logger } = this.#options;
     const beganAt = lowerBoundNow(clock);
     const ended = deferred();
     const term: ElectedTerm = new ElectedTerm(
       claim,
-      contender.own,
+      contender.node,
       clock,
       (reason, cause) => this.#endTerm(term, reason, { cause }),
       (cause) => this.#report(new LeadError(term.number, cause)),
     );
     term.whenEnded(ended.resolve);
     this.#become({ name: 'leading', term });
-    this.#watchdog?.guard(contender.own, term.signal);
+    this.#watchdog?.guard(contender.node, term.signal);
     logger.info(describeTerm(term), 'elected');
     term.run(() => {
       this.emit('elected', term);

@@ -41,7 +41,7 @@ export class RequestHandler {
   /** Looks at what is asked on the contender's node, now and whenever that changes. */
   handle(contender: Contender, campaign: Campaign): void {
     this.#lastRead = undefined;
-    contender.own.whenRead((content) => {
+    contender.node.whenRead((content) => {
       this.#lastRead = content;
       const { data } = content;
       const request = parseRequest(data);
@@ -61,7 +61,7 @@ export class RequestHandler {
     if (await stepsDown(this.#onRevoke, { by, graceMs, term }, clock, onFailure))
       return this.#port.stepDown(term, settleBy);
     try {
-      await writeRequest(this.#session, contender.own.path, { ...request, refused: true });
+      await writeRequest(this.#session, contender.node.path, { ...request, refused: true });
     } catch (error) {
       if (!this.#session.ended.aborted) this.#port.report(error as Error);
     }

@@ -85,8 +85,8 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /** Whether the node is ours and its lease lasts, at this very moment. */
-  isCurrent(): boolean {
-    return !this.#isOver && this.#lease.isCurrent();
+  isHeld(): boolean {
+    return !this.#isOver && this.#lease.isHeld();
   }
 
   /** A write that checked the node, or created it, was sent at `sentAt` and committed. */

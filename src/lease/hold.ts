@@ -43,12 +43,12 @@ export abstract class Hold {
 
   /** What {@link Hold.isHeld} would say, for those who only show it: an end that nobody has noticed isn't noticed here. */
   get seemsHeld(): boolean {
-    return !this.#ended.aborted && this.#own.isCurrent();
+    return !this.#ended.aborted && this.#own.isHeld();
   }
 
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
-    if (this.#own.isCurrent()) return true;
+    if (this.#own.isHeld()) return true;
     // Seen to be over, so it stays over: a heartbeat that comes late must not bring it back.
     this.onLoss('lease-expired');
     return false;

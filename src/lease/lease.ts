@@ -46,7 +46,7 @@ export class Lease {
   }
 
   /** Asks the clock: after a stalled event loop, nothing else tells the truth. */
-  isCurrent(): boolean {
+  isHeld(): boolean {
     return this.remainingMs() > 0;
   }
 }

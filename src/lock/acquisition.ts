@@ -8,10 +8,12 @@ import type { Session } from '../session/session.js';
 import { LockGrant, type Mode } from './grant.js';
 import type { AcquireOptions, ResolvedLockOptions } from './lock.js';
 import { GrantHold } from './lock-hold.js';
-import { Contender, type QueuePosition, withdraw } from './queue/contender.js';
+import type { Contender } from './queue/contender.js';
+import { joinQueue, withdraw } from './queue/join.js';
 import type { EntryParser, Purpose } from './queue/order.js';
+import { hasTurn } from './queue/turn-check.js';
 import type { TurnRule } from './queue/turn-rule.js';
-import type { TurnWaiter } from './queue/turn-wait.js';
+import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from './queue/turn-wait.js';
 
 /** What one kind of lock is, beyond the queue. */
 export interface LockKind {
@@ -106,7 +108,7 @@ export class Acquisition implements TurnWaiter {
       const admission = this.#lock.admission(this.#giveUp);
       const first = 'capacity' in admission ? admission : await abortable(admission, this.#giveUp);
       this.#giveUp.throwIfAborted();
-      joining = Contender.join(session, path, {
+      joining = joinQueue(session, path, {
         ...(data !== undefined && { data }),
         access,
         purpose,
@@ -117,7 +119,7 @@ export class Acquisition implements TurnWaiter {
       this.#contender = contender;
       if (nowOrNever) this.#takeIf(await this.#isAdmitted(contender, first));
       // Where the answer stays true, the turn is all that there is to wait for.
-      else if (first.outdated === undefined) contender.awaitTurn(this, first);
+      else if (first.outdated === undefined) awaitTurn(contender, this, first);
       else this.#takeIf(await this.#untilAdmitted(contender, first));
     } catch (error) {
       await this.#fail(error, joining);
@@ -131,7 +133,7 @@ export class Acquisition implements TurnWaiter {
       const { outdated } = admission;
       const { controller, unsubscribe } = anyAbort(this.#giveUp, outdated);
       try {
-        await contender.untilTurn({ ...wait, signal: controller }, admission);
+        await untilTurn(contender, { ...wait, signal: controller }, admission);
         return true;
       } catch (error) {
         if (!outdated?.aborted || error !== outdated.reason) throw error;
@@ -150,7 +152,7 @@ export class Acquisition implements TurnWaiter {
   /** Now or never. */
   async #isAdmitted(contender: Contender, first: TurnRule): Promise<boolean> {
     for (let admission = first; ; admission = await this.#ask()) {
-      const admitted = await abortable(contender.hasTurn(admission), this.#giveUp);
+      const admitted = await abortable(hasTurn(contender, admission), this.#giveUp);
       // Told of before what was read here: the answer is one to a question that nobody asks any more.
       if (!admission.outdated?.aborted) return admitted;
     }
@@ -163,18 +165,18 @@ export class Acquisition implements TurnWaiter {
 
   /** @internal Together with the listing that shows whether it is its turn: what is asked now is answered right after. */
   onListing(): void {
-    const { own } = this.#contender as Contender;
+    const { node } = this.#contender as Contender;
     this.#renewing = undefined;
-    if (own.remainingAtMostMs() >= this.#leaseToBeginWith) return;
-    this.#renewing = own.renew(this.#giveUp);
+    if (node.remainingAtMostMs() >= this.#leaseToBeginWith) return;
+    this.#renewing = node.renew(this.#giveUp);
     this.#renewing.catch(ignore); // Seen when it is its turn.
   }
 
   /** @internal Its turn has come. */
   turnCame(): void {
     // What is left of the lease says nothing of a node that is lost: that comes out below.
-    const { own } = this.#contender as Contender;
-    if (this.#renewing !== undefined || own.remainingMs() < this.#leaseToBeginWith)
+    const { node } = this.#contender as Contender;
+    if (this.#renewing !== undefined || node.remainingMs() < this.#leaseToBeginWith)
       void this.#holdUnderLease();
     else this.#hold();
   }
@@ -186,10 +188,10 @@ export class Acquisition implements TurnWaiter {
 
   /** Never rejects. */
   async #holdUnderLease(): Promise<void> {
-    const { own } = this.#contender as Contender;
+    const { node } = this.#contender as Contender;
     try {
       if (this.#renewing !== undefined) await this.#renewing;
-      if (own.remainingMs() < this.#leaseToBeginWith) await own.renew(this.#giveUp);
+      if (node.remainingMs() < this.#leaseToBeginWith) await node.renew(this.#giveUp);
       this.#hold();
     } catch (error) {
       await this.#fail(error);
@@ -201,7 +203,7 @@ export class Acquisition implements TurnWaiter {
     const { session, identity, mode, options } = this.#lock;
     const contender = this.#contender as Contender;
     try {
-      contender.own.lost.throwIfAborted();
+      contender.node.lost.throwIfAborted();
       this.#giveUp.throwIfAborted();
       const { onRevoke } = options;
       const asked = onRevoke === undefined ? undefined : () => onRevoke(hold);

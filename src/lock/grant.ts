@@ -37,7 +37,7 @@ export class LockGrant {
     this.session = session;
     this.lock = lock;
     this.#onRevoke = onRevoke;
-    contender.own.keepAlive();
+    contender.node.keepAlive();
     if (onRevoke !== undefined) this.#heedRequests();
   }
 
@@ -59,7 +59,7 @@ export class LockGrant {
   /** One hold more. @throws LockLostError if the place is lost */
   begin(mode: Mode): void {
     if (this.#state.name === 'lost') throw this.#state.reason;
-    this.contender.own.lost.throwIfAborted();
+    this.contender.node.lost.throwIfAborted();
     this.#count(mode, 1);
   }
 
@@ -81,7 +81,7 @@ export class LockGrant {
   }
 
   #heedRequests(): void {
-    this.contender.own.whenRead(({ data }) => {
+    this.contender.node.whenRead(({ data }) => {
       if (data.equals(REVOKE)) this.#heedRevocation();
     });
   }
@@ -127,7 +127,7 @@ export class LockGrant {
   /** `false`: somebody has written there meanwhile, or this has and the reply was lost; look again. */
   async #markAsDowngraded(): Promise<boolean> {
     const { session, contender } = this;
-    const { path } = contender.own;
+    const { path } = contender.node;
     const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
     if (data.equals(DOWNGRADED)) return true;
     // Never written over before it was read: nobody would heed it.

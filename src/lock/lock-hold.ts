@@ -43,9 +43,9 @@ export class GrantHold extends Hold implements LockHold {
   constructor(place: LockGrant, mode: Mode) {
     const { contender, session } = place;
     place.begin(mode);
-    super(contender.own, session.clock);
-    this.token = contender.token;
-    this.path = contender.own.path;
+    super(contender.node, session.clock);
+    this.token = contender.czxid;
+    this.path = contender.node.path;
     this.#place = place;
     this.#mode = mode;
   }
@@ -56,8 +56,8 @@ export class GrantHold extends Hold implements LockHold {
   }
 
   /** @internal The node that stands for it. */
-  get own(): EphemeralNode {
-    return this.#place.contender.own;
+  get node(): EphemeralNode {
+    return this.#place.contender.node;
   }
 
   /** @internal */

@@ -3,8 +3,8 @@ import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from
 import { type Access, checkAccess } from '../session/protocol/acl.js';
 import { DOWNGRADED, REVOKE } from './grant.js';
 import type { LockHold } from './lock-hold.js';
-import type { QueuePosition } from './queue/contender.js';
 import type { Purpose } from './queue/order.js';
+import type { QueuePosition } from './queue/turn-wait.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {

@@ -66,7 +66,7 @@ export class MultiHold implements LockHold {
     const { session } = first.place;
     if (others.some(({ place }) => place.session !== session))
       throw new InvalidStateError('the locks are of several sessions: use the transactions of `holds`');
-    return new HolderTransaction([first.own, ...others.map(({ own }) => own)], () => {
+    return new HolderTransaction([first.node, ...others.map(({ node }) => node)], () => {
       this.isHeld(); // Notes the loss, if nothing else has.
       return this.signal.reason;
     });

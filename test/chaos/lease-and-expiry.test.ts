@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
-import type { QueuePosition } from '../../src/lock/queue/contender.js';
+import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
 import { Connection } from '../../src/session/connection/connection.js';

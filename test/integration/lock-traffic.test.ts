@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import type { QueuePosition } from '../../src/lock/queue/contender.js';
+import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
 import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';

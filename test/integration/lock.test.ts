@@ -10,7 +10,9 @@ import {
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
-import { Contender } from '../../src/lock/queue/contender.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
+import { hasTurn } from '../../src/lock/queue/turn-check.js';
+import { untilTurn } from '../../src/lock/queue/turn-wait.js';
 import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { lead } from '../helpers/electors.js';
 import { ask } from '../helpers/locks.js';
@@ -335,12 +337,12 @@ describe('joining the queue', () => {
     const path = uniquePath('lock');
     const session = await openSession();
     const contenders = [];
-    for (let index = 0; index < 10; index++) contenders.push(await Contender.join(session, path));
+    for (let index = 0; index < 10; index++) contenders.push(await joinQueue(session, path));
     const order: number[] = [];
     const turns = contenders.map(async (contender, index) => {
-      await contender.untilTurn();
+      await untilTurn(contender);
       order.push(index);
-      expect(await contender.hasTurn()).toBe(true);
+      expect(await hasTurn(contender)).toBe(true);
       await contender.leave();
     });
     await Promise.all(turns);

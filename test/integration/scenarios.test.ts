@@ -6,7 +6,7 @@ import { parseRecord } from '../../src/election/nodes/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { SessionExpiredError, WorkOverrunError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { Contender } from '../../src/lock/queue/contender.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
 import { entryPrefix } from '../../src/lock/queue/order.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
 import { nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
@@ -79,11 +79,11 @@ describe('CURATOR-498: create, connection lost, session over', () => {
     const session = await openSession({}, proxy.connectString);
     const lost = proxy.loseReplyTo('create', uuid);
     // The creation's reply is lost; what is found by the uuid then is the ghost, and what was created. Only that is ours.
-    const contender = await Contender.join(session, path, { id: uuid });
+    const contender = await joinQueue(session, path, { id: uuid });
     await lost;
-    expect(contender.own.path).not.toBe(ghost.value);
+    expect(contender.node.path).not.toBe(ghost.value);
     expect(await session.getChildren(path)).toHaveLength(2);
-    expect(session.owns((await session.getData(contender.own.path)).stat)).toBe(true);
+    expect(session.owns((await session.getData(contender.node.path)).stat)).toBe(true);
     await contender.leave();
   });
 });

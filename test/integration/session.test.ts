@@ -533,10 +533,10 @@ describe('a node of a session', () => {
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = EphemeralNode.of(session, value, sentAt);
     own.watch();
-    expect(own.isCurrent()).toBe(true);
+    expect(own.isHeld()).toBe(true);
     await other.remove(value);
     expect(await aborted(own.signal)).toBeInstanceOf(NodeLostError);
-    expect(own.isCurrent()).toBe(false);
+    expect(own.isHeld()).toBe(false);
     await expect(own.renew()).rejects.toBeInstanceOf(NodeLostError);
   });
 
@@ -557,11 +557,11 @@ describe('a node of a session', () => {
     own.keepAlive();
     const end = performance.now() + 1500;
     while (performance.now() < end) {
-      expect(own.isCurrent()).toBe(true);
+      expect(own.isHeld()).toBe(true);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     proxy.blackHole();
-    await until(() => !own.isCurrent());
+    await until(() => !own.isHeld());
     expect(own.remainingMs()).toBe(0);
     proxy.restore();
   });

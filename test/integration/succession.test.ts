@@ -10,7 +10,7 @@ import {
   InvalidStateError,
   NoCandidateError,
 } from '../../src/errors.js';
-import { Contender } from '../../src/lock/queue/contender.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
 import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
 import { DEAD, lead, stand } from '../helpers/electors.js';
 import { FaultProxy } from '../helpers/proxy.js';
@@ -92,12 +92,12 @@ describe('a planned handover', () => {
     const [leader] = await lead(session, path);
     const next = await stand(await openSession({ leaseMs: 300 }), path, { id: 'next' });
     // A node that looks like a candidate's, and that nobody looks after.
-    const idle = await Contender.join(await openSession(), path, { data: Buffer.from('{"id":"idle"}') });
+    const idle = await joinQueue(await openSession(), path, { data: Buffer.from('{"id":"idle"}') });
     const elected = nextEvent<[Term]>(next, 'elected');
     await leader.handOver('idle');
     const [term] = await elected;
     expect(term.number).toBe(2);
-    expect(await session.exists(idle.own.path)).toBeDefined();
+    expect(await session.exists(idle.node.path)).toBeDefined();
     for (const elector of [leader, next]) await elector.stop();
     await idle.leave();
   });
@@ -156,7 +156,7 @@ describe('a planned handover', () => {
     const [leader, term] = await lead(session, path, { id: 'only' });
     await expect(leader.handOver('nobody')).rejects.toBeInstanceOf(NoCandidateError);
     await expect(leader.handOver('only')).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'only' });
-    const foreign = await Contender.join(await openSession(), path, { data: Buffer.from('10.0.0.1') });
+    const foreign = await joinQueue(await openSession(), path, { data: Buffer.from('10.0.0.1') });
     await expect(leader.handOver(foreign.entry.node)).rejects.toBeInstanceOf(NoCandidateError);
     expect(term.isHeld()).toBe(true);
     await foreign.leave();

@@ -29,8 +29,8 @@ export const MUTANTS = [
       'the first one may have been carried out: it stands in front of the second, and everybody waits for it',
     edits: [
       {
-        file: 'lock/queue/contender.ts',
-        from: 'const found = await Contender.#find(session, queue, uuid, parse);',
+        file: 'lock/queue/join.ts',
+        from: 'const found = await findCreated(session, queue, uuid, parse);',
         to: 'const found = undefined as Contender | undefined;',
       },
     ],
@@ -43,7 +43,7 @@ export const MUTANTS = [
     danger: "after a lost reply the node of another contender of the same session is taken for one's own",
     edits: [
       {
-        file: 'lock/queue/contender.ts',
+        file: 'lock/queue/join.ts',
         from: 'const uuid = options.id ?? session.environment.uuid();',
         to: "const uuid = '01234567-89ab-4def-8123-456789abcdef';",
       },
@@ -155,9 +155,9 @@ export const MUTANTS = [
       "it wraps round, and begins anew when the lock's path is deleted: what is protected refuses the holder",
     edits: [
       {
-        file: 'lock/queue/contender.ts',
-        from: '{ path, entry: entryOf(path), token, sentAt, listing }',
-        to: '{ path, entry: entryOf(path), token: BigInt(entryOf(path).sequence), sentAt, listing }',
+        file: 'lock/queue/join.ts',
+        from: '{ path, entry: entryOf(path), czxid, sentAt, listing }',
+        to: '{ path, entry: entryOf(path), czxid: BigInt(entryOf(path).sequence), sentAt, listing }',
       },
     ],
     file: 'unit/precautions.test.ts',
@@ -188,7 +188,7 @@ export const MUTANTS = [
         from: 'EphemeralNode.of(session, path, sentAt);',
         to: `EphemeralNode.of(session, path, sentAt);
     session.on('resumed', () => {
-      const prefix = \`\${queue}/\${entryPrefix(entry.id, entry.purpose)}\`;
+      const prefix = \`\${queue}/\${entry.node.slice(0, -10)}\`;
       session.create(prefix, { mode: 'ephemeral-sequential' }).catch(ignore);
     });`,
       },
@@ -264,7 +264,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lease/hold.ts',
-        from: 'if (this.#own.isCurrent()) return true;',
+        from: 'if (this.#own.isHeld()) return true;',
         to: 'return true;',
       },
     ],
@@ -278,8 +278,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lock/queue/turn-wait.ts',
-        from: "this.#state = missing === 1 ? 'next' : 'behind';",
-        to: "this.#state = missing >= 1 ? 'next' : 'behind';",
+        from: "this.#state = missing === 1 ? 'next' : 'blocked';",
+        to: "this.#state = missing >= 1 ? 'next' : 'blocked';",
       },
     ],
     file: 'unit/precautions.test.ts',

@@ -25,12 +25,12 @@ function setting({ isExcused = false } = {}) {
   const checker = new LockChecker(ledger, truth, () => isExcused);
   const begin = (name: string, capacity: Capacity, isReading = false) => {
     nodes.set(name, '');
-    let isCurrent = true;
+    let isHeld = true;
     const hold = {
       path: `${QUEUE}/${name}`,
       token: BigInt(name.slice(-10)),
       signal: new AbortController().signal,
-      own: { isCurrent: () => isCurrent },
+      node: { isHeld: () => isHeld },
     };
     const candidate = { id: 'process', isDead: false } as Candidate;
     const readOn = checker.begun(candidate, QUEUE, capacity, hold as unknown as GrantHold, isReading);
@@ -39,7 +39,7 @@ function setting({ isExcused = false } = {}) {
       /** Its node goes, and with it its lease, unless that lasts. */
       lose: ({ leaseLasts = false } = {}) => {
         nodes.delete(name);
-        isCurrent = leaseLasts;
+        isHeld = leaseLasts;
       },
     };
   };

@@ -166,5 +166,5 @@ function entryOf({ path }: GrantHold): QueueEntry | undefined {
 
 /** Whether its process may act, whether or not it runs: looked at from outside, without asking. */
 function isCurrent({ candidate, hold }: Holding): boolean {
-  return !candidate.isDead && !hold.signal.aborted && hold.own.isCurrent();
+  return !candidate.isDead && !hold.signal.aborted && hold.node.isHeld();
 }

@@ -6,7 +6,7 @@ import type { Term } from '../../src/election/term/term.js';
 import { NodeLostError, SessionClosedError, SessionExpiredError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { Contender } from '../../src/lock/queue/contender.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
@@ -72,15 +72,15 @@ describe('a create whose reply is lost', () => {
 
   it('has not made the node of a former session its own, which has the same name but for the number', async () => {
     const { clock, server, open } = await standStill();
-    const ghost = await clock.advanceUntil(Contender.join(await open(), '/lock', { id: UUID }));
+    const ghost = await clock.advanceUntil(joinQueue(await open(), '/lock', { id: UUID }));
     const session = await open();
     server.partition(); // It never arrives: what is found under that name can only be the other one's.
-    const joining = Contender.join(session, '/lock', { id: UUID });
+    const joining = joinQueue(session, '/lock', { id: UUID });
     await clock.advance(100);
     server.heal();
     const contender = await clock.advanceUntil(joining);
     expect(server.count('connect')).toBe(3);
-    expect(contender.own.path).not.toBe(ghost.own.path);
+    expect(contender.node.path).not.toBe(ghost.node.path);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Term } from '../../election/term/term.js';
 import type { DemotionReason } from '../../errors.js';
-import type { QueuePosition } from '../../lock/queue/contender.js';
+import type { QueuePosition } from '../../lock/queue/turn-wait.js';
 import type { EventNames } from '../../platform/safe-emitter.js';
 
 /** Another attempt to take part in the election. */

@@ -55,7 +55,7 @@ export class ReleasePlan {
     if (known !== undefined) return known;
     const { clock, leaseMs, state } = this.#session;
     let next: NextInLine = {};
-    if (!this.#leader.own.isCurrent() || state.name !== 'connected') return next;
+    if (!this.#leader.node.isHeld() || state.name !== 'connected') return next;
     const nominating = async () => {
       await this.#listing; // A term may end at once, and its listing is as good as another one.
       next = this.#known() ?? { successor: await this.#nominate() };

@@ -59,7 +59,7 @@ export class Successor {
           this.#session.getData(this.#path),
         );
         const record = parseRecord(data, stat.version);
-        if (record.state !== 'held' || record.node === gone || stat.mzxid > joiner.token) return;
+        if (record.state !== 'held' || record.node === gone || stat.mzxid > joiner.czxid) return;
         if ((await writePriorityMark(this.#session, `${this.#path}/${record.node}`)) !== 'gone') return;
         gone = record.node;
       }

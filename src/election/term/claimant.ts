@@ -176,7 +176,7 @@ export class Claimant implements Claims {
   }
 
   async #pause(ms: number, contender: Contender, signal: Abortable): Promise<void> {
-    const { controller, unsubscribe } = anyAbort(signal, contender.own.lost);
+    const { controller, unsubscribe } = anyAbort(signal, contender.node.lost);
     try {
       await sleep(this.#session.clock, ms, controller);
     } finally {
@@ -196,7 +196,7 @@ export class Claimant implements Claims {
       signal.throwIfAborted();
       const { record, version, zxid } = await this.read(signal);
       const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
-      if (other !== undefined && (await contender.sees(other, signal))) return { behind: other };
+      if (other !== undefined && (await contender.nodeExists(other, signal))) return { behind: other };
       const now = this.#session.clock.now();
       if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
       if (other !== undefined && !turn.outOfTurn) {
@@ -217,7 +217,7 @@ export class Claimant implements Claims {
           return { waitMs: step.ms };
         case 'defer':
           this.#deferredAt = zxid;
-          if (await contender.sees(step.to, signal))
+          if (await contender.nodeExists(step.to, signal))
             return { behind: step.to, atMostMs: this.#session.leaseMs };
           break;
         case 'claim': {
@@ -231,7 +231,7 @@ export class Claimant implements Claims {
   release(contender: Contender, claim: Claim, next: NextInLine = {}): Promise<void> {
     // May be carried out twice: the second time finds no node, and writes nothing.
     const write = (parts: TransactionPart[]) =>
-      this.#session.retryUntilAnswered(() => contender.own.commit(parts));
+      this.#session.retryUntilAnswered(() => contender.node.commit(parts));
     return contender.leave(async () => {
       if (!('ifAt' in next)) return await write(releaseParts(claim, next.successor));
       try {
@@ -284,7 +284,7 @@ export class Claimant implements Claims {
       token: zxid,
       record: this.#recordPath,
       version,
-      node: contender.own.path,
+      node: contender.node.path,
     };
   }
 
@@ -309,7 +309,7 @@ export class Claimant implements Claims {
     });
     try {
       const writes = recordWrites(this.#recordPath, data, version, writesOfClaim(version));
-      const claiming = contender.own.commit(writes);
+      const claiming = contender.node.commit(writes);
       onSent();
       const { value } = await claiming;
       const stat = value.at(-1)?.stat;
@@ -321,7 +321,7 @@ export class Claimant implements Claims {
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
       // A check of our node that is committed: after it, the record tells whether the claim was carried out. It
       // rejects if the node is gone, and begins a lease otherwise. Who gives up here leaves as after an unclean end.
-      await contender.own.renew(signal);
+      await contender.node.renew(signal);
       return undefined;
     }
   }

@@ -101,7 +101,7 @@ export class SeatClaimant implements Claims {
         return await claimant.look(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        await abortable(this.#restore(seat), signal, contender.own.lost);
+        await abortable(this.#restore(seat), signal, contender.node.lost);
       }
     }
   }
@@ -132,7 +132,7 @@ export class SeatClaimant implements Claims {
     outcomes: readonly (Blocked | RetryAfter)[],
     signal: Abortable,
   ): Promise<void> {
-    const { controller: over, unsubscribe } = anyAbort(signal, contender.own.lost);
+    const { controller: over, unsubscribe } = anyAbort(signal, contender.node.lost);
     const waits: Promise<void>[] = [];
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const outcome of outcomes) {

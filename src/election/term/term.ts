@@ -166,7 +166,7 @@ export class ElectedTerm extends Hold implements Term {
   /** Whether there is such work though the lease is over. */
   get hasOverrun(): boolean {
     const isLost = this.#endedFor !== undefined && isLoss(this.#endedFor);
-    return this.hasWork && (isLost || !this.#own.isCurrent());
+    return this.hasWork && (isLost || !this.#own.isHeld());
   }
 
   /** What is known of its end, once it has ended. */

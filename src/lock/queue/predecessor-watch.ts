@@ -8,13 +8,13 @@ import type { Session } from '../../session/session.js';
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * Resolves when there is no such node, or none that goes with a session: it would stay for ever.
+ * Resolves when the node is gone, or goes with no session: such a node would stay for ever.
  *
  * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a `ZooKeeperError` if a
  *   server refuses
  */
 export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
-  // Nobody tells of a change any more when the session is over.
+  // After the session's end no change is notified any more.
   const { controller: over, unsubscribe } = anyAbort(signal, session.ended);
   const gone = deferred();
   const read = ({ stat }: NodeData) => {
@@ -30,129 +30,130 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
   }
 }
 
-/** Who keeps a vigil. Told nothing on the connection's stack. */
+/** Listens to a {@link PredecessorWatch}. Never called on the connection's stack. */
 export interface PredecessorListener {
-  /** One of the nodes was read, and is watched. Told again when it says something else. */
+  /** One of the nodes was read, and is watched. Called again when its data changes. */
   watching(): void;
-  /** One of the nodes is gone, or doesn't stand in the way any more. */
+  /** One of the nodes is gone, or doesn't block any more. */
   onGone(): void;
-  /** They can't be watched: a server refuses, or the session is over. */
+  /** The nodes can't be watched: a server refuses, or the session is over. */
   failed(reason: unknown): void;
 }
 
 /**
- * Keeps an eye on some nodes of a queue, each with one watch for as long as it is of interest, and on one more, which isn't
- * watched but looked at now and then. It is what is left of a contender that waits, for hours perhaps and beside thousands
- * of others: so it is objects, not promises that wait for each other.
+ * Watches the nearest blocking nodes of a queue, each with one watch for as long as it matters, and probes the second
+ * predecessor, which isn't watched. It is what is left of a waiting contender, for hours perhaps and beside thousands of
+ * others: so it is made of objects with callbacks, not of promises that wait for each other (some 3 kB a waiter, was 21 kB).
  */
 export class PredecessorWatch implements ExistenceProbe {
   readonly #session: Session;
   readonly #queue: string;
-  readonly #keeper: PredecessorListener;
-  readonly #yields: ((data: Buffer) => boolean) | undefined;
-  #posts: SmallSet<WatchedNode>;
-  #yielded: Set<string> | undefined;
-  /** The node that is only looked at. */
-  #beyond: string | undefined;
+  readonly #listener: PredecessorListener;
+  readonly #noLongerBlocks: ((data: Buffer) => boolean) | undefined;
+  #watched: SmallSet<WatchedNode>;
+  #unblocked: Set<string> | undefined;
+  /** The name of the node that is probed, not watched. */
+  #secondPredecessor: string | undefined;
 
-  /** @param yields - whether a node doesn't stand in the way any more, because of what it says */
+  /** @param noLongerBlocks - whether a node has stopped blocking, by its data */
   constructor(
     session: Session,
     queue: string,
-    keeper: PredecessorListener,
-    yields?: (data: Buffer) => boolean,
+    listener: PredecessorListener,
+    noLongerBlocks?: (data: Buffer) => boolean,
   ) {
     this.#session = session;
     this.#queue = queue;
-    this.#keeper = keeper;
-    this.#yields = yields;
+    this.#listener = listener;
+    this.#noLongerBlocks = noLongerBlocks;
   }
 
-  /** Whether it is there and was seen to stand in nobody's way any more. */
-  hasYielded(node: string): boolean {
-    return this.#yielded?.has(node) === true;
+  /** Whether the node still exists, and was seen to have stopped blocking. */
+  hasUnblocked(name: string): boolean {
+    return this.#unblocked?.has(name) === true;
   }
 
   /**
-   * From now on it is about these nodes, and `beyond`, if there is one.
+   * Watches these nodes from now on, and no others, and probes the second predecessor, if there is one.
    *
-   * @returns whether all of these nodes were watched before: then nobody is told that they are
+   * @returns whether all of these nodes were watched before: then `watching` isn't called for them
    */
-  watch(nodes: readonly string[], beyond: string | undefined): boolean {
-    const paths = nodes.map((node) => this.#path(node));
-    // One that isn't among them has gone, and its post may not have heard of it yet: that would be told as the end of another.
-    for (const post of membersOf(this.#posts)) if (!paths.includes(post.path)) this.#leave(post);
-    const kept = membersOf(this.#posts).map(({ path }) => path);
+  watch(names: readonly string[], secondPredecessor: string | undefined): boolean {
+    const paths = names.map((name) => this.#pathOf(name));
+    // A node that isn't listed any more has gone, and its watch may be yet to say so: that would count as another's end.
+    for (const watched of membersOf(this.#watched)) if (!paths.includes(watched.path)) this.#unwatch(watched);
+    const kept = membersOf(this.#watched).map(({ path }) => path);
     for (const path of paths)
       if (!kept.includes(path))
-        this.#posts = withMember(this.#posts, new WatchedNode(this, this.#session, path));
-    this.#lookAway();
-    this.#beyond = beyond;
-    if (beyond !== undefined) this.#session.heartbeat.addProbe(this);
+        this.#watched = withMember(this.#watched, new WatchedNode(this, this.#session, path));
+    this.#stopProbing();
+    this.#secondPredecessor = secondPredecessor;
+    if (secondPredecessor !== undefined) this.#session.heartbeat.addProbe(this);
     return kept.length === paths.length;
   }
 
-  /** Takes all watches back. */
+  /** Removes all watches. */
   end(): void {
-    for (const post of membersOf(this.#posts)) this.#leave(post);
-    this.#lookAway();
+    for (const watched of membersOf(this.#watched)) this.#unwatch(watched);
+    this.#stopProbing();
   }
 
-  #path(node: string): string {
-    return `${this.#queue}/${node}`;
+  #pathOf(name: string): string {
+    return `${this.#queue}/${name}`;
   }
 
-  /** @internal Where it looks now and then. */
+  /** @internal The path to probe. */
   get path(): string {
-    return this.#session.absolute(this.#path(this.#beyond as string));
+    return this.#session.absolute(this.#pathOf(this.#secondPredecessor as string));
   }
 
-  /** @internal What it looks at now and then is gone. */
+  /** @internal The probed node is gone. */
   gone(): void {
-    this.#lookAway();
-    this.#keeper.onGone();
+    this.#stopProbing();
+    this.#listener.onGone();
   }
 
-  /** What one of the posts has to tell: its node says something. */
-  heard(post: WatchedNode, { data, stat }: NodeData): void {
-    const isInTheWay = !this.#session.guard.ownerless.isOne(post.path, stat) && this.#yields?.(data) !== true;
-    if (isInTheWay) return this.#keeper.watching();
-    this.#yielded = (this.#yielded ?? new Set()).add(post.path.slice(this.#queue.length + 1));
-    this.left(post);
+  /** A watched node was read. */
+  nodeRead(watched: WatchedNode, { data, stat }: NodeData): void {
+    const { path } = watched;
+    const blocks = !this.#session.guard.ownerless.isOne(path, stat) && this.#noLongerBlocks?.(data) !== true;
+    if (blocks) return this.#listener.watching();
+    this.#unblocked = (this.#unblocked ?? new Set()).add(path.slice(this.#queue.length + 1));
+    this.nodeGone(watched);
   }
 
-  /** What one of the posts has to tell: there is nothing to be watched any more. */
-  left(post: WatchedNode): void {
-    this.#leave(post);
-    this.#lookAway();
-    this.#keeper.onGone();
+  /** A watched node is gone, or doesn't block any more. */
+  nodeGone(watched: WatchedNode): void {
+    this.#unwatch(watched);
+    this.#stopProbing();
+    this.#listener.onGone();
   }
 
-  /** What one of the posts has to tell: its node can't be watched. */
-  failed(post: WatchedNode, reason: unknown): void {
-    this.#keeper.failed(orUnreadable(reason, this.#session.absolute(post.path)));
+  /** A node can't be watched. */
+  nodeFailed({ path }: WatchedNode, reason: unknown): void {
+    this.#listener.failed(orUnreadable(reason, this.#session.absolute(path)));
   }
 
-  #leave(post: WatchedNode): void {
-    post.stop();
-    this.#posts = withoutMember(this.#posts, post);
+  #unwatch(watched: WatchedNode): void {
+    watched.stop();
+    this.#watched = withoutMember(this.#watched, watched);
   }
 
-  #lookAway(): void {
-    if (this.#beyond !== undefined) this.#session.heartbeat.removeProbe(this);
-    this.#beyond = undefined;
+  #stopProbing(): void {
+    if (this.#secondPredecessor !== undefined) this.#session.heartbeat.removeProbe(this);
+    this.#secondPredecessor = undefined;
   }
 }
 
-/** Where a vigil watches one node. */
+/** The watch on one node, for a {@link PredecessorWatch}: an object, where a closure for each callback would take more. */
 class WatchedNode implements NodeListener {
   readonly path: string;
-  readonly #vigil: PredecessorWatch;
+  readonly #owner: PredecessorWatch;
   readonly #watch: NodeWatch;
 
-  constructor(vigil: PredecessorWatch, session: Session, path: string) {
+  constructor(owner: PredecessorWatch, session: Session, path: string) {
     this.path = path;
-    this.#vigil = vigil;
+    this.#owner = owner;
     this.#watch = new NodeWatch(session, path, this);
   }
 
@@ -161,14 +162,14 @@ class WatchedNode implements NodeListener {
   }
 
   read(node: NodeData): void {
-    this.#vigil.heard(this, node);
+    this.#owner.nodeRead(this, node);
   }
 
   gone(): void {
-    this.#vigil.left(this);
+    this.#owner.nodeGone(this);
   }
 
   failed(error: unknown): void {
-    this.#vigil.failed(this, error);
+    this.#owner.nodeFailed(this, error);
   }
 }

@@ -1,131 +1,171 @@
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { nextTick } from '../../platform/time/timers.js';
-import type { Session } from '../../session/session.js';
-import type { Contender, QueuePosition } from './contender.js';
+import type { Contender } from './contender.js';
 import { type PredecessorListener, PredecessorWatch } from './predecessor-watch.js';
-import { type TurnRule, toWatch } from './turn-rule.js';
+import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
+
+/** A waiting contender's position. */
+export interface QueuePosition {
+  /** How many nodes have to go before it is the contender's turn: 1 means next in line. */
+  readonly position: number;
+  /** The name of the node that the contender waits for: the nearest that blocks it. */
+  readonly ahead: string;
+}
 
 /** How to wait in the queue. */
 export interface WaitOptions {
   /** Aborting it ends the wait. */
   readonly signal?: Abortable | undefined;
-  /** Called each time there turns out to be somebody ahead. */
-  onWaiting?(place: QueuePosition): void;
-  /** Called after that, once the nearest of those ahead was read and is watched: from then on its end will be told. */
-  onWatching?(place: QueuePosition): void;
-  /** Called whenever somebody ahead has gone and the queue is listed again: what is asked now is answered right after. */
+  /** Called each time a listing shows nodes that block the contender. */
+  onWaiting?(position: QueuePosition): void;
+  /** Called after `onWaiting`, once the nearest blocking node was read and is watched: from then on its end will be noticed. */
+  onWatching?(position: QueuePosition): void;
+  /** Called when a node ahead has gone and the queue is listed again: a request sent in this call is answered right after. */
   onListing?(): void;
 }
 
-/** Who waits for a turn: told once what comes of it. */
+/** Waits for a turn: exactly one of its two methods is called, once. */
 export interface TurnWaiter extends WaitOptions {
   turnCame(): void;
   turnFailed(reason: unknown): void;
 }
 
-/** Where a wait stands: the queue is being listed; some have to go, or the one next ahead; it is over. */
-type WaitState = 'looking' | 'behind' | 'next' | 'over';
+/**
+ * Resolves when it is the contender's turn, by default when no node is ahead. It takes one watch, on the nearest
+ * blocking node. When that node goes and was the only one, nothing needs to be read. The next in line keeps its lease
+ * alive, so that it holds as soon as the notification comes.
+ *
+ * No notification tells a contender that it has become the next in line: that would be a second notification for each
+ * handover. It notices within a fifth of the session timeout, because a probe of its second predecessor, the nearest node
+ * that it doesn't watch, goes in the place of a ping: as long as that node exists, the contender isn't next.
+ *
+ * The end of the predecessor never means "my turn" while another node is left ahead (etcd3 #176).
+ *
+ * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason
+ */
+export function untilTurn(
+  contender: Contender,
+  options: WaitOptions = {},
+  rule: TurnRule = EXCLUSIVE,
+): Promise<void> {
+  return new Promise((turnCame, turnFailed) =>
+    awaitTurn(contender, { ...options, turnCame, turnFailed }, rule),
+  );
+}
 
 /**
- * A contender's wait for its turn. It may be for hours, and beside thousands of others: so it is an object that is told what
- * happens, and nothing else is suspended but while the queue is listed.
+ * As {@link untilTurn}, without a promise, for callers with very many waits: calls `waiter`, at once if the contender is
+ * known to be first.
+ *
+ * @throws as {@link untilTurn} does, if the wait is over before it begins
  */
-export class TurnWait implements PredecessorListener {
-  readonly #session: Session;
+export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRule): void {
+  contender.node.lost.throwIfAborted();
+  waiter.signal?.throwIfAborted();
+  if (contender.isFirst()) waiter.turnCame();
+  else void new TurnWait(contender, waiter, rule);
+}
+
+/** The state of a wait: the queue is being listed; several nodes have to go, or one; the wait is over. */
+type WaitState = 'listing' | 'blocked' | 'next' | 'ended';
+
+/**
+ * A contender's wait for its turn. It may last for hours, beside thousands of others, so it is an object with callbacks:
+ * an async function is suspended only while the queue is listed. A waiting lock takes some 3 kB in all; as a chain of
+ * pending promises it took 21 kB.
+ */
+class TurnWait implements PredecessorListener {
   readonly #contender: Contender;
-  readonly #admission: TurnRule;
   readonly #waiter: TurnWaiter;
-  #state: WaitState = 'looking';
-  #vigil: PredecessorWatch | undefined;
-  /** Where it stands, until that is watched. */
+  readonly #rule: TurnRule;
+  #state: WaitState = 'listing';
+  #predecessors: PredecessorWatch | undefined;
+  /** The position, until its node is watched. */
   #unwatched: QueuePosition | undefined;
 
-  /** Begins with a look at the queue. */
-  constructor(session: Session, contender: Contender, admission: TurnRule, waiter: TurnWaiter) {
-    this.#session = session;
+  /** Begins by listing the queue. */
+  constructor(contender: Contender, waiter: TurnWaiter, rule: TurnRule) {
     this.#contender = contender;
-    this.#admission = admission;
     this.#waiter = waiter;
+    this.#rule = rule;
     for (const each of this.#endings) each.addEventListener('abort', this, { once: true });
-    void this.#look(); // Never rejects.
+    void this.#list(); // Never rejects.
   }
 
-  /** @internal One of what ends it has. */
+  /** One of the signals that end the wait has aborted. */
   handleEvent(): void {
     this.failed(this.#endings.find(({ aborted }) => aborted)?.reason);
   }
 
   /**
-   * @internal What is told while the queue is listed needn't be kept: that node has left the vigil, and if the listing still has
-   * it, it is watched anew, and seen to be gone.
+   * Ignored while the queue is listed: the node isn't watched any more, and if the listing still has it, it is watched
+   * anew, and found to be gone.
    */
   onGone(): void {
     if (this.#state === 'next') this.#end(() => this.#waiter.turnCame());
-    else if (this.#state === 'behind') void this.#look(); // Never rejects.
+    else if (this.#state === 'blocked') void this.#list(); // Never rejects.
   }
 
-  /** @internal Those ahead are watched. */
   watching(): void {
-    const place = this.#unwatched;
+    const position = this.#unwatched;
     this.#unwatched = undefined;
-    if (place !== undefined && !this.#isOver()) this.#waiter.onWatching?.(place);
+    if (position !== undefined && !this.#hasEnded()) this.#waiter.onWatching?.(position);
   }
 
-  /** @internal */
   failed(reason: unknown): void {
     this.#end(() => this.#waiter.turnFailed(reason));
   }
 
   get #endings(): Abortable[] {
     const { signal } = this.#waiter;
-    const { lost } = this.#contender.own;
+    const { lost } = this.#contender.node;
     return signal === undefined ? [lost] : [lost, signal];
   }
 
-  async #look(): Promise<void> {
-    this.#state = 'looking';
+  async #list(): Promise<void> {
+    this.#state = 'listing';
     try {
-      // Not given up when the wait is: what comes of it is of no interest then.
-      const looking = this.#contender.inTheWay(this.#admission);
-      if (this.#vigil !== undefined) this.#waiter.onListing?.();
-      const inTheWay = (await looking).filter(({ node }) => !this.#vigil?.hasYielded(node));
-      if (this.#isOver()) return;
-      const missing = inTheWay.length - this.#admission.capacity;
+      // The listing isn't cancelled when the wait ends: its result is ignored then.
+      const listing = this.#contender.listBlocking(this.#rule);
+      if (this.#predecessors !== undefined) this.#waiter.onListing?.();
+      const blocking = (await listing).filter(({ node }) => !this.#predecessors?.hasUnblocked(node));
+      if (this.#hasEnded()) return;
+      const missing = blocking.length - this.#rule.capacity;
       if (missing <= 0) return this.#end(() => this.#waiter.turnCame());
-      const nearest = toWatch(inTheWay, this.#admission).map(({ node }) => node);
-      this.#watch(missing, nearest, inTheWay.at(-1 - nearest.length)?.node);
+      const nearest = toWatch(blocking, this.#rule).map(({ node }) => node);
+      this.#watch(missing, nearest, blocking.at(-1 - nearest.length)?.node);
     } catch (error) {
       this.failed(error);
     }
   }
 
-  /** No more of the queue is kept than what is watched: everybody in it may wait for long. */
-  #watch(missing: number, nearest: readonly string[], beyond: string | undefined): void {
-    const { own, queue } = this.#contender;
-    this.#vigil ??= new PredecessorWatch(this.#session, queue, this, this.#admission.noLongerBlocks);
-    // Before the watch on the one ahead: so it is told of its own end before it could take its turn.
-    own.watch();
-    if (missing === 1) own.keepAlive();
-    const place = { position: missing, ahead: nearest.at(-1) as string };
-    this.#waiter.onWaiting?.(place);
-    if (this.#waiter.onWatching !== undefined) this.#unwatched = place;
-    if (this.#isOver()) return; // Whoever was told has given up.
-    this.#state = missing === 1 ? 'next' : 'behind';
-    if (this.#vigil.watch(nearest, missing === 1 ? undefined : beyond)) this.watching();
+  /** Keeps no more of the queue than the nodes that it watches: every contender in it may wait for long. */
+  #watch(missing: number, nearest: readonly string[], secondPredecessor: string | undefined): void {
+    const { node, queue, session } = this.#contender;
+    this.#predecessors ??= new PredecessorWatch(session, queue, this, this.#rule.noLongerBlocks);
+    // Before the watch on the predecessor: so the contender hears of its own node's end before it could take its turn.
+    node.watch();
+    if (missing === 1) node.keepAlive();
+    const position = { position: missing, ahead: nearest.at(-1) as string };
+    this.#waiter.onWaiting?.(position);
+    if (this.#waiter.onWatching !== undefined) this.#unwatched = position;
+    if (this.#hasEnded()) return; // The listener may have ended the wait.
+    this.#state = missing === 1 ? 'next' : 'blocked';
+    if (this.#predecessors.watch(nearest, missing === 1 ? undefined : secondPredecessor)) this.watching();
   }
 
-  #isOver(): boolean {
-    return this.#state === 'over';
+  #hasEnded(): boolean {
+    return this.#state === 'ended';
   }
 
-  #end(tell: () => void): void {
-    if (this.#isOver()) return;
-    this.#state = 'over';
-    // Whoever waits for the turn is told first.
+  #end(notify: () => void): void {
+    if (this.#hasEnded()) return;
+    this.#state = 'ended';
+    // The waiter is notified first.
     nextTick(() => {
-      this.#vigil?.end();
+      this.#predecessors?.end();
       for (const each of this.#endings) each.removeEventListener('abort', this);
     });
-    tell();
+    notify();
   }
 }

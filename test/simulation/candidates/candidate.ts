@@ -107,7 +107,7 @@ export abstract class Candidate {
   get isActing(): boolean {
     if (this.#leadership === undefined || this.isDead) return false;
     const { term, node } = this.#leadership;
-    return !term.signal.aborted && node.isCurrent();
+    return !term.signal.aborted && node.isHeld();
   }
 
   /** The life of the ensemble that it leads in. */

@@ -1,5 +1,7 @@
-import { Contender } from '../../../src/lock/queue/contender.js';
+import type { Contender } from '../../../src/lock/queue/contender.js';
+import { joinQueue } from '../../../src/lock/queue/join.js';
 import { parseLockEntry, queueOf } from '../../../src/lock/queue/order.js';
+import { untilTurn } from '../../../src/lock/queue/turn-wait.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
@@ -44,7 +46,7 @@ export class CuratorCandidate extends Candidate {
   }
 
   override get leadingNode(): string | undefined {
-    return this.#isLeader ? this.#contender?.own.path : undefined;
+    return this.#isLeader ? this.#contender?.node.path : undefined;
   }
 
   start(): void {
@@ -74,10 +76,10 @@ export class CuratorCandidate extends Candidate {
       .on('resumed', () => void this.#look().catch(ignore)) // Seen at the next resumption.
       .on('expired', () => this.#become(false));
     try {
-      this.#contender = await Contender.join(session, ELECTION);
-      await this.#contender.untilTurn();
+      this.#contender = await joinQueue(session, ELECTION);
+      await untilTurn(this.#contender);
       this.#become(session.state.name === 'connected');
-      const { signal: lost } = this.#contender.own; // Aborts with the session's as well.
+      const { signal: lost } = this.#contender.node; // Aborts with the session's as well.
       await new Promise<void>((resolve) => onAbort(lost, resolve));
     } finally {
       this.#become(false);

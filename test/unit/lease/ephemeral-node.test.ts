@@ -39,11 +39,11 @@ describe('a node of this session', () => {
     const { clock, own } = await setUp();
     const confirmed: number[] = [];
     own.whenConfirmed(() => confirmed.push(clock.now()));
-    expect(own.isCurrent()).toBe(true);
+    expect(own.isHeld()).toBe(true);
     own.release();
-    expect(own.isCurrent()).toBe(false);
+    expect(own.isHeld()).toBe(false);
     own.confirmed(clock.now());
-    expect(own.isCurrent()).toBe(false);
+    expect(own.isHeld()).toBe(false);
     expect(confirmed).toEqual([]);
   });
 });

@@ -47,12 +47,12 @@ describe('the lease', () => {
   it('is over at the very moment it ends, also when no timer could run', () => {
     const clock = new FakeClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
-    expect(lease.isCurrent()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
     lease.confirm(0);
     clock.jump(999);
-    expect(lease.isCurrent()).toBe(true);
+    expect(lease.isHeld()).toBe(true);
     clock.jump(1);
-    expect(lease.isCurrent()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
     expect(lease.remainingMs()).toBe(0);
   });
 
@@ -63,7 +63,7 @@ describe('the lease', () => {
     lease.confirm(0);
     expect([lease.remainingMs(), lease.remainingAtMostMs()]).toEqual([100, 600]);
     suspended.jump(100);
-    expect(lease.isCurrent()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
   });
 
   it('seems as long to a timer as it is where the clock has only one reading', () => {

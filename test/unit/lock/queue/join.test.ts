@@ -1,7 +1,8 @@
 import { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Contender } from '../../src/lock/queue/contender.js';
-import { stillServer } from '../helpers/still-server.js';
+import { joinQueue } from '../../../../src/lock/queue/join.js';
+import { untilTurn } from '../../../../src/lock/queue/turn-wait.js';
+import { stillServer } from '../../../helpers/still-server.js';
 
 const CREATE = 1;
 const GET_CHILDREN = 8;
@@ -10,7 +11,7 @@ const GET_CHILDREN = 8;
 async function setUp() {
   const { clock, open } = await stillServer();
   const session = await open();
-  const before = await Contender.join(session, '/queue');
+  const before = await joinQueue(session, '/queue');
   await before.leave();
   const listChildren = vi.spyOn(session, 'listChildren');
   return { clock, session, listChildren };
@@ -29,7 +30,7 @@ describe('whoever joins a queue', () => {
     const { session } = await setUp();
     const write = vi.spyOn(Socket.prototype, 'write');
     onTestFinished(() => write.mockRestore());
-    const joining = Contender.join(session, '/queue');
+    const joining = joinQueue(session, '/queue');
     expect(write.mock.calls.map(([packet]) => operationsIn(packet as Buffer))).toEqual([
       [CREATE, GET_CHILDREN],
     ]);
@@ -38,36 +39,36 @@ describe('whoever joins a queue', () => {
 
   it('needs no other listing than that to see that it is first, and keeps it no longer', async () => {
     const { session, listChildren } = await setUp();
-    const contender = await Contender.join(session, '/queue');
-    await contender.untilTurn();
+    const contender = await joinQueue(session, '/queue');
+    await untilTurn(contender);
     expect(listChildren).toHaveBeenCalledTimes(1);
-    await contender.untilTurn();
+    await untilTurn(contender);
     expect(listChildren).toHaveBeenCalledTimes(2);
   });
 
   it('has no turn, though it is first, when nobody waits for it any more', async () => {
     const { session } = await setUp();
-    const contender = await Contender.join(session, '/queue');
+    const contender = await joinQueue(session, '/queue');
     const reason = new Error('enough');
-    await expect(contender.untilTurn({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(untilTurn(contender, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
   it('has none either when its node is lost', async () => {
     const { session } = await setUp();
-    const contender = await Contender.join(session, '/queue');
+    const contender = await joinQueue(session, '/queue');
     const reason = new Error('gone');
-    contender.own.lose(reason);
-    await expect(contender.untilTurn()).rejects.toBe(reason);
+    contender.node.lose(reason);
+    await expect(untilTurn(contender)).rejects.toBe(reason);
   });
 
   it('waits for its turn behind somebody else', async () => {
     const { session } = await setUp();
-    const first = await Contender.join(session, '/queue');
-    const second = await Contender.join(session, '/queue');
+    const first = await joinQueue(session, '/queue');
+    const second = await joinQueue(session, '/queue');
     const order: string[] = [];
-    const turn = second
-      .untilTurn({ onWaiting: ({ ahead }) => order.push(ahead) })
-      .then(() => order.push('turn'));
+    const turn = untilTurn(second, { onWaiting: ({ ahead }) => order.push(ahead) }).then(() =>
+      order.push('turn'),
+    );
     await vi.waitUntil(() => order.length > 0);
     expect(order).toEqual([first.entry.node]);
     await first.leave();

@@ -1,0 +1,129 @@
+import { NodeLostError, NoNodeError } from '../../errors.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { Access } from '../../session/protocol/acl.js';
+import type { Session } from '../../session/session.js';
+import { Contender, FirstListing } from './contender.js';
+import {
+  type EntryParser,
+  entryPrefix,
+  type Purpose,
+  parseLockEntry,
+  type QueueEntry,
+  queueOf,
+} from './order.js';
+
+const NO_DATA = Buffer.alloc(0);
+
+/** How to join a queue. */
+export interface JoinOptions {
+  /** The node's data. @default empty */
+  readonly data?: Buffer;
+  /** A uuid that was never used before. @default a new one from the session's environment */
+  readonly id?: string;
+  /** What the contender wants the lock for. @default 'lock' */
+  readonly purpose?: Purpose;
+  /** The access list of the node, and of the queue's path if that is missing. @default the session's `access` */
+  readonly access?: Access | undefined;
+  /** Which children count as contenders. @default names as Conclave and Curator give them */
+  readonly parse?: EntryParser;
+  /** Once it has aborted, no node is created. A node that may exist already is still looked for. */
+  readonly signal?: Abortable;
+}
+
+/**
+ * Joins the queue at its end. The queue's path is created if it is missing. A caller that stops waiting aborts the
+ * signal and calls {@link withdraw} with the promise: the node may exist already.
+ *
+ * @throws the signal's reason if it aborts while there is certainly no node
+ * @throws UnprotectedPathError if the queue's path isn't protected, what ended the session, or a `ZooKeeperError` when
+ *   the server refuses
+ */
+export async function joinQueue(
+  session: Session,
+  queue: string,
+  options: JoinOptions = {},
+): Promise<Contender> {
+  const { data = NO_DATA, access, purpose, signal, parse = parseLockEntry } = options;
+  const uuid = options.id ?? session.environment.uuid();
+  const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
+  for (;;) {
+    // In the usual case nothing is awaited here, and the request is written before anything else is done.
+    if (session.state.name !== 'connected') await session.whenConnected(signal);
+    const checking = session.guard.check(queue, access);
+    if (checking !== undefined) await checking;
+    signal?.throwIfAborted();
+    try {
+      const creating = session.createSequential(prefix, data, access);
+      // Sent together: the server carries out a session's requests in order, so the listing includes the new node.
+      const listing = new FirstListing(session.listChildren(queue, true));
+      const confirming = session.guard.confirm(queue);
+      confirming?.catch(ignore); // Handled by `stayIf`, unless the creation fails.
+      const { value: path, zxid: czxid, sentAt } = await creating;
+      const created = { path, entry: entryOf(path), czxid, sentAt, listing };
+      const contender = new Contender(session, queue, parse, created);
+      if (confirming !== undefined) await stayIf(confirming, contender);
+      return contender;
+    } catch (error) {
+      if (error instanceof NoNodeError) {
+        session.guard.forget(queue);
+        await session.ensurePath(queue, access);
+      } else if (!isUnanswered(error)) throw error;
+      else {
+        const found = await findCreated(session, queue, uuid, parse);
+        if (found === undefined) continue;
+        await stayIf(session.guard.confirm(queue), found);
+        return found;
+      }
+    }
+  }
+}
+
+/** For a join whose result is no longer wanted: leaves as soon as the node exists. Never rejects. */
+export async function withdraw(joining: Promise<Contender>): Promise<void> {
+  await joining.then((contender) => contender.leave()).catch(ignore); // It never had a node, or the session is over.
+}
+
+/** Leaves the queue if its path isn't protected. @throws as {@link joinQueue} does */
+async function stayIf(confirmed: Promise<void> | undefined, contender: Contender): Promise<void> {
+  try {
+    await confirmed;
+  } catch (error) {
+    await contender.leave();
+    throw error;
+  }
+}
+
+/** After a create whose reply was lost: finds its node, or makes sure that the node can't appear later. */
+async function findCreated(
+  session: Session,
+  queue: string,
+  id: string,
+  parse: EntryParser,
+): Promise<Contender | undefined> {
+  try {
+    // A committed write on the current connection: what an earlier connection of this session had sent has been carried
+    // out before it, or is refused (the session has moved). A read after it shows the outcome.
+    await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
+    const children = await session.retryUntilAnswered(() => session.getChildren(queue));
+    for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
+      const path = `${queue}/${entry.node}`;
+      const stat = await session.retryUntilAnswered(() => session.exists(path));
+      // A node of another session goes when that session ends (CURATOR-498, -696): never adopt it.
+      if (stat !== undefined && session.owns(stat))
+        return new Contender(session, queue, parse, { path, entry, czxid: stat.czxid });
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof NoNodeError) return undefined;
+    throw error;
+  }
+}
+
+function entryOf(path: string): QueueEntry {
+  const entry = parseLockEntry(path.slice(path.lastIndexOf('/') + 1));
+  if (entry === undefined)
+    throw new NodeLostError(`the server named a contender ${path}, which can't be read`);
+  return entry;
+}

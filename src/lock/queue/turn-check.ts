@@ -1,0 +1,39 @@
+import { NoNodeError, ZooKeeperError } from '../../errors.js';
+import type { Contender } from './contender.js';
+import type { QueueEntry } from './order.js';
+import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
+
+/**
+ * Whether it is the contender's turn right now, without waiting for it.
+ *
+ * @throws NodeLostError if the contender's node is gone, or what ended the session
+ */
+export async function hasTurn(contender: Contender, rule: TurnRule = EXCLUSIVE): Promise<boolean> {
+  const { capacity } = rule;
+  const blocking = await contender.listBlocking(rule, contender.node.lost);
+  if (blocking.length <= capacity) return true;
+  // Reading the nearest is mostly enough for a no; the others may be very many.
+  const nearest = await countBlocking(contender, toWatch(blocking, rule), rule);
+  if (nearest > capacity) return false;
+  return nearest + (await countBlocking(contender, blocking.slice(0, -capacity - 1), rule)) <= capacity;
+}
+
+/** How many of these nodes still exist, go with a session, and block by their data. Takes one read for each. */
+async function countBlocking(
+  { session, queue, node: { lost } }: Contender,
+  entries: readonly QueueEntry[],
+  { noLongerBlocks }: TurnRule,
+): Promise<number> {
+  const blocking = entries.map(async ({ node }) => {
+    const path = `${queue}/${node}`;
+    try {
+      const { data, stat } = await session.retryUntilAnswered(() => session.getData(path), lost);
+      return !session.guard.ownerless.isOne(path, stat) && noLongerBlocks?.(data) !== true;
+    } catch (error) {
+      if (error instanceof NoNodeError) return false;
+      if (error instanceof ZooKeeperError) return true; // The node exists and can't be read.
+      throw error;
+    }
+  });
+  return (await Promise.all(blocking)).filter(Boolean).length;
+}
