@@ -17,8 +17,6 @@ export interface Leadership {
   readonly term: Term;
   /** The session that holds the term. */
   readonly session: Session;
-  /** How long a lease is, in milliseconds. */
-  readonly leaseMs: number;
   /** The candidate's id. */
   readonly id: string;
 }
@@ -129,8 +127,7 @@ class Campaign {
     this.#waitTimer?.clear();
     this.#state = { name: 'leading' };
     this.#printIfVerbose(`elected for term ${term.number}`);
-    const { id } = this.#supervisor;
-    const exitCode = await this.#work.lead({ term, session, leaseMs: session.leaseMs, id });
+    const exitCode = await this.#work.lead({ term, session, id: this.#supervisor.id });
     this.#state = { name: 'waiting' };
     if (exitCode !== undefined) this.#finish(exitCode);
   }

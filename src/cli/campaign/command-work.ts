@@ -14,6 +14,8 @@ import { printError } from '../process/output.js';
 import { END_SIGNALS, FORWARDED_SIGNALS } from '../process/signals.js';
 import type { Leadership, LeaderWork } from './campaign.js';
 
+const { clock } = systemEnvironment;
+
 /** A command that runs while this process leads. */
 export interface LeaderCommand {
   readonly command: string;
@@ -48,9 +50,8 @@ export class CommandWork implements LeaderWork {
     this.#registerCleanup(session);
   }
 
-  async lead({ term, session, leaseMs, id }: Leadership): Promise<number | undefined> {
+  async lead({ term, session, id }: Leadership): Promise<number | undefined> {
     const { graceMs, restart } = this.#options;
-    const { clock } = systemEnvironment;
     if (this.#keeper.hasEnded) this.#keeper = startKeeper(); // It was killed while it waited.
     this.#registerCleanup(session, term);
     const keeper = this.#keeper;
@@ -58,7 +59,7 @@ export class CommandWork implements LeaderWork {
     keeper.once('lease-running-out', () => this.#onLoss('the lease was not renewed in time'));
     const unsubscribe = onAbort(term.signal, () => this.#onLoss(describe(term.signal.reason)));
     const line = this.#commandLine(term, id);
-    const outcome = await runWhileHeld(term, keeper, line, { clock, leaseMs, graceMs });
+    const outcome = await runWhileHeld(term, keeper, line, { clock, leaseMs: session.leaseMs, graceMs });
     unsubscribe();
     const exitCode = exitCodeOfRun(outcome, this.#run, restart);
     if (outcome.kind === 'refused') printError(`the command was not started: ${outcome.reason}`);
@@ -91,12 +92,12 @@ export class CommandWork implements LeaderWork {
 
   /** Tells the keeper which session to close, and which term to give back, if this process is killed. */
   #registerCleanup(session: Session, term?: Term): void {
-    const { connect, session: options } = this.#options.target;
-    const { auth, tls } = options;
+    const { connect, session: sessionOptions } = this.#options.target;
+    const { auth, tls } = sessionOptions;
     this.#keeper.registerCleanup({
       parentPid: process.pid,
       servers: { ...parseConnectString(connect), chroot: '' },
-      sessionOptions: { ...(auth !== undefined && { auth }), ...(tls !== undefined && { tls }) },
+      sessionOptions: { auth, tls },
       openSession: openSessionOf(session, term),
     });
   }

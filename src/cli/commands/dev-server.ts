@@ -63,21 +63,16 @@ export function addDevServer(program: Command): void {
 
 async function serve(options: DevServerOptions): Promise<void> {
   const stopped = untilSignal();
-  const server = await start(options);
+  const server = await EmbeddedZooKeeper.start(options).catch((cause) => {
+    throw asListenError(cause, options);
+  });
   console.log(server.connectString);
   await stopped;
   await server.stop();
 }
 
-async function start(options: DevServerOptions): Promise<EmbeddedZooKeeper> {
-  try {
-    return await EmbeddedZooKeeper.start(options);
-  } catch (cause) {
-    throw unavailable(cause as NodeJS.ErrnoException, options);
-  }
-}
-
-function unavailable(cause: NodeJS.ErrnoException, { host, port }: DevServerOptions): Error {
+/** The error for a server that couldn't listen. */
+function asListenError(cause: NodeJS.ErrnoException, { host, port }: DevServerOptions): Error {
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is taken. Another is given with --port, any that is free with --port 0.',
     EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',

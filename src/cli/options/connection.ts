@@ -79,7 +79,6 @@ export function targetOf(options: ConnectionOptions): Target {
   const { connect, sessionTimeout, connectTimeout, auth } = options;
   if (connect === undefined || connect === '')
     throw new UserError(EXIT.usage, 'which servers? Give --connect host:port, or set ZOOKEEPER.');
-  const tls = tlsOf(options);
   const credentials = (auth ?? []).map(credentialsOf);
   return {
     connect,
@@ -87,8 +86,8 @@ export function targetOf(options: ConnectionOptions): Target {
       sessionTimeoutMs: sessionTimeout,
       connectTimeoutMs: connectTimeout,
       logger: logger(),
-      ...(credentials.length > 0 && { auth: credentials }),
-      ...(tls !== undefined && { tls }),
+      auth: credentials.length > 0 ? credentials : undefined,
+      tls: tlsOf(options),
     },
   };
 }
@@ -130,16 +129,12 @@ function tlsOf({ tls, ca, cert, key }: ConnectionOptions): SessionOptions['tls']
   if ((cert === undefined) !== (key === undefined))
     throw new UserError(EXIT.usage, '--cert and --key go together.');
   if (tls !== true && ca === undefined && cert === undefined) return undefined;
-  return {
-    ...(ca !== undefined && { ca: read('--ca', ca) }),
-    ...(cert !== undefined && { cert: read('--cert', cert) }),
-    ...(key !== undefined && { key: read('--key', key) }),
-  };
+  return { ca: read('--ca', ca), cert: read('--cert', cert), key: read('--key', key) };
 }
 
-function read(option: string, file: string): Buffer {
+function read(option: string, file: string | undefined): Buffer | undefined {
   try {
-    return readFileSync(file);
+    return file === undefined ? undefined : readFileSync(file);
   } catch (error) {
     throw new UserError(EXIT.usage, `${option}: ${describe(error)}`, { cause: error });
   }

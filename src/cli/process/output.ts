@@ -1,15 +1,7 @@
 import type { Candidate } from '../../election/nodes/candidate.js';
 
-/** A candidate's JSON form; data that aren't text are in base 64. */
-export interface CandidateJson {
-  readonly id: string;
-  readonly node: string;
-  readonly position: number;
-  readonly data?: string;
-  readonly base64?: string;
-}
-
-export function candidateJson({ id, node, position, data }: Candidate): CandidateJson {
+/** What `--json` prints of a candidate; data that aren't text are in base 64. */
+export function candidateJson({ id, node, position, data }: Candidate): object {
   if (data === undefined) return { id, node, position };
   if (typeof data === 'string') return { id, node, position, data };
   return { id, node, position, base64: Buffer.from(data).toString('base64') };

@@ -3,13 +3,7 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import { type Clock, machineInstantIn, type Timer } from '../../platform/time/clock.js';
 import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
-import type { CommandLine } from './keeper-messages.js';
-
-export interface RunWhileHeldOptions {
-  readonly clock: Clock;
-  readonly leaseMs: number;
-  readonly graceMs: number;
-}
+import type { CommandLease, CommandLine } from './keeper-messages.js';
 
 /** How often the keeper is sent the lease's end, in leases. Heartbeats renew a lease four times. */
 const EXTEND_EVERY = 1 / 8;
@@ -25,7 +19,7 @@ export async function runWhileHeld(
   term: Term,
   keeper: KeeperHandle,
   line: CommandLine,
-  { clock, leaseMs, graceMs }: RunWhileHeldOptions,
+  { clock, leaseMs, graceMs }: Omit<CommandLease, 'leaseEnd'> & { readonly clock: Clock },
 ): Promise<CommandOutcome> {
   await keeper.whenReady();
   if (!term.isHeld()) keeper.dismiss();
