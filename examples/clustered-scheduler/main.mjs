@@ -26,17 +26,17 @@ cluster.on('message', (_, message) => {
 const workers = superviseCluster({ connect: zookeeper.connectString, workers: 4 });
 workers.on('error', (error) => console.error(error));
 process.once('SIGINT', () => void workers.stop().then(() => process.exit(130)));
-workers.guardian.on('buried', ({ pid, tookMs }) => {
+workers.guardian.on('cleanedUp', ({ pid, tookMs }) => {
   console.log(`what process ${pid} led was given back ${tookMs.toFixed(0)} ms after its end`);
 });
 
 /** The active one, once there is one and all the others wait. */
 async function allStand() {
   for (;;) {
-    const leader = workers.workers.find(({ standing }) => standing === 'leading');
-    if (leader !== undefined && workers.workers.filter(({ standing }) => standing === 'waiting').length === 3)
+    const leader = workers.workers.find(({ role }) => role === 'leading');
+    if (leader !== undefined && workers.workers.filter(({ role }) => role === 'waiting').length === 3)
       return leader;
-    await new Promise((resolve) => workers.once('standing', resolve));
+    await new Promise((resolve) => workers.once('roleChanged', resolve));
   }
 }
 

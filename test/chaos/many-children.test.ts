@@ -31,11 +31,11 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     });
     guardian.watch(child);
     survivors.push(child);
-    await until(() => guardian.standingOf(child) === (index === 0 ? 'leading' : 'waiting'));
+    await until(() => guardian.roleOf(child) === (index === 0 ? 'leading' : 'waiting'));
   }
 
-  const buried = new Map<number | undefined, CleanupReport>();
-  guardian.on('buried', (burial) => void buried.set(burial.pid, burial));
+  const cleanedUp = new Map<number | undefined, CleanupReport>();
+  guardian.on('cleanedUp', (report) => void cleanedUp.set(report.pid, report));
   const opened: SessionCredentials[] = [];
   const cycle = async () => {
     const { id, password, timeoutMs, socket } = await RawClient.open(port, { timeoutMs: 30_000 });
@@ -46,7 +46,7 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     const child = fork(fixture('brief.sh'), [JSON.stringify(word)], { execPath: '/bin/sh', execArgv: [] });
     guardian.watch(child);
     await nextEvent(child, 'exit');
-    await until(() => buried.has(child.pid));
+    await until(() => cleanedUp.has(child.pid));
   };
   let left = CYCLES;
   const inTurn = async () => {
@@ -63,13 +63,13 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
   }
   expect(errors).toEqual([]);
   expect(complaints).toEqual([]);
-  expect(survivors.map((child) => guardian.standingOf(child))).toEqual(['leading', 'waiting', 'waiting']);
+  expect(survivors.map((child) => guardian.roleOf(child))).toEqual(['leading', 'waiting', 'waiting']);
   const candidates = await new LeaderElector(
     await openSession({}, zookeeper.connectString),
     '/survivors',
   ).candidates();
   expect(candidates.map(({ id }) => Number(id.split('-').at(-2)))).toEqual(survivors.map(({ pid }) => pid));
   for (const child of survivors) child.kill('SIGKILL');
-  await Promise.all(survivors.map(async (child) => await until(() => buried.has(child.pid))));
+  await Promise.all(survivors.map(async (child) => await until(() => cleanedUp.has(child.pid))));
   await guardian.close();
 }, 300_000);

@@ -34,11 +34,10 @@ function startWorkers(
   return workers;
 }
 
-const standings = (workers: ClusterSupervisor) => workers.workers.map(({ standing }) => standing).sort();
+const roles = (workers: ClusterSupervisor) => workers.workers.map(({ role }) => role).sort();
 const allStand = (workers: ClusterSupervisor) =>
-  until(() => String(standings(workers)) === 'leading,waiting,waiting', 'a leader and two who wait');
-const leaderOf = (workers: ClusterSupervisor) =>
-  workers.workers.find(({ standing }) => standing === 'leading');
+  until(() => String(roles(workers)) === 'leading,waiting,waiting', 'a leader and two who wait');
+const leaderOf = (workers: ClusterSupervisor) => workers.workers.find(({ role }) => role === 'leading');
 
 function exitsOf(workers: ClusterSupervisor): WorkerExit[] {
   const exits: WorkerExit[] = [];
@@ -51,10 +50,10 @@ describe('a cluster', () => {
     const workers = startWorkers(uniquePath('cluster'));
     await allStand(workers);
     const killed = leaderOf(workers);
-    const buried = nextEvent<[CleanupReport]>(workers.guardian, 'buried');
+    const cleanedUp = nextEvent<[CleanupReport]>(workers.guardian, 'cleanedUp');
     const restarting = nextEvent(workers, 'restarting');
     process.kill(killed?.pid as number, 'SIGKILL');
-    expect((await buried)[0]).toMatchObject({ pid: killed?.pid, sessions: [{ terms: 1, clean: true }] });
+    expect((await cleanedUp)[0]).toMatchObject({ pid: killed?.pid, sessions: [{ terms: 1, clean: true }] });
     expect((await restarting)[0]).toMatchObject({ slot: killed?.slot, attempt: 1 });
     await allStand(workers);
     expect(leaderOf(workers)?.slot).not.toBe(killed?.slot);
@@ -91,7 +90,7 @@ describe('a cluster', () => {
     const exits = exitsOf(workers);
     const seen = recordEvents(workers, 'exited', 'spawned');
     const leaders = new Set<number | undefined>();
-    workers.on('standing', ({ pid, standing }) => void (standing === 'leading' && leaders.add(pid)));
+    workers.on('roleChanged', ({ pid, role }) => void (role === 'leading' && leaders.add(pid)));
     const replaced = workers.replaceWorkers();
     expect(workers.replaceWorkers()).toBe(replaced);
     await replaced;
@@ -129,7 +128,7 @@ describe('a cluster', () => {
     expect(error).toMatchObject({ code: 'WORKER_FAILED', slot: 0 });
     expect(error.message).toContain('ended with code 1');
     expect(exits).toHaveLength(3);
-    await until(() => String(standings(workers)) === 'leading');
+    await until(() => String(roles(workers)) === 'leading');
     expect(leaderOf(workers)?.slot).toBe(1);
   }, 20_000);
 
@@ -201,9 +200,9 @@ describe('a cluster', () => {
 
   it('starts none after a worker that ends by itself while it is being stopped', async () => {
     const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong: ['deaf', 'deaf'] });
-    await until(() => String(standings(workers)) === 'leading,waiting');
-    const [leader, follower] = ['leading', 'waiting'].map((standing) =>
-      workers.workers.find((each) => each.standing === standing),
+    await until(() => String(roles(workers)) === 'leading,waiting');
+    const [leader, follower] = ['leading', 'waiting'].map((role) =>
+      workers.workers.find((each) => each.role === role),
     );
     const exits = exitsOf(workers);
     const spawned = recordEvents(workers, 'spawned', 'restarting');
@@ -220,15 +219,15 @@ describe('a cluster', () => {
     const wrong = ['broken'];
     const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong, restart: { retries: 0 } });
     await nextEvent(workers, 'error');
-    await until(() => String(standings(workers)) === 'leading');
+    await until(() => String(roles(workers)) === 'leading');
     wrong[0] = '';
     await workers.replaceWorkers();
-    await until(() => String(standings(workers)) === 'leading,waiting');
+    await until(() => String(roles(workers)) === 'leading,waiting');
   }, 20_000);
 
   it('lets the leader end in good order when the whole process group was told, and then it', async () => {
     const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong: ['slow', 'slow'] });
-    await until(() => String(standings(workers)) === 'leading,waiting');
+    await until(() => String(roles(workers)) === 'leading,waiting');
     const exits = exitsOf(workers);
     const leader = leaderOf(workers);
     process.kill(leader?.pid as number, 'SIGTERM');
@@ -242,7 +241,7 @@ describe('a cluster', () => {
     cluster.setupPrimary({ exec: FIXTURE, args: [connectString(), uniquePath('cluster')] });
     const workers = superviseCluster({ connect: connectString(), workers: 2 });
     onTestFinished(() => workers.stop());
-    await until(() => String(standings(workers)) === 'leading,waiting');
+    await until(() => String(roles(workers)) === 'leading,waiting');
     expect(Object.values(cluster.workers ?? {})).toHaveLength(2);
     const exits = exitsOf(workers);
     await workers.stop();

@@ -53,7 +53,7 @@ async function guardLeader(
   const leads = told(child, 'elected');
   guardian.watch(child);
   await leads;
-  await until(() => guardian.standingOf(child) === 'leading');
+  await until(() => guardian.roleOf(child) === 'leading');
   return child;
 }
 
@@ -82,14 +82,14 @@ describe('a guardian', () => {
       const guardian = makeGuardian();
       const child = await guardLeader(guardian, path);
       const { elected } = await nextInLine(path);
-      const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
+      const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       end(child);
       const [term] = await elected;
       // 10 s are a session timeout, and 3.5 s the takeover delay: neither was waited for.
       expect(term.number).toBe(2);
-      const [burial] = await buried;
-      expect(burial).toMatchObject({ pid: child.pid, sessions: [{ terms: 1, clean: true }] });
-      expect(burial.tookMs).toBeLessThan(3000);
+      const [report] = await cleanedUp;
+      expect(report).toMatchObject({ pid: child.pid, sessions: [{ terms: 1, clean: true }] });
+      expect(report.tookMs).toBeLessThan(3000);
     },
     9000,
   );
@@ -104,7 +104,7 @@ describe('a guardian', () => {
     const holds = told(child, 'locked');
     child.send(`lock ${locked}`);
     await holds;
-    await until(() => guardian.standingOf(child) === 'leading');
+    await until(() => guardian.roleOf(child) === 'leading');
     const waiting = new DistributedLock(await openSession(), locked).acquire();
     child.kill('SIGKILL');
     await (await waiting).release();
@@ -131,8 +131,8 @@ describe('a guardian', () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
-    const buried: CleanupReport[] = [];
-    guardian.on('buried', (burial) => void buried.push(burial));
+    const cleanedUp: CleanupReport[] = [];
+    guardian.on('cleanedUp', (report) => void cleanedUp.push(report));
     child.kill('SIGSTOP');
     const { elector } = await nextInLine(path);
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
@@ -140,7 +140,7 @@ describe('a guardian', () => {
     const resigned = told(child, 'demoted');
     child.send('resign');
     await resigned;
-    expect(buried).toEqual([]);
+    expect(cleanedUp).toEqual([]);
   }, 9000);
 
   it('takes a term that was given back for nobody’s, whatever it heard last', async () => {
@@ -154,9 +154,9 @@ describe('a guardian', () => {
     child.send('disconnect');
     await disconnected;
     const [term] = await elected;
-    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
+    const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
     child.kill('SIGKILL');
-    await buried;
+    await cleanedUp;
     expect(term.isHeld()).toBe(true);
     const { data, stat } = await (await openSession()).getData(path);
     expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 2 });
@@ -170,11 +170,11 @@ describe('a guardian', () => {
     const child = forkOne(path, {}, proxy.connectString);
     guardian.watch(child);
     const leads = told(child, 'elected');
-    // It listens for messages of its own before it has a session to entrust: so this greeting is lost.
+    // It listens for messages of its own before it has a session to register: so this message is lost.
     await told(child, 'greeted');
     proxy.restore();
     await leads;
-    await until(() => guardian.standingOf(child) === 'leading');
+    await until(() => guardian.roleOf(child) === 'leading');
   }, 15_000);
 
   it('is told nothing by a process that does not want to be guarded', async () => {
@@ -185,7 +185,7 @@ describe('a guardian', () => {
     guardian.watch(child);
     await leads;
     const { elector } = await nextInLine(path);
-    expect(guardian.standingOf(child)).toBe('none');
+    expect(guardian.roleOf(child)).toBe('none');
     const exited = nextEvent(child, 'exit');
     child.kill('SIGKILL');
     await exited;
@@ -221,13 +221,13 @@ describe('a guardian', () => {
     const alice = await openSession({ auth });
     const [node] = await alice.getChildren(path);
     const owner = (await alice.exists(`${path}/${node}`))?.ephemeralOwner as bigint;
-    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
+    const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
     const failed = nextEvent<[Error]>(guardian, 'error');
     child.kill('SIGKILL');
-    const [burial] = await buried;
-    expect(burial.sessions).toMatchObject([{ terms: 1, clean: false }]);
+    const [report] = await cleanedUp;
+    expect(report.sessions).toMatchObject([{ terms: 1, clean: false }]);
     // A session's password follows from its id: neither is for anybody to see.
-    const shown = inspect([logged, burial, await failed], { depth: 10 });
+    const shown = inspect([logged, report, await failed], { depth: 10 });
     expect(shown).toContain(String(child.pid));
     for (const secret of ['secret', owner.toString(16), String(owner)]) expect(shown).not.toContain(secret);
     expect(await alice.getChildren(path)).toEqual([]);
@@ -243,9 +243,9 @@ describe('a guardian', () => {
       { session: { sessionTimeoutMs: 10_000, auth } },
       `${connectString()}/alices`,
     );
-    const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
+    const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
     child.kill('SIGKILL');
-    expect((await buried)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
+    expect((await cleanedUp)[0].sessions).toMatchObject([{ terms: 1, clean: true }]);
     const alice = await openSession({ auth });
     const { data, stat } = await alice.getData(`/alices${path}`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
@@ -278,33 +278,33 @@ describe('a process', () => {
       return true;
     }
   }
-  const greeting = { conclave: { format: 1, word: 'greeting' } };
-  const farewell = { conclave: { format: 1, word: 'farewell' } };
+  const attach = { conclave: { format: 1, word: 'greeting' } };
+  const detach = { conclave: { format: 1, word: 'farewell' } };
 
-  it('tells its parent nothing that has not greeted, or has said farewell', async () => {
+  it('sends nothing to a parent without an attached guardian', async () => {
     const channel = new FakeChannel();
     const session = await openSession();
-    new GuardianLink(channel).entrust(session);
+    new GuardianLink(channel).register(session);
     expect(channel.sent).toEqual([]);
     channel.emit('message', { something: 'else' });
     expect(channel.sent).toEqual([]);
-    channel.emit('message', greeting);
+    channel.emit('message', attach);
     expect(channel.sent.map(({ conclave }) => conclave.kind)).toEqual(['opened']);
-    channel.emit('message', farewell);
+    channel.emit('message', detach);
     await session.close();
     expect(channel.sent).toHaveLength(1);
   });
 
-  it('tells of every session and every election that is entrusted, and listens no longer than there is one', async () => {
+  it('reports every registered session and election, and listens no longer than there is one', async () => {
     const channel = new FakeChannel();
     const link = new GuardianLink(channel);
     const [first, second] = [await openSession(), await openSession()];
-    const path = uniquePath('entrusted');
+    const path = uniquePath('registered');
     const elector = new LeaderElector(first, path);
-    link.entrust(first, elector);
-    link.entrust(second);
-    link.entrust(second);
-    channel.emit('message', greeting);
+    link.register(first, elector);
+    link.register(second);
+    link.register(second);
+    channel.emit('message', attach);
     const elected = nextEvent(elector, 'elected');
     await elector.start();
     await elected;
@@ -316,14 +316,14 @@ describe('a process', () => {
     await second.close();
     expect(channel.listenerCount('message')).toBe(0);
     expect(channel.sent.slice(4).map(({ conclave }) => conclave.kind)).toEqual(['over', 'over']);
-    link.entrust(second);
+    link.register(second);
     expect(channel.listenerCount('message')).toBe(0);
   });
 
   it('that has no parent to tell is not disturbed by that', async () => {
     const session = await openSession();
     const channel = new FakeChannel();
-    new GuardianLink({ ...channel, connected: false, on: channel.on, off: channel.off } as never).entrust(
+    new GuardianLink({ ...channel, connected: false, on: channel.on, off: channel.off } as never).register(
       session,
     );
     registerWithGuardian(session);

@@ -437,7 +437,7 @@ describe('conclave run', () => {
     guardian.watch(child);
     await once(child.stdout as Readable, 'data');
     expect(told).toEqual([]);
-    expect(guardian.standingOf(child)).toBe('none');
+    expect(guardian.roleOf(child)).toBe('none');
   });
 
   it('ends at once when it is told to, also while its keeper is stopped', async () => {

@@ -115,7 +115,7 @@ export class Parent {
     this.#ledger = ledger;
     this.#guardian = new SessionGuardian({ connect: CONNECT, session: { environment }, logger: SILENT });
     this.#guardian
-      .on('buried', ({ sessions, tookMs }) => {
+      .on('cleanedUp', ({ sessions, tookMs }) => {
         for (const { terms, clean } of sessions)
           ledger.count(
             `guardian: sessions wound up, ${terms === 0 ? 'not leading' : clean ? 'cleanly' : 'late'}`,
@@ -140,9 +140,7 @@ export class Parent {
   /** Whether it knows that its child leads. */
   get knowsOfLeader(): boolean {
     return (
-      !this.isDead &&
-      this.#family !== undefined &&
-      this.#guardian.standingOf(this.#family.child) === 'leading'
+      !this.isDead && this.#family !== undefined && this.#guardian.roleOf(this.#family.child) === 'leading'
     );
   }
 
@@ -179,10 +177,10 @@ export class Parent {
   }
 }
 
-// A child finds its parent by its own process; here by the environment of the session that it entrusts.
-const { entrust } = GuardianLink.prototype;
-GuardianLink.prototype.entrust = function (session, elector) {
+// A child finds its parent by its own process; here by the environment of the session that it registers.
+const { register } = GuardianLink.prototype;
+GuardianLink.prototype.register = function (session, elector) {
   const { environment } = session;
-  if (!(environment instanceof SimulatedEnvironment)) return entrust.call(this, session, elector);
-  if (environment.link !== undefined) entrust.call(environment.link, session, elector);
+  if (!(environment instanceof SimulatedEnvironment)) return register.call(this, session, elector);
+  if (environment.link !== undefined) register.call(environment.link, session, elector);
 };

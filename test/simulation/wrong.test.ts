@@ -83,7 +83,7 @@ const WRONG: readonly Wrong[] = [
     hint: 7,
     found: /^guardian: nobody took the place/,
     faultRate: 'few',
-    make: () => replace(GuardedProcess.prototype, 'estates', () => () => []),
+    make: () => replace(GuardedProcess.prototype, 'openSessions', () => () => []),
   },
   {
     what: 'a guardian that winds up what a process that lives has open',

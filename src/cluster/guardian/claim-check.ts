@@ -3,24 +3,24 @@ import type { ReleasableClaim } from '../../election/term/claim.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import type { NodeData, Stat } from '../../session/protocol/records.js';
 
-/** What ZooKeeper says of the two nodes that a deed names; `undefined` for a node that isn't there. */
-export interface DeedNodes {
+/** What ZooKeeper says of the two nodes that a claim names; `undefined` for a node that doesn't exist. */
+export interface ClaimNodes {
   readonly record: NodeData | undefined;
   readonly node: Stat | undefined;
 }
 
-/** What a deed is worth, by what ZooKeeper says. */
-export type DeedCheck =
+/** Whether a reported claim is true, by what ZooKeeper says. */
+export type ClaimCheck =
   /** The session leads this term, with its node at this version. */
   | { readonly kind: 'valid'; readonly nodeVersion: number }
-  /** The term has ended: the process died before it could say so. */
+  /** The term has ended: the process died before it could report that. */
   | { readonly kind: 'outdated' }
-  /** The session doesn't lead what the process said. */
+  /** The session doesn't lead what the process reported. */
   | { readonly kind: 'wrong'; readonly why: string };
 
 const SEAT = /^\/seat-(\d+)$/;
 
-/** Whether the deed's node is a candidate's, directly below the election whose record, or whose seat's, the deed names. */
+/** Whether the claim's node is a candidate's, directly below the election whose record, or whose seat's, the claim names. */
 export function isOfOneElection({ record, node }: ReleasableClaim): boolean {
   const slash = node.lastIndexOf('/');
   const [election, name] = [node.slice(0, slash), node.slice(slash + 1)];
@@ -30,22 +30,22 @@ export function isOfOneElection({ record, node }: ReleasableClaim): boolean {
 }
 
 /**
- * Compares a deed, which is only what a process has said, with what was read from ZooKeeper.
+ * Compares a claim that a process has reported with what was read from ZooKeeper.
  *
  * @param isOwn - whether the node belongs to the session that was taken over
  */
-export function checkDeed(
-  deed: ReleasableClaim,
-  { record, node }: DeedNodes,
+export function checkClaim(
+  claim: ReleasableClaim,
+  { record, node }: ClaimNodes,
   isOwn: (node: Stat) => boolean,
-): DeedCheck {
+): ClaimCheck {
   if (node === undefined || record === undefined) return { kind: 'outdated' };
-  if (!isOwn(node)) return { kind: 'wrong', why: `${deed.node} belongs to another session` };
+  if (!isOwn(node)) return { kind: 'wrong', why: `${claim.node} belongs to another session` };
   const found = parseRecord(record.data, record.stat.version);
-  const name = deed.node.slice(deed.node.lastIndexOf('/') + 1);
-  if (found.state !== 'held' || found.node !== name || found.term !== deed.term)
-    return { kind: 'wrong', why: `${deed.record} does not say that ${name} leads term ${deed.term}` };
-  // Written since: the versions of records tell held from vacant, so nothing is given back by guess.
-  if (record.stat.version !== deed.version) return { kind: 'outdated' };
+  const name = claim.node.slice(claim.node.lastIndexOf('/') + 1);
+  if (found.state !== 'held' || found.node !== name || found.term !== claim.term)
+    return { kind: 'wrong', why: `${claim.record} does not say that ${name} leads term ${claim.term}` };
+  // Written since the claim. The parity of a record's version tells held from vacant, so no version is guessed.
+  if (record.stat.version !== claim.version) return { kind: 'outdated' };
   return { kind: 'valid', nodeVersion: node.version };
 }

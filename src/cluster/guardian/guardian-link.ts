@@ -3,7 +3,7 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import { ignore } from '../../platform/async/promises.js';
 import { checkInstance } from '../../platform/checks.js';
 import { Session } from '../../session/session.js';
-import { absoluteDeed } from './guarded-process.js';
+import { absoluteClaim } from './guarded-process.js';
 import {
   type ChildMessage,
   decodeGuardianMessage,
@@ -20,107 +20,108 @@ export interface ParentChannel {
 }
 
 /**
- * This process's link to a guardian in its parent. Nothing is said before the guardian has greeted: a parent that knows
- * nothing of Conclave must not get messages that it doesn't understand, least of all a session's password.
+ * This process's link to a guardian in its parent. Nothing is sent before the guardian has attached: a parent without one
+ * must not get messages that it doesn't understand, least of all a session's password.
  */
 export class GuardianLink {
   readonly #channel: ParentChannel;
-  readonly #entrusted = new Map<Session, Standings>();
-  #greeted = false;
+  readonly #sessions = new Map<Session, RegisteredSession>();
+  #isAttached = false;
 
   constructor(channel: ParentChannel) {
     this.#channel = channel;
   }
 
-  /** Whether a guardian in the parent process has greeted: then that is who ends this process, and in which order. */
+  /** Whether a guardian in the parent process has attached: then the parent ends this process, in the order that it chooses. */
   get isGuarded(): boolean {
-    return this.#greeted && this.#channel.connected;
+    return this.#isAttached && this.#channel.connected;
   }
 
-  /** Tells the guardian of a session until that is over, and of what an elector does with it. */
-  entrust(session: Session, elector?: LeaderElector): void {
-    if (this.#channel.send === undefined || session.ended.aborted) return; // Nobody to tell, or nothing.
-    let standings = this.#entrusted.get(session);
-    if (standings === undefined) {
-      standings = new Standings(session);
-      this.#add(session, standings);
+  /** Reports a session to the guardian until the session has ended, and what an elector does with it. */
+  register(session: Session, elector?: LeaderElector): void {
+    if (this.#channel.send === undefined || session.ended.aborted) return; // There is no parent, or nothing to guard.
+    let registered = this.#sessions.get(session);
+    if (registered === undefined) {
+      registered = new RegisteredSession(session);
+      this.#add(session, registered);
     }
-    if (elector !== undefined) this.#follow(standings, elector);
+    if (elector !== undefined) this.#follow(registered, elector);
   }
 
-  #add(session: Session, standings: Standings): void {
+  #add(session: Session, registered: RegisteredSession): void {
     // Only while there is something to guard: a listener for messages keeps a forked process alive.
-    if (this.#entrusted.size === 0) this.#channel.on('message', this.#onMessage);
-    this.#entrusted.set(session, standings);
-    for (const word of standings.words()) this.#tell(word);
+    if (this.#sessions.size === 0) this.#channel.on('message', this.#onMessage);
+    this.#sessions.set(session, registered);
+    for (const message of registered.messages()) this.#send(message);
     onAbort(session.ended, () => {
-      this.#entrusted.delete(session);
-      this.#tell({ kind: 'over', session: standings.name });
-      if (this.#entrusted.size === 0) this.#channel.off('message', this.#onMessage);
+      this.#sessions.delete(session);
+      this.#send({ kind: 'over', session: registered.name });
+      if (this.#sessions.size === 0) this.#channel.off('message', this.#onMessage);
     });
   }
 
-  #follow(standings: Standings, elector: LeaderElector): void {
+  #follow(registered: RegisteredSession, elector: LeaderElector): void {
     elector
-      .on('waiting', () => this.#tell(standings.waits(elector)))
-      .on('elected', () => this.#tell(standings.leads(elector)))
-      .on('stopped', () => this.#tell(standings.left(elector)));
+      .on('waiting', () => this.#send(registered.waits(elector)))
+      .on('elected', () => this.#send(registered.leads(elector)))
+      .on('stopped', () => this.#send(registered.left(elector)));
   }
 
-  readonly #onMessage = (message: unknown): void => {
-    const word = decodeGuardianMessage(message);
-    if (word === undefined) return;
-    this.#greeted = word === 'greeting';
-    for (const standings of this.#entrusted.values()) {
-      for (const each of standings.words()) this.#tell(each);
+  readonly #onMessage = (received: unknown): void => {
+    const message = decodeGuardianMessage(received);
+    if (message === undefined) return;
+    this.#isAttached = message === 'attach';
+    for (const registered of this.#sessions.values()) {
+      for (const each of registered.messages()) this.#send(each);
     }
   };
 
-  #tell(word: ChildMessage | undefined): void {
-    if (word === undefined || !this.#greeted || !this.#channel.connected) return;
-    this.#channel.send?.(encodeChildMessage(word), ignore); // A guardian that is gone guards nothing.
+  #send(message: ChildMessage | undefined): void {
+    if (message === undefined || !this.#isAttached || !this.#channel.connected) return;
+    this.#channel.send?.(encodeChildMessage(message), ignore); // A guardian that is gone guards nothing.
   }
 }
 
-/** One session, and where its electors stand. */
-class Standings {
+/** One session, and the roles of its electors. */
+class RegisteredSession {
   readonly name: string;
   readonly #session: Session;
-  readonly #words = new Map<string, ChildMessage>();
+  /** The newest message of each election. */
+  readonly #roles = new Map<string, ChildMessage>();
 
   constructor(session: Session) {
     this.#session = session;
     this.name = sessionName(session.credentials.id);
   }
 
-  /** All there is to know, for a guardian that knows nothing yet. */
-  words(): ChildMessage[] {
+  /** All that a guardian without earlier messages has to know. */
+  messages(): ChildMessage[] {
     const { credentials, sessionTimeoutMs } = this.#session;
     return [
       { kind: 'opened', session: this.name, credentials, timeoutMs: sessionTimeoutMs },
-      ...this.#words.values(),
+      ...this.#roles.values(),
     ];
   }
 
   waits(elector: LeaderElector): ChildMessage {
-    return this.#note({ kind: 'waits', session: this.name, election: this.#absolute(elector.path) });
+    return this.#keep({ kind: 'waits', session: this.name, election: this.#absolute(elector.path) });
   }
 
   /** `undefined`: the term has been given back meanwhile. */
   leads(elector: LeaderElector): ChildMessage | undefined {
     const { claim } = elector;
     if (claim === undefined) return undefined;
-    return this.#note({
+    return this.#keep({
       kind: 'leads',
       session: this.name,
       election: this.#absolute(elector.path),
-      deed: absoluteDeed(this.#session, claim),
+      claim: absoluteClaim(this.#session, claim),
     });
   }
 
   left(elector: LeaderElector): ChildMessage {
     const election = this.#absolute(elector.path);
-    this.#words.delete(election);
+    this.#roles.delete(election);
     return { kind: 'left', session: this.name, election };
   }
 
@@ -129,29 +130,29 @@ class Standings {
     return this.#session.absolute(path);
   }
 
-  #note(word: ChildMessage & { readonly election: string }): ChildMessage {
-    this.#words.set(word.election, word);
-    return word;
+  #keep(message: ChildMessage & { readonly election: string }): ChildMessage {
+    this.#roles.set(message.election, message);
+    return message;
   }
 }
 
 const link = new GuardianLink(process as ParentChannel);
 
-/** @internal Whether a guardian looks after this process. */
+/** @internal Whether a guardian guards this process. */
 export function isGuarded(): boolean {
   return link.isGuarded;
 }
 
 /**
- * Entrusts a session that this process has opened itself, and what an elector does with it, to a `SessionGuardian` in its
+ * Registers a session that this process has opened itself, and what an elector does with it, with a `SessionGuardian` in the
  * parent process, if there is one: when this process has ended, however it did, the session is closed at once and its
  * locks are free. An `ElectionSupervisor` does this by itself.
  *
- * @param elector - one that stands with this session; call it once for each, before its `start()`
+ * @param elector - an elector of this session; call this once for each, before its `start()`
  * @throws InvalidOptionError if it isn't a session, or not an elector
  */
 export function registerWithGuardian(session: Session, elector?: LeaderElector): void {
   checkInstance('session', session, Session);
   if (elector !== undefined) checkInstance('elector', elector, LeaderElector);
-  link.entrust(session, elector);
+  link.register(session, elector);
 }

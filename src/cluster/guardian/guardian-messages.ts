@@ -2,14 +2,14 @@ import type { ReleasableClaim } from '../../election/term/claim.js';
 import type { SessionCredentials } from '../../session/session.js';
 
 /**
- * What a guardian and the processes that it guards say to each other, over the channel between a parent and its child.
- * There may be other messages on it, of the application's own: ours are in one property, and nobody else's are touched.
+ * The messages between a guardian and the processes that it guards, over the channel between a parent and its child. The
+ * application may send messages of its own over it: those of Conclave are in one property, and the others aren't touched.
  */
 
-/** From the guardian: from now on, or not any more, it is to be told what there is to guard. */
-export type GuardianMessage = 'greeting' | 'farewell';
+/** From the guardian: report from now on what there is to guard, or don't any more. */
+export type GuardianMessage = 'attach' | 'detach';
 
-/** From a process that is guarded. */
+/** From a guarded process. */
 export type ChildMessage =
   /** It has opened this session. */
   | {
@@ -25,40 +25,49 @@ export type ChildMessage =
       readonly kind: 'leads';
       readonly session: string;
       readonly election: string;
-      readonly deed: ReleasableClaim;
+      readonly claim: ReleasableClaim;
     }
-  /** With this session it stands in this election no more. */
+  /** With this session it has left this election. */
   | { readonly kind: 'left'; readonly session: string; readonly election: string }
-  /** This session is over. */
+  /** This session has ended. */
   | { readonly kind: 'over'; readonly session: string };
 
 const PROPERTY = 'conclave';
 const FORMAT = 1;
+/** How the guardian's messages are written. */
+const WORDS = { attach: 'greeting', detach: 'farewell' } as const;
 
-/** A session's name in what is said of it: its id, as ZooKeeper's tools write it. Never for a log: its password follows from it. */
+/** A session's name in messages: its id, as ZooKeeper's tools write it. Never for a log: its password follows from it. */
 export function sessionName(id: bigint): string {
   return `0x${BigInt.asUintN(64, id).toString(16)}`;
 }
 
-export function encodeGuardianMessage(word: GuardianMessage): object {
-  return { [PROPERTY]: { format: FORMAT, word } };
+export function encodeGuardianMessage(message: GuardianMessage): object {
+  return { [PROPERTY]: { format: FORMAT, word: WORDS[message] } };
 }
 
 /** `undefined`: it isn't one. */
 export function decodeGuardianMessage(message: unknown): GuardianMessage | undefined {
   const word = contentOf(message)?.word;
-  return word === 'greeting' || word === 'farewell' ? word : undefined;
+  if (word === WORDS.attach) return 'attach';
+  return word === WORDS.detach ? 'detach' : undefined;
 }
 
-export function encodeChildMessage(word: ChildMessage): object {
-  if (word.kind !== 'opened') return { [PROPERTY]: { format: FORMAT, ...word } };
-  const { credentials, ...rest } = word;
-  return {
-    [PROPERTY]: { format: FORMAT, ...rest, password: Buffer.from(credentials.password).toString('base64') },
-  };
+export function encodeChildMessage(message: ChildMessage): object {
+  return { [PROPERTY]: { format: FORMAT, ...fieldsOf(message) } };
 }
 
-/** `undefined`: it isn't one. What can't be read isn't one either: a guardian does nothing that it isn't sure of. */
+function fieldsOf(message: ChildMessage): object {
+  if (message.kind === 'leads') {
+    const { claim, ...rest } = message;
+    return { ...rest, deed: claim };
+  }
+  if (message.kind !== 'opened') return message;
+  const { credentials, ...rest } = message;
+  return { ...rest, password: Buffer.from(credentials.password).toString('base64') };
+}
+
+/** `undefined`: it isn't one, or can't be read: a guardian does nothing that it isn't sure of. */
 export function decodeChildMessage(message: unknown): ChildMessage | undefined {
   const content = contentOf(message);
   const { kind, session, election } = content ?? {};
@@ -70,8 +79,8 @@ export function decodeChildMessage(message: unknown): ChildMessage | undefined {
     case 'left':
       return isPath(election) ? { kind, session, election } : undefined;
     case 'leads': {
-      const deed = decodeDeed(content.deed);
-      return isPath(election) && deed !== undefined ? { kind, session, election, deed } : undefined;
+      const claim = decodeClaim(content.deed);
+      return isPath(election) && claim !== undefined ? { kind, session, election, claim } : undefined;
     }
     case 'opened': {
       const { password, timeoutMs } = content;
@@ -85,9 +94,9 @@ export function decodeChildMessage(message: unknown): ChildMessage | undefined {
   }
 }
 
-// Without leading zeros: each session has one name, by which it is known whose it is.
+// Without leading zeros: each session has one name, which shows whether two processes report the same session.
 const SESSION_NAME = /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/;
-// What is kept of a word is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
+// A message is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
 const LONGEST_PASSWORD = 128;
 const LONGEST_PATH = 4096;
 
@@ -96,7 +105,7 @@ function contentOf(message: unknown): Record<string, unknown> | undefined {
   return content?.format === FORMAT ? content : undefined;
 }
 
-function decodeDeed(value: unknown): ReleasableClaim | undefined {
+function decodeClaim(value: unknown): ReleasableClaim | undefined {
   const { record, version, term, node } = recordOf(value) ?? {};
   if (!isPath(record) || !isPath(node) || !isWhole(version) || !isWhole(term)) return undefined;
   return { record, version, term, node };

@@ -6,76 +6,76 @@ import type { ConnectTarget } from '../../session/connection/connect-string.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
-import { checkDeed, type DeedCheck, isOfOneElection } from './claim-check.js';
+import { type ClaimCheck, checkClaim, isOfOneElection } from './claim-check.js';
 import type { OpenSession } from './guarded-process.js';
 
-/** What became of one session whose process has ended. */
+/** What the clean-up of one session has come to. */
 export interface SessionCleanup {
   /** How many terms were led with it. */
   readonly terms: number;
   /**
    * Whether they were all given back cleanly, so that their successors needn't wait out the dead leader's lease. `false`
-   * also if a term had ended before, or what was led last wasn't known yet.
+   * also if a term had ended before, or if the last term wasn't known yet.
    */
   readonly clean: boolean;
   /** What went wrong, if anything did. Then the session ends by its timeout. */
   readonly cause?: unknown;
 }
 
-// Longer than servers let a session live by default (40 s): a process that tells of a longer one isn't waited for longer.
+// Longer than servers let a session live by default (40 s): if a process reports a longer one, that isn't waited for.
 const LONGEST_WAIT_MS = 600_000;
 
 /**
  * Gives back what a dead process led, and closes its session. Only for a process that has surely ended: it takes the
- * session from whoever has it. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which
+ * session from its client. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which
  * there is nothing left to do.
  *
- * What the process led is only what it has said. So nothing is written before ZooKeeper has said the same: the node is
- * the session's own and stands in the election, and the record says that it leads. The writes are refused if either changes
+ * What the process led is only what it has reported. So nothing is written before ZooKeeper has said the same: the node is
+ * the session's own and in the election's queue, and the record says that it leads. The writes are refused if either changes
  * after that. Otherwise one process could have anything overwritten that `options.auth` may write.
  *
  * @param servers - without a chroot: paths are absolute
- * @param options - who the session was to the servers, and how to speak to them
+ * @param options - the `auth` and `tls` of the session
  */
 export async function cleanUpSession(
   servers: ConnectTarget,
-  { credentials, timeoutMs, deeds }: OpenSession,
+  { credentials, timeoutMs, claims }: OpenSession,
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<SessionCleanup> {
-  const outcome = { terms: deeds.length };
+  const outcome = { terms: claims.length };
   const waitMs = Math.min(timeoutMs, LONGEST_WAIT_MS);
   try {
     const resolved = { ...options, sessionTimeoutMs: waitMs, connectTimeoutMs: waitMs };
-    // What goes wrong is the outcome, and told with it.
+    // The session's errors are in the outcome.
     const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
-      const failures = await Promise.all(deeds.map((deed) => giveBack(session, deed, waitMs)));
+      const failures = await Promise.all(claims.map((claim) => giveBack(session, claim, waitMs)));
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));
       return { ...outcome, clean: failures.every((each) => each === undefined), cause };
     } finally {
       await session.close();
     }
   } catch (cause) {
-    // The servers know nothing of it: it was closed by its own process, or has expired.
-    if (cause instanceof SessionExpiredError) return { ...outcome, clean: deeds.length === 0 };
+    // The servers don't know the session: its own process has closed it, or it has expired.
+    if (cause instanceof SessionExpiredError) return { ...outcome, clean: claims.length === 0 };
     return { ...outcome, clean: false, cause };
   }
 }
 
-/** The term had ended before: its process didn't come to tell, or the reply to the first of two tries was lost. */
-class OutdatedDeed extends Error {}
+/** The term had ended before: its process couldn't report that, or the reply to the first of two attempts was lost. */
+class OutdatedClaim extends Error {}
 
 function isOutdated(error: unknown): boolean {
-  return error instanceof OutdatedDeed || error instanceof NoNodeError || error instanceof BadVersionError;
+  return error instanceof OutdatedClaim || error instanceof NoNodeError || error instanceof BadVersionError;
 }
 
 /** Gives what went wrong, if anything did. Then the next candidate waits as after any unclean end. */
-async function giveBack(session: Session, deed: ReleasableClaim, atMostMs: number): Promise<unknown> {
-  const enough = new AbortController();
-  const timer = session.clock.after(atMostMs, () => enough.abort());
+async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: number): Promise<unknown> {
+  const timeout = new AbortController();
+  const timer = session.clock.after(atMostMs, () => timeout.abort());
   try {
     let released = false;
-    while (!released) released = await release(session, deed, enough.signal);
+    while (!released) released = await release(session, claim, timeout.signal);
     return undefined;
   } catch (error) {
     return error;
@@ -84,40 +84,45 @@ async function giveBack(session: Session, deed: ReleasableClaim, atMostMs: numbe
   }
 }
 
-/** `false`: another session has written the leader's node since it was read, a request say; look again. */
-async function release(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<boolean> {
-  const check = await verify(session, deed, signal);
-  if (check.kind === 'outdated') throw new OutdatedDeed();
+/** `false`: another session has written the leader's node since it was read, to request something say; read again. */
+async function release(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<boolean> {
+  const check = await verify(session, claim, signal);
+  if (check.kind === 'outdated') throw new OutdatedClaim();
   if (check.kind === 'wrong')
     throw new Error(
-      `nothing was written for its term ${deed.term} of ${deed.record}: ${check.why}. A process that says so is broken, or does what it may not`,
+      `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
-  const parts = releaseParts(deed, undefined, check.nodeVersion);
+  const parts = releaseParts(claim, undefined, check.nodeVersion);
   try {
     await session.retryUntilAnswered(() => session.commit(parts), signal);
     return true;
   } catch (error) {
-    if (error instanceof BadVersionError && error.path === deed.node) return false;
+    if (error instanceof BadVersionError && error.path === claim.node) return false;
     throw error;
   }
 }
 
-async function verify(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<DeedCheck> {
-  if (!isOfOneElection(deed)) return { kind: 'wrong', why: `${deed.node} is no candidate of that election` };
-  const check = await look(session, deed, signal);
+async function verify(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<ClaimCheck> {
+  if (!isOfOneElection(claim))
+    return { kind: 'wrong', why: `${claim.node} is no candidate of that election` };
+  const check = await readAndCheck(session, claim, signal);
   if (check.kind === 'valid') return check;
-  // A server that is behind says less than is true. After a committed write it says all.
-  await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path: deed.node }]), signal);
-  return await look(session, deed, signal);
+  // A server that is behind may not have the claim yet. After a committed write it has all that was written before.
+  await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path: claim.node }]), signal);
+  return await readAndCheck(session, claim, signal);
 }
 
-/** Both reads go out together: they cost one round trip. */
-async function look(session: Session, deed: ReleasableClaim, signal: AbortSignal): Promise<DeedCheck> {
+/** Both reads are sent together: they cost one round trip. */
+async function readAndCheck(
+  session: Session,
+  claim: ReleasableClaim,
+  signal: AbortSignal,
+): Promise<ClaimCheck> {
   const [record, node] = await Promise.all([
-    session.retryUntilAnswered(() => readIfThere(session, deed.record), signal),
-    session.retryUntilAnswered(() => session.exists(deed.node), signal),
+    session.retryUntilAnswered(() => readIfThere(session, claim.record), signal),
+    session.retryUntilAnswered(() => session.exists(claim.node), signal),
   ]);
-  return checkDeed(deed, { record, node }, (stat) => session.owns(stat));
+  return checkClaim(claim, { record, node }, (stat) => session.owns(stat));
 }
 
 async function readIfThere(session: Session, path: string): Promise<NodeData | undefined> {

@@ -25,8 +25,8 @@ export interface SessionGuardianOptions {
   /** The servers, as the guarded processes name them; a chroot is of no account. */
   readonly connect: string;
   /**
-   * Who the guarded processes are to the servers, and how they speak to them: `auth` and `tls` as theirs. Without their
-   * credentials their sessions can be closed, but not what they led be given back.
+   * The `auth` and `tls` of the guarded processes' sessions. Without their credentials their sessions can be closed, but what
+   * they led can't be given back.
    */
   readonly session?: Pick<SessionOptions, 'auth' | 'tls' | 'environment'>;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
@@ -36,7 +36,7 @@ export interface SessionGuardianOptions {
 /** What a guardian did after the end of one process. */
 export interface CleanupReport {
   readonly pid: number | undefined;
-  /** A line for each session that it had open. */
+  /** One for each session that it had open. */
   readonly sessions: readonly SessionCleanup[];
   /** How long it took from the news of the process's end, in milliseconds. */
   readonly tookMs: number;
@@ -44,39 +44,39 @@ export interface CleanupReport {
 
 /** The events of a {@link SessionGuardian}. */
 export interface SessionGuardianEvents {
-  /** A process that it guards has ended, and what it had open has been wound up. Not if it had nothing open. */
-  buried(burial: CleanupReport): void;
+  /** A guarded process has ended, and its sessions have been cleaned up. Not if it had none open. */
+  cleanedUp(report: CleanupReport): void;
   /**
-   * What a process had open couldn't be wound up: it ends by its session timeout. Or a process said what isn't so, or too
-   * much; or a listener failed.
+   * A session of a dead process couldn't be cleaned up: it ends by its session timeout. Or a process reported what isn't true,
+   * or too much; or a listener failed.
    */
   error(error: Error): void;
-  /** @internal A process stands elsewhere now. */
-  standing(child: ChildProcess, standing: ElectionRole): void;
+  /** @internal The role of a guarded process has changed. */
+  roleChanged(child: ChildProcess, role: ElectionRole): void;
 }
 
 /** @internal */
 export const GUARDIAN_EVENTS: EventNames<SessionGuardianEvents> = {
-  buried: true,
+  cleanedUp: true,
   error: true,
-  standing: false,
+  roleChanged: false,
 };
 
-// A process that reads its messages answers the first greeting; one that is still starting may miss some.
-const FIRST_GREETING_AFTER_MS = 50;
+// A process that reads its messages answers the first `attach`; a process that is still starting may miss some.
+const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 10_000;
-// What a process said last is read by now, or its channel is held open by a process that it has left behind.
-const LAST_WORDS_MS = 100;
+// The last messages of a process are read by now, or its channel is held open by a process that it has left behind.
+const LAST_MESSAGES_MS = 100;
 
 /**
- * Closes the sessions of child processes when these have ended, so that who comes next needn't wait for a session timeout:
- * a killed leader is replaced in milliseconds. Lives in the parent; the children tell it by themselves over IPC what
+ * Closes the sessions of child processes when these have ended, so that the next leader needn't wait for a session timeout:
+ * a killed leader is replaced in milliseconds. Lives in the parent; the children report to it over IPC by themselves what
  * sessions they have and what they lead, if they were made with `fork` (of `node:child_process` or `node:cluster`), and
  * use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
  *
  * Guaranteed: nothing is done to a process that lives, also when it stands still or has closed its channel; a guardian
  * that dies or can't reach the servers changes nothing. What a dead process led is given back cleanly, so that the successor
- * doesn't wait out its lease: it can't act any more. What a process says isn't believed: nothing is written unless
+ * doesn't wait out its lease: it can't act any more. What a process reports isn't believed: nothing is written unless
  * ZooKeeper says that the session to be closed leads; what doesn't fit is dropped with `error`.
  *
  * Not guaranteed: anything about what the dead process has left behind. What it had sent may still arrive, and processes
@@ -93,8 +93,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   readonly #sessionOptions: SessionOptions;
   readonly #environment: Environment;
   readonly #logger: Logger;
-  readonly #watches = new Map<ChildProcess, Watch>();
-  readonly #burials = new Set<Promise<void>>();
+  readonly #children = new Map<ChildProcess, GuardedChild>();
+  readonly #cleanups = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
@@ -108,7 +108,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
       'session',
       'logger',
     ]);
-    this.#servers = { ...parseConnectString(connect), chroot: '' }; // Its wards tell absolute paths.
+    this.#servers = { ...parseConnectString(connect), chroot: '' }; // Guarded processes report absolute paths.
     this.#logger = resolveLogger(logger);
     const known = ['auth', 'tls', 'environment'] as const;
     this.#sessionOptions = {
@@ -127,19 +127,19 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   watch(child: ChildProcess | ClusterWorker): void {
     const process = childProcessOf(child);
     if (this.#closing !== undefined) throw new InvalidStateError('the guardian was closed');
-    if (this.#watches.has(process) || hasEnded(process)) return;
+    if (this.#children.has(process) || hasEnded(process)) return;
     if (process.channel === undefined || process.channel === null)
       throw new InvalidOptionError('child', `a process without a channel (pid ${process.pid})`, EXPECTED);
-    this.#watches.set(process, this.#guard(process));
+    this.#children.set(process, this.#guard(process));
   }
 
-  /** @internal Where a process that is guarded stands, as far as it told. */
-  standingOf(child: ChildProcess): ElectionRole {
-    return this.#watches.get(child)?.ward.standing ?? 'none';
+  /** @internal The role of a guarded process, as far as it has reported it. */
+  roleOf(child: ChildProcess): ElectionRole {
+    return this.#children.get(child)?.known.role ?? 'none';
   }
 
   /**
-   * Guards nothing any more. Resolves when what was under way has been done, after two session timeouts of those
+   * Guards nothing any more. Resolves when the clean-ups under way are done, after two timeouts of the sessions
    * concerned at most. Idempotent; never rejects.
    */
   close(): Promise<void> {
@@ -152,91 +152,90 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   async #close(): Promise<void> {
-    for (const watch of this.#watches.values()) watch.end('farewell');
-    this.#watches.clear();
-    await Promise.all(this.#burials);
+    for (const { release } of this.#children.values()) release();
+    this.#children.clear();
+    await Promise.all(this.#cleanups);
   }
 
-  #guard(child: ChildProcess): Watch {
-    const ward = new GuardedProcess();
+  #guard(child: ChildProcess): GuardedChild {
+    const known = new GuardedProcess();
     const { clock } = this.#environment;
-    let greeting: Timer | undefined;
-    let complained = false;
-    const greet = (pauseMs: number) => {
-      say(child, 'greeting');
-      const next = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-      greeting = clock.after(pauseMs, () => greet(next), { background: true });
+    let nextAttach: Timer | undefined;
+    let hasReported = false;
+    const attach = (pauseMs: number) => {
+      send(child, 'attach');
+      const nextPauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      nextAttach = clock.after(pauseMs, () => attach(nextPauseMs), { background: true });
     };
-    const onMessage = (message: unknown) => {
-      const word = decodeChildMessage(message);
-      if (word === undefined) return;
-      greeting?.clear();
-      const before = ward.standing;
-      const refusal = this.#hear(child, ward, word);
-      if (refusal !== undefined && !complained) {
-        complained = true; // Once: it may go on saying so.
+    const onMessage = (received: unknown) => {
+      const message = decodeChildMessage(received);
+      if (message === undefined) return;
+      nextAttach?.clear();
+      const before = known.role;
+      const refusal = this.#receive(child, known, message);
+      if (refusal !== undefined && !hasReported) {
+        hasReported = true; // Once: the process may repeat its message.
         this.#report(new Error(`the process ${child.pid} ${refusal}`));
       }
-      if (ward.standing !== before) this.emit('standing', child, ward.standing);
+      if (known.role !== before) this.emit('roleChanged', child, known.role);
     };
     const onExit = () => {
-      greeting?.clear();
-      this.#burying(this.#bury(child, ward).finally(() => child.off('message', onMessage)));
+      nextAttach?.clear();
+      const cleanup = this.#cleanUp(child, known).finally(() => {
+        child.off('message', onMessage);
+        this.#cleanups.delete(cleanup);
+      });
+      this.#cleanups.add(cleanup);
     };
     child.on('message', onMessage).once('exit', onExit);
-    greet(FIRST_GREETING_AFTER_MS);
+    attach(FIRST_PAUSE_MS);
     return {
-      ward,
-      end: (word) => {
-        greeting?.clear();
+      known,
+      release: () => {
+        nextAttach?.clear();
         child.off('message', onMessage).off('exit', onExit);
-        say(child, word);
+        send(child, 'detach');
       },
     };
   }
 
-  /** Why a word isn't kept, if it isn't. */
-  #hear(child: ChildProcess, ward: GuardedProcess, word: ChildMessage): string | undefined {
-    const isTaken = [...this.#watches].some(
-      ([other, watch]) => other !== child && watch.ward.has(word.session),
+  /** Why a message isn't kept, if it isn't. */
+  #receive(child: ChildProcess, known: GuardedProcess, message: ChildMessage): string | undefined {
+    const isTaken = [...this.#children].some(
+      ([other, guarded]) => other !== child && guarded.known.has(message.session),
     );
-    // Its process lives: to close its session would take the term from a leader that may act.
+    // The other process lives: to close its session would take the term from a leader that may act.
     if (isTaken)
       return 'says that it has the session of another process that is guarded: that is not believed';
-    if (ward.hear(word)) return undefined;
-    return `has told of more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end by their session timeouts. Use fewer in one process`;
+    if (known.receive(message)) return undefined;
+    return `has reported more than ${MOST_SESSIONS} sessions or ${MOST_ELECTIONS} elections: the others end by their session timeouts. Use fewer in one process`;
   }
 
-  #burying(burial: Promise<void>): void {
-    const done = burial.finally(() => this.#burials.delete(done));
-    this.#burials.add(done);
-  }
-
-  /** Its process has ended. Never rejects. */
-  async #bury(child: ChildProcess, ward: GuardedProcess): Promise<void> {
+  /** The process has ended. Never rejects. */
+  async #cleanUp(child: ChildProcess, known: GuardedProcess): Promise<void> {
     const { clock } = this.#environment;
     const endedAt = clock.now();
-    await this.#lastWords(child);
-    this.#watches.delete(child);
-    const estates = ward.estates();
-    if (estates.length === 0) return;
+    await this.#lastMessages(child);
+    this.#children.delete(child);
+    const open = known.openSessions();
+    if (open.length === 0) return;
     const sessions = await Promise.all(
-      estates.map((estate) => cleanUpSession(this.#servers, estate, this.#sessionOptions)),
+      open.map((session) => cleanUpSession(this.#servers, session, this.#sessionOptions)),
     );
     for (const { cause } of sessions) {
       if (cause === undefined) continue;
       this.#report(new Error(`a session of the dead process ${child.pid}: ${describe(cause)}`, { cause }));
     }
-    const burial = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
-    this.#logger.info(burial, 'wound up what a dead process had open');
-    this.emit('buried', burial);
+    const report: CleanupReport = { pid: child.pid, sessions, tookMs: clock.now() - endedAt };
+    this.#logger.info({ ...report }, 'cleaned up the sessions of a dead process');
+    this.emit('cleanedUp', report);
   }
 
-  /** The news of its end may overtake what it said last. */
-  async #lastWords(child: ChildProcess): Promise<void> {
+  /** The event of its end may overtake its last messages. */
+  async #lastMessages(child: ChildProcess): Promise<void> {
     if (!child.connected) return;
     const disconnected = new Promise<void>((resolve) => child.once('disconnect', () => resolve()));
-    await settledWithin(this.#environment.clock, disconnected, LAST_WORDS_MS);
+    await settledWithin(this.#environment.clock, disconnected, LAST_MESSAGES_MS);
   }
 
   #report(error: Error): void {
@@ -257,11 +256,10 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
 
 mark(SessionGuardian, 'SessionGuardian');
 
-/** One process that is guarded. */
-interface Watch {
-  readonly ward: GuardedProcess;
-  /** It is guarded no more, and told so. */
-  end(word: GuardianMessage): void;
+interface GuardedChild {
+  readonly known: GuardedProcess;
+  /** From now on the process isn't guarded, and is notified of that. */
+  release(): void;
 }
 
 const EXPECTED = 'a child process made with fork, of node:child_process or node:cluster';
@@ -276,7 +274,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** It may be ending: whoever can't hear has nothing to be told. */
-function say(child: ChildProcess, word: GuardianMessage): void {
-  if (child.connected) child.send(encodeGuardianMessage(word), () => undefined);
+/** Not to a process that is ending, whose channel is closed. */
+function send(child: ChildProcess, message: GuardianMessage): void {
+  if (child.connected) child.send(encodeGuardianMessage(message), () => undefined);
 }

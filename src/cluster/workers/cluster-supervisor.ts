@@ -26,12 +26,12 @@ import {
 } from './cluster-options.js';
 import { type SlotPort, type WorkerExit, WorkerSlot } from './worker-slot.js';
 
-/** One worker, as it stands now. */
+/** One worker, as it is now. */
 export interface WorkerStatus {
   /** Its number, from 0. Another worker has it when this one has ended. */
   readonly slot: number;
   readonly pid: number | undefined;
-  readonly standing: ElectionRole;
+  readonly role: ElectionRole;
 }
 
 /** A worker is about to be started again. */
@@ -47,7 +47,7 @@ export interface WorkerRestart {
 export interface ClusterEvents {
   spawned(worker: WorkerStatus): void;
   /** A worker leads now, or waits in the queue, or does neither. */
-  standing(worker: WorkerStatus): void;
+  roleChanged(worker: WorkerStatus): void;
   exited(exit: WorkerExit): void;
   restarting(restart: WorkerRestart): void;
   /** All workers have ended, and none follows. */
@@ -59,7 +59,7 @@ export interface ClusterEvents {
 /** @internal */
 export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
   spawned: true,
-  standing: true,
+  roleChanged: true,
   exited: true,
   restarting: true,
   stopped: true,
@@ -68,17 +68,17 @@ export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
 
 /**
  * Runs a number of workers of one program, one of which leads: starts them again when they end, gives back at once what a
- * dead one led, and ends them so that there is one handover at most.
+ * dead worker led, and ends them so that there is one handover at most.
  *
- * Guaranteed: as of its guardian's, {@link SessionGuardian}. The leader is told to end when all others have ended, and gives
+ * Guaranteed: what its {@link SessionGuardian} guarantees. The leader is asked to end when all others have ended, and gives
  * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn(['SIGTERM'])`;
- * one that doesn't end in time is killed.
+ * a worker that doesn't end in time is killed.
  *
- * Works with workers that use an `ElectionSupervisor`, or `registerWithGuardian`. Others are run and restarted too, but count as if they
- * stood nowhere.
+ * Works with workers that use an `ElectionSupervisor`, or `registerWithGuardian`. Other workers are run and restarted too, but have
+ * no role.
  */
 export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
-  /** What gives back what a dead worker led. Tells of it by its event `buried`. */
+  /** Gives back what a dead worker led. Reports that by its event `cleanedUp`. */
   readonly guardian: SessionGuardian;
   readonly #options: ResolvedClusterOptions;
   readonly #environment: Environment;
@@ -94,9 +94,9 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     this.#environment = options.guardian.session?.environment ?? systemEnvironment;
     this.guardian = new SessionGuardian(options.guardian);
     this.guardian.on('error', (error) => this.#report(error));
-    this.guardian.on('standing', (child) => {
+    this.guardian.on('roleChanged', (child) => {
       const slot = this.#slots.find((each) => each.child === child);
-      if (slot !== undefined) this.emit('standing', this.#statusOf(slot));
+      if (slot !== undefined) this.emit('roleChanged', this.#statusOf(slot));
     });
     const port = this.#port();
     this.#slots = Array.from({ length: options.workers }, (_, slot) => new WorkerSlot(slot, port));
@@ -113,10 +113,10 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   }
 
   /**
-   * Replaces all workers, one after the other: the next one when the one before has been followed by one that has a place
-   * in its election. The leader comes last, so that there is one handover. Called again meanwhile, gives the same promise.
+   * Replaces all workers, one after the other: each when the new worker before it has a place in its election. The leader
+   * comes last, so that there is one handover. Called again meanwhile, gives the same promise.
    *
-   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; those that weren't replaced go on
+   * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't replaced go on
    * @throws InvalidStateError if it is stopped, before or meanwhile
    */
   replaceWorkers(): Promise<void> {
@@ -127,8 +127,8 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   }
 
   /**
-   * Ends all workers: those that don't lead first, all at once; then those that lead. Resolves when all have ended, and the
-   * guardian has. Idempotent; never rejects.
+   * Ends all workers: first those that don't lead, all at once; then those that lead. Resolves when all have ended, and the
+   * guardian is closed. Idempotent; never rejects.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#end();
@@ -141,8 +141,8 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
 
   async #end(): Promise<void> {
     this.#stop.abort(new InvalidStateError('the workers were told to stop'));
-    for (const slot of this.#slots) slot.closeDown(); // Whoever ends by itself from here on isn't replaced.
-    const followers = this.#slots.filter((slot) => this.#standingOf(slot) !== 'leading');
+    for (const slot of this.#slots) slot.closeDown(); // A worker that ends by itself from here on isn't replaced.
+    const followers = this.#slots.filter((slot) => this.#roleOf(slot) !== 'leading');
     await Promise.all(followers.map((slot) => slot.end(false)));
     await Promise.all(this.#slots.map((slot) => slot.end(false)));
     await this.guardian.close();
@@ -153,7 +153,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     const left = new Set(this.#slots);
     while (left.size > 0) {
       this.#stop.throwIfAborted();
-      const slot = [...left].find((each) => this.#standingOf(each) !== 'leading') ?? [...left][0];
+      const slot = [...left].find((each) => this.#roleOf(each) !== 'leading') ?? [...left][0];
       left.delete(slot as WorkerSlot);
       await this.#replace(slot as WorkerSlot);
     }
@@ -163,18 +163,18 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     const { readyTimeoutMs } = this.#options;
     await slot.end(true);
     const ready = new AbortController();
-    const look = () => {
-      if (this.#standingOf(slot) !== 'none') ready.abort();
+    const check = () => {
+      if (this.#roleOf(slot) !== 'none') ready.abort();
     };
-    const giveUp = onAbort(this.#stop, () => ready.abort());
-    this.guardian.on('standing', look);
-    look();
+    const unsubscribe = onAbort(this.#stop, () => ready.abort());
+    this.guardian.on('roleChanged', check);
+    check();
     const inTime = await sleep(this.#environment.clock, readyTimeoutMs, ready.signal).then(
       () => false,
       () => true,
     );
-    this.guardian.off('standing', look);
-    giveUp();
+    this.guardian.off('roleChanged', check);
+    unsubscribe();
     this.#stop.throwIfAborted();
     if (!inTime) {
       const late = `worker ${slot.number} has no place in an election after ${readyTimeoutMs} ms`;
@@ -200,12 +200,12 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     };
   }
 
-  #standingOf({ child }: WorkerSlot): ElectionRole {
-    return child === undefined ? 'none' : this.guardian.standingOf(child);
+  #roleOf({ child }: WorkerSlot): ElectionRole {
+    return child === undefined ? 'none' : this.guardian.roleOf(child);
   }
 
   #statusOf(slot: WorkerSlot): WorkerStatus {
-    return { slot: slot.number, pid: slot.child?.pid, standing: this.#standingOf(slot) };
+    return { slot: slot.number, pid: slot.child?.pid, role: this.#roleOf(slot) };
   }
 
   #report(error: Error): void {
@@ -245,7 +245,7 @@ mark(ClusterSupervisor, 'ClusterSupervisor');
  */
 export function superviseCluster(options: ClusterOptions): ClusterSupervisor {
   const supervisor = new ClusterSupervisor(resolveClusterOptions(options));
-  queueMicrotask(() => supervisor.start()); // So that who listens hears of the first workers too.
+  queueMicrotask(() => supervisor.start()); // So that the caller can listen before the first worker is started.
   return supervisor;
 }
 
@@ -254,10 +254,10 @@ function forkedProcess(worker: unknown): ChildProcess {
     ? worker
     : (worker as { process?: unknown } | undefined)?.process;
   if (isChildProcess(process)) {
-    // A worker of node:cluster tells of its process's errors a second time, and would end this one.
+    // A worker of node:cluster emits its process's errors a second time, which would end this process.
     if (process !== worker) (worker as EventEmitter).on('error', ignore);
     if (process.channel !== undefined || process.pid === undefined) return process;
-    process.kill('SIGKILL'); // Nobody would look after it.
+    process.kill('SIGKILL'); // It couldn't be guarded.
   }
   throw new InvalidOptionError('fork', worker, 'a function that returns what fork returns');
 }

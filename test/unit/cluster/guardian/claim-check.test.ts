@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkDeed, type DeedNodes, isOfOneElection } from '../../../../src/cluster/guardian/claim-check.js';
+import {
+  type ClaimNodes,
+  checkClaim,
+  isOfOneElection,
+} from '../../../../src/cluster/guardian/claim-check.js';
 import { type ElectionRecord, serializeRecord } from '../../../../src/election/nodes/record.js';
 import type { NodeData, Stat } from '../../../../src/session/protocol/records.js';
 
 const NAME = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000007';
 const OTHER = '_c_01234567-89ab-cdef-0123-456789abcde0-lock-0000000008';
 const SESSION = 7n;
-const deed = { record: '/e', version: 3, term: 2, node: `/e/${NAME}` };
+const claim = { record: '/e', version: 3, term: 2, node: `/e/${NAME}` };
 const HELD: ElectionRecord = { state: 'held', term: 2, id: 'x', node: NAME, leaseMs: 1, since: 'now' };
 
 const stat = (version: number, ephemeralOwner = 0n) => ({ version, ephemeralOwner }) as Stat;
@@ -17,18 +21,18 @@ const recordOf = (record: ElectionRecord, version = 3): NodeData => ({
   stat: stat(version),
 });
 
-function check(nodes: Partial<DeedNodes>): string {
-  const found: DeedNodes = { record: recordOf(HELD), node: stat(1, SESSION), ...nodes };
-  return checkDeed(deed, found, isOwn).kind;
+function check(nodes: Partial<ClaimNodes>): string {
+  const found: ClaimNodes = { record: recordOf(HELD), node: stat(1, SESSION), ...nodes };
+  return checkClaim(claim, found, isOwn).kind;
 }
 
-describe('a deed', () => {
+describe('a claim', () => {
   it('is valid with the node’s version, if the node is the session’s and the record says that it leads', () => {
     const found = { record: recordOf(HELD), node: stat(5, SESSION) };
-    expect(checkDeed(deed, found, isOwn)).toEqual({ kind: 'valid', nodeVersion: 5 });
+    expect(checkClaim(claim, found, isOwn)).toEqual({ kind: 'valid', nodeVersion: 5 });
   });
 
-  it.each<[string, Partial<DeedNodes>]>([
+  it.each<[string, Partial<ClaimNodes>]>([
     ['the node is gone', { node: undefined }],
     ['the record is gone', { record: undefined }],
     ['the record was written since', { record: recordOf(HELD, 5) }],
@@ -36,7 +40,7 @@ describe('a deed', () => {
     expect(check(nodes)).toBe('outdated');
   });
 
-  it.each<[string, Partial<DeedNodes>]>([
+  it.each<[string, Partial<ClaimNodes>]>([
     ['the node belongs to another session', { node: stat(1, 8n) }],
     ['the node belongs to no session', { node: stat(1) }],
     ['the record is vacant', { record: recordOf({ state: 'vacant', term: 2 }) }],
@@ -52,7 +56,7 @@ describe('a deed', () => {
     ['/e/seat-0', `/e/${NAME}`],
     ['/a/b/seat-12', `/a/b/${NAME}`],
   ])('is of one election: %s and %s', (record, node) => {
-    expect(isOfOneElection({ ...deed, record, node })).toBe(true);
+    expect(isOfOneElection({ ...claim, record, node })).toBe(true);
   });
 
   it.each([
@@ -68,7 +72,7 @@ describe('a deed', () => {
     [`/${NAME}`, `/${NAME}`],
     ['/e', `/e/_c_01234567-89ab-cdef-0123-456789abcdef-__READ__0000000007`],
   ])('is not of one election: %s and %s', (record, node) => {
-    expect(isOfOneElection({ ...deed, record, node })).toBe(false);
+    expect(isOfOneElection({ ...claim, record, node })).toBe(false);
   });
 
   it('never lets anything be touched but an election and a child of its own', () => {
@@ -80,7 +84,7 @@ describe('a deed', () => {
       fc.property(record, node, (record, node) => {
         const election = node.slice(0, node.lastIndexOf('/'));
         const isOfIt = [election, `${election}/seat-0`, `${election}/seat-1`].includes(record);
-        expect(isOfOneElection({ ...deed, record, node })).toBe(isOfIt && node.endsWith(NAME));
+        expect(isOfOneElection({ ...claim, record, node })).toBe(isOfIt && node.endsWith(NAME));
       }),
     );
   });

@@ -8,85 +8,85 @@ import type { ChildMessage } from '../../../../src/cluster/guardian/guardian-mes
 
 const credentials = { id: 7n, password: Buffer.alloc(16, 1) };
 const opened: ChildMessage = { kind: 'opened', session: '0x7', credentials, timeoutMs: 6000 };
-const deed = { record: '/e', version: 3, term: 2, node: '/e/n' };
-const leads: ChildMessage = { kind: 'leads', session: '0x7', election: '/e', deed };
+const claim = { record: '/e', version: 3, term: 2, node: '/e/n' };
+const leads: ChildMessage = { kind: 'leads', session: '0x7', election: '/e', claim };
 const waits: ChildMessage = { kind: 'waits', session: '0x7', election: '/e' };
 
-function wardThatHeard(...words: ChildMessage[]): GuardedProcess {
-  const ward = new GuardedProcess();
-  for (const word of words) ward.hear(word);
-  return ward;
+function afterReceiving(...messages: ChildMessage[]): GuardedProcess {
+  const known = new GuardedProcess();
+  for (const message of messages) known.receive(message);
+  return known;
 }
 
 describe('what a guardian knows of a process', () => {
   it('is nothing at first', () => {
-    const ward = new GuardedProcess();
-    expect(ward.standing).toBe('none');
-    expect(ward.estates()).toEqual([]);
+    const known = new GuardedProcess();
+    expect(known.role).toBe('none');
+    expect(known.openSessions()).toEqual([]);
   });
 
   it('is each session, and what is led with it', () => {
-    const ward = wardThatHeard(opened, waits, leads);
-    expect(ward.standing).toBe('leading');
-    expect(ward.estates()).toEqual([{ session: '0x7', credentials, timeoutMs: 6000, deeds: [deed] }]);
+    const known = afterReceiving(opened, waits, leads);
+    expect(known.role).toBe('leading');
+    expect(known.openSessions()).toEqual([{ session: '0x7', credentials, timeoutMs: 6000, claims: [claim] }]);
   });
 
-  it('is one deed for each election, the last one', () => {
-    const other = { ...deed, record: '/f', node: '/f/n' };
-    const later = { ...deed, version: 5, term: 3 };
-    const ward = wardThatHeard(
+  it('is one claim for each election, the last one', () => {
+    const other = { ...claim, record: '/f', node: '/f/n' };
+    const later = { ...claim, version: 5, term: 3 };
+    const known = afterReceiving(
       opened,
       leads,
-      { ...leads, election: '/f', deed: other } as ChildMessage,
-      { ...leads, deed: later } as ChildMessage,
+      { ...leads, election: '/f', claim: other } as ChildMessage,
+      { ...leads, claim: later } as ChildMessage,
     );
-    expect(ward.estates()[0]?.deeds).toEqual([later, other]);
+    expect(known.openSessions()[0]?.claims).toEqual([later, other]);
   });
 
-  it('is no deed of a term that was given back', () => {
-    const ward = wardThatHeard(opened, leads, waits);
-    expect(ward.standing).toBe('waiting');
-    expect(ward.estates()[0]?.deeds).toEqual([]);
+  it('is no claim of a term that was given back', () => {
+    const known = afterReceiving(opened, leads, waits);
+    expect(known.role).toBe('waiting');
+    expect(known.openSessions()[0]?.claims).toEqual([]);
   });
 
   it('is no place in an election that was left', () => {
-    const ward = wardThatHeard(opened, leads, { kind: 'left', session: '0x7', election: '/e' });
-    expect(ward.standing).toBe('none');
-    expect(ward.estates()).toHaveLength(1);
+    const known = afterReceiving(opened, leads, { kind: 'left', session: '0x7', election: '/e' });
+    expect(known.role).toBe('none');
+    expect(known.openSessions()).toHaveLength(1);
   });
 
   it('is nothing of a session that is over, or was never opened', () => {
-    expect(wardThatHeard(opened, leads, { kind: 'over', session: '0x7' }).estates()).toEqual([]);
-    expect(wardThatHeard(leads, waits).estates()).toEqual([]);
+    expect(afterReceiving(opened, leads, { kind: 'over', session: '0x7' }).openSessions()).toEqual([]);
+    expect(afterReceiving(leads, waits).openSessions()).toEqual([]);
   });
 
   it('begins anew when it is all told again', () => {
-    const ward = wardThatHeard(opened, leads, opened);
-    expect(ward.estates()[0]?.deeds).toEqual([]);
+    const known = afterReceiving(opened, leads, opened);
+    expect(known.openSessions()[0]?.claims).toEqual([]);
   });
 
   it('is no more sessions than so many, until one is over', () => {
-    const ward = new GuardedProcess();
+    const known = new GuardedProcess();
     const nth = (index: number): ChildMessage => ({ ...opened, session: `0x${index.toString(16)}` });
-    for (let index = 0; index < MOST_SESSIONS; index++) expect(ward.hear(nth(index))).toBe(true);
-    expect(ward.hear(nth(MOST_SESSIONS))).toBe(false);
-    expect(ward.has('0x100')).toBe(false);
-    expect(ward.hear(nth(0))).toBe(true); // Told again.
-    ward.hear({ kind: 'over', session: '0x1' });
-    expect(ward.hear(nth(MOST_SESSIONS))).toBe(true);
-    expect(ward.estates()).toHaveLength(MOST_SESSIONS);
+    for (let index = 0; index < MOST_SESSIONS; index++) expect(known.receive(nth(index))).toBe(true);
+    expect(known.receive(nth(MOST_SESSIONS))).toBe(false);
+    expect(known.has('0x100')).toBe(false);
+    expect(known.receive(nth(0))).toBe(true); // Reported again.
+    known.receive({ kind: 'over', session: '0x1' });
+    expect(known.receive(nth(MOST_SESSIONS))).toBe(true);
+    expect(known.openSessions()).toHaveLength(MOST_SESSIONS);
   });
 
   it('is no more elections than so many, whichever their sessions', () => {
     const other = { ...opened, session: '0x8' };
-    const ward = wardThatHeard(opened, other);
+    const known = afterReceiving(opened, other);
     const nth = (index: number): ChildMessage => {
       return { kind: 'waits', session: index % 2 === 0 ? '0x7' : '0x8', election: `/e${index}` };
     };
-    for (let index = 0; index < MOST_ELECTIONS; index++) expect(ward.hear(nth(index))).toBe(true);
-    expect(ward.hear(nth(MOST_ELECTIONS))).toBe(false);
-    expect(ward.hear(nth(0))).toBe(true);
-    ward.hear({ kind: 'left', session: '0x8', election: '/e1' });
-    expect(ward.hear(nth(MOST_ELECTIONS))).toBe(true);
+    for (let index = 0; index < MOST_ELECTIONS; index++) expect(known.receive(nth(index))).toBe(true);
+    expect(known.receive(nth(MOST_ELECTIONS))).toBe(false);
+    expect(known.receive(nth(0))).toBe(true);
+    known.receive({ kind: 'left', session: '0x8', election: '/e1' });
+    expect(known.receive(nth(MOST_ELECTIONS))).toBe(true);
   });
 });

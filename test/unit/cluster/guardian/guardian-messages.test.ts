@@ -35,7 +35,7 @@ const word: fc.Arbitrary<ChildMessage> = fc.oneof(
     kind: fc.constant('leads' as const),
     session,
     election: path,
-    deed: fc.record({ record: path, version: fc.nat(), term: fc.nat(), node: path }),
+    claim: fc.record({ record: path, version: fc.nat(), term: fc.nat(), node: path }),
   }),
   fc.record({ kind: fc.constant('over' as const), session }),
 );
@@ -83,8 +83,16 @@ describe('what a process tells its guardian', () => {
     { kind: 'closed', session: '0x7' },
     { kind: 'opened', session: '0x7', password: 'A'.repeat(129), timeoutMs: 5000 },
     { kind: 'waits', session: '0x7', election: `/${'e'.repeat(4096)}` },
-  ])('is not taken for a word when it is incomplete, or too long: %j', (content) => {
+  ])('is not taken for a message when it is incomplete, or too long: %j', (content) => {
     expect(decodeChildMessage({ conclave: { format: 1, ...content } })).toBeUndefined();
+  });
+
+  it('has a form that other versions read: the claim is called a deed in it', () => {
+    const claim = { record: '/e', version: 1, term: 1, node: '/e/n' };
+    const leads = { kind: 'leads', session: '0x7', election: '/e' } as const;
+    expect(encodeChildMessage({ ...leads, claim })).toEqual({
+      conclave: { format: 1, ...leads, deed: claim },
+    });
   });
 
   it('is not understood when it comes from another format', () => {
@@ -93,9 +101,14 @@ describe('what a process tells its guardian', () => {
   });
 });
 
-describe('what a guardian tells', () => {
-  it.each(['greeting', 'farewell'] as const)('arrives as it was said: %s', (each) => {
+describe('what a guardian sends', () => {
+  it.each(['attach', 'detach'] as const)('arrives as it was sent: %s', (each) => {
     expect(decodeGuardianMessage(sent(encodeGuardianMessage(each)))).toBe(each);
+  });
+
+  it('has a form that other versions read', () => {
+    expect(encodeGuardianMessage('attach')).toEqual({ conclave: { format: 1, word: 'greeting' } });
+    expect(encodeGuardianMessage('detach')).toEqual({ conclave: { format: 1, word: 'farewell' } });
   });
 });
 

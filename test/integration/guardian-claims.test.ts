@@ -36,12 +36,12 @@ function makeGuardian(): SessionGuardian {
   return guardian;
 }
 
-/** A guardian with alice's credentials, and a child that says whatever the test wants. */
+/** A guardian with alice's credentials, and a child that reports what the test has it report. */
 async function guardLiar(guardian = makeGuardian()): Promise<{
   guardian: SessionGuardian;
   child: ChildProcess;
   errors: Error[];
-  say(word: ChildMessage): void;
+  say(message: ChildMessage): void;
   dies(): Promise<CleanupReport>;
 }> {
   const errors: Error[] = [];
@@ -54,11 +54,11 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
     guardian,
     child,
     errors,
-    say: (word) => void child.send({ say: encodeChildMessage(word) }),
+    say: (message) => void child.send({ say: encodeChildMessage(message) }),
     dies: async () => {
-      const buried = nextEvent<[CleanupReport]>(guardian, 'buried');
+      const cleanedUp = nextEvent<[CleanupReport]>(guardian, 'cleanedUp');
       child.kill('SIGKILL');
-      return (await buried)[0];
+      return (await cleanedUp)[0];
     },
   };
 }
@@ -68,20 +68,20 @@ function opened(session: Session, timeoutMs = session.sessionTimeoutMs): ChildMe
   return { kind: 'opened', session: sessionName(credentials.id), credentials, timeoutMs };
 }
 
-function leads(session: Session, deed: ReleasableClaim): ChildMessage {
-  return { kind: 'leads', session: sessionName(session.credentials.id), election: deed.record, deed };
+function leads(session: Session, claim: ReleasableClaim): ChildMessage {
+  return { kind: 'leads', session: sessionName(session.credentials.id), election: claim.record, claim };
 }
 
-/** The child says that it led this with mallory's session, and dies. */
+/** The child reports that it led this with mallory's session, and dies. */
 async function tryToHave(
   mallory: Session,
-  deed: ReleasableClaim,
-): Promise<{ burial: CleanupReport; errors: Error[] }> {
+  claim: ReleasableClaim,
+): Promise<{ report: CleanupReport; errors: Error[] }> {
   const liar = await guardLiar();
   liar.say(opened(mallory));
-  liar.say(leads(mallory, deed));
-  await until(() => liar.guardian.standingOf(liar.child) === 'leading');
-  return { burial: await liar.dies(), errors: liar.errors };
+  liar.say(leads(mallory, claim));
+  await until(() => liar.guardian.roleOf(liar.child) === 'leading');
+  return { report: await liar.dies(), errors: liar.errors };
 }
 
 async function leadAs(session: Session, path: string, seats = 1): Promise<{ term: Term; node: string }> {
@@ -99,13 +99,13 @@ describe('a guardian that is told of something that the dead process did not lea
     const [secret, victim] = [uniquePath('secret'), uniquePath('victim')];
     await owner.create(secret, { data: Buffer.from('precious') });
     await owner.create(victim);
-    const { burial, errors } = await tryToHave(mallory, {
+    const { report, errors } = await tryToHave(mallory, {
       record: secret,
       version: 0,
       term: 6,
       node: victim,
     });
-    expect(burial.sessions).toMatchObject([{ terms: 1, clean: false }]);
+    expect(report.sessions).toMatchObject([{ terms: 1, clean: false }]);
     expect(String((await owner.getData(secret)).data)).toBe('precious');
     expect(await owner.exists(victim)).toBeDefined();
     expect(errors).toHaveLength(1);
@@ -136,9 +136,9 @@ describe('a guardian that is told of something that the dead process did not lea
     await owner.create(path, { data, access: MAY_JOIN });
     const node = `${path}/${name(0)}`;
     await mallory.create(node, { mode: 'ephemeral' });
-    const { burial, errors } = await tryToHave(mallory, { record: path, version: 0, term: 3, node });
+    const { report, errors } = await tryToHave(mallory, { record: path, version: 0, term: 3, node });
     expect((await owner.getData(path)).data).toEqual(data);
-    expect(burial.sessions).toMatchObject([{ clean: false }]);
+    expect(report.sessions).toMatchObject([{ clean: false }]);
     expect(errors).toHaveLength(1);
   });
 
@@ -159,9 +159,9 @@ describe('a guardian that is told of something that the dead process did not lea
     const [owner, mallory] = [await openSession({ auth: alice }), await openSession()];
     const path = uniquePath('election');
     await owner.create(path, { data: serializeRecord({ state: 'vacant', term: 3 }) });
-    const deed = { record: path, version: 1, term: 3, node: `${path}/${name(0)}` };
-    const { burial, errors } = await tryToHave(mallory, deed);
-    expect(burial.sessions).toMatchObject([{ clean: false }]);
+    const claim = { record: path, version: 1, term: 3, node: `${path}/${name(0)}` };
+    const { report, errors } = await tryToHave(mallory, claim);
+    expect(report.sessions).toMatchObject([{ clean: false }]);
     expect(errors).toEqual([]);
   });
 
@@ -175,11 +175,11 @@ describe('a guardian that is told of something that the dead process did not lea
       election: '/e',
     };
     for (const word of [opened(session), claim]) first.say(word);
-    await until(() => guardian.standingOf(first.child) === 'waiting');
+    await until(() => guardian.roleOf(first.child) === 'waiting');
     const refused = nextEvent<[Error]>(guardian, 'error');
     for (const word of [opened(session), claim]) second.say(word);
     expect((await refused)[0].message).toContain(`${second.child.pid}`);
-    expect(guardian.standingOf(second.child)).toBe('none');
+    expect(guardian.roleOf(second.child)).toBe('none');
     const exited = nextEvent(second.child, 'exit');
     second.child.kill('SIGKILL');
     await exited;
@@ -194,11 +194,11 @@ describe('a guardian that is told of something that the dead process did not lea
     for (const id of many)
       say({ kind: 'opened', session: sessionName(id), credentials: { ...credentials, id }, timeoutMs: 5000 });
     say({ kind: 'waits', session: sessionName(1n), election: '/e' });
-    await until(() => guardian.standingOf(child) === 'waiting');
+    await until(() => guardian.roleOf(child) === 'waiting');
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain('256 sessions');
     for (const id of many) say({ kind: 'over', session: sessionName(id) });
-    await until(() => guardian.standingOf(child) === 'none');
+    await until(() => guardian.roleOf(child) === 'none');
   });
 });
 
@@ -209,8 +209,8 @@ describe('a term of a dead process', () => {
     const path = uniquePath('election');
     const { term, node } = await leadAs(session, path, seats);
     await observer.setData(node, Buffer.from('written'));
-    const estate = openSessionOf(session, term);
-    const outcome = await cleanUpSession(parseConnectString(connectString()), estate, { auth: alice });
+    const open = openSessionOf(session, term);
+    const outcome = await cleanUpSession(parseConnectString(connectString()), open, { auth: alice });
     expect(outcome).toEqual({ terms: 1, clean: true });
     const { data, stat } = await observer.getData(seats === 1 ? path : `${path}/seat-0`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
