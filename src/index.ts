@@ -1,3 +1,4 @@
+// Imports more than 15 modules: it is the public interface, and nothing else.
 export type { ElectionRole } from './cluster/guardian/guarded-process.js';
 export { registerWithGuardian } from './cluster/guardian/guardian-link.js';
 export type { SessionCleanup } from './cluster/guardian/session-cleanup.js';
@@ -96,11 +97,7 @@ export type { CreateOptions, ReadOptions } from './session/operations.js';
 export type { Access, AccessEntry } from './session/protocol/acl.js';
 export type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './session/protocol/records.js';
 export type { Change } from './session/protocol/requests.js';
-export {
-  type CloseOptions,
-  Session,
-  type SessionEvents,
-  type SessionState,
-} from './session/session.js';
-export type { SessionOptions } from './session/session-options.js';
+export { Session } from './session/session.js';
+export type { CloseOptions, SessionOptions } from './session/session-options.js';
 export type { SessionSource } from './session/session-source.js';
+export type { SessionEvents, SessionState } from './session/session-state.js';

@@ -11,19 +11,14 @@ import { abortable, ignore, microtask } from '../platform/async/promises.js';
 import { checkFunction, checkOneOf, checkOptions, checkSignal } from '../platform/checks.js';
 import { SafeEmitter } from '../platform/safe-emitter.js';
 import { Chroot } from './chroot.js';
+import { Outbox } from './connection/outbox.js';
 import type { Reply } from './connection/reply.js';
+import { CREATE_MODES, checkData, checkPart, checkVersion } from './operation-checks.js';
 import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
-import type { ChildNames } from './protocol/child-names.js';
 import { isNoAuth } from './protocol/error-codes.js';
-import {
-  ANY_VERSION,
-  type CreateMode,
-  type NodeData,
-  type PartResult,
-  type Stat,
-  type TransactionPart,
-} from './protocol/records.js';
+import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
+import type { ResolvedSessionOptions } from './session-options.js';
 import { type Watcher, WatchRegistry } from './watch-registry.js';
 
 /** How a node is created. */
@@ -47,10 +42,6 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
-// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
-const MAX_DATA_BYTES = 1_048_575 - 5000;
-
 /**
  * What can be asked of the servers: nodes are created, read, written, deleted, listed and watched, below the chroot.
  *
@@ -66,24 +57,24 @@ export abstract class Operations<
 > extends SafeEmitter<Events> {
   /** @internal */
   protected readonly watches = new WatchRegistry();
+  /** @internal */
+  protected readonly outbox: Outbox;
   readonly #chroot: Chroot;
   readonly #access: Access;
 
-  /**
-   * @param chroot - what all paths are below, `''` for nothing
-   * @param access - who may touch the nodes that are created
-   */
-  protected constructor(chroot: string, access: Access) {
+  /** @param chroot - what all paths are below, `''` for nothing */
+  protected constructor(
+    chroot: string,
+    { access, environment }: Pick<ResolvedSessionOptions, 'access' | 'environment'>,
+  ) {
     super();
     this.#chroot = new Chroot(chroot);
     this.#access = access;
+    this.outbox = new Outbox(environment.clock);
   }
 
-  /** @internal Sends a request, as soon as there is a connection. */
-  protected abstract perform<T>(request: requests.Request<T>): Promise<Reply<T>>;
-
-  /** @internal Nobody here watches that path any more: the server needn't tell of it. `false`: there is no connection to say so. */
-  protected abstract unwatch(target: string): boolean;
+  /** How long an operation waits for its reply, in milliseconds. */
+  abstract get sessionTimeoutMs(): number;
 
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
   abstract whenConnected(signal?: Abortable): Promise<void>;
@@ -108,8 +99,12 @@ export abstract class Operations<
     return this.#create(target, data, 'ephemeral-sequential', access);
   }
 
+  #perform<T>(request: requests.Request<T>): Promise<Reply<T>> {
+    return this.outbox.submit(request, this.sessionTimeoutMs);
+  }
+
   #create(target: string, data: Buffer, mode: CreateMode, access: Access): Promise<Reply<string>> {
-    return this.perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
+    return this.#perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
   }
 
   /** Reads a node's data and stat, and tells of the next change to it if asked. */
@@ -118,7 +113,7 @@ export abstract class Operations<
     checkFunction('onChange', onChange);
     checkSignal('signal', signal);
     if (onChange !== undefined) return await this.watchData(path, onChange, signal);
-    return (await this.perform(requests.getDataRequest(this.absolute(path), false))).value;
+    return (await this.#perform(requests.getDataRequest(this.absolute(path), false))).value;
   }
 
   /** @internal As {@link getData} with `onChange`. */
@@ -153,13 +148,18 @@ export abstract class Operations<
     }
   }
 
+  /** @internal A server reports a change of a node that was watched. */
+  notified({ path, change }: requests.WatchEvent): void {
+    this.watches.fire(path, change);
+  }
+
   /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
   async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
     const target = this.absolute(path);
     // Registered before the request goes out: the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
-      return (await this.perform(requests.getDataRequest(target, true))).value;
+      return (await this.#perform(requests.getDataRequest(target, true))).value;
     } catch (error) {
       this.watches.remove(target, watcher);
       throw error;
@@ -174,13 +174,13 @@ export abstract class Operations<
    */
   takeBackWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
-    return !this.watches.remove(target, watcher) || this.unwatch(target);
+    return !this.watches.remove(target, watcher) || this.outbox.unwatch(target);
   }
 
   /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
   forgetWatch(path: string): void {
     const target = this.#chroot.below(path);
-    if (!this.watches.has(target)) this.unwatch(target);
+    if (!this.watches.has(target)) this.outbox.unwatch(target);
   }
 
   /** @internal Whether there is such a node, also if it can't be read: from 3.8.4 and 3.9.2 on its stat is refused then. */
@@ -190,7 +190,7 @@ export abstract class Operations<
 
   async #isThereAt(target: string): Promise<boolean> {
     try {
-      await this.perform(requests.existsRequest(target));
+      await this.#perform(requests.existsRequest(target));
       return true;
     } catch (error) {
       if (error instanceof NoNodeError) return false;
@@ -206,7 +206,7 @@ export abstract class Operations<
    */
   async exists(path: string): Promise<Stat | undefined> {
     try {
-      return (await this.perform(requests.existsRequest(this.absolute(path)))).value;
+      return (await this.#perform(requests.existsRequest(this.absolute(path)))).value;
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;
@@ -215,7 +215,7 @@ export abstract class Operations<
 
   /** Who may do what with a node. Of others' digests the server shows no more than the user's name. */
   async getAcl(path: string): Promise<AccessEntry[]> {
-    return (await this.perform(requests.getAclRequest(this.absolute(path)))).value;
+    return (await this.#perform(requests.getAclRequest(this.absolute(path)))).value;
   }
 
   /** The names of a node's children, in no order. */
@@ -224,20 +224,22 @@ export abstract class Operations<
   }
 
   /** @internal The same, for whoever wants some of the names. */
-  async listChildren(path: string, isUrgent = false): Promise<ChildNames> {
-    return (await this.perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
+  async listChildren(path: string, isUrgent = false) {
+    return (await this.#perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
   }
 
   /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
   async setData(path: string, data: Uint8Array, version?: number): Promise<Stat> {
     return (
-      await this.perform(requests.setDataRequest(this.absolute(path), checkData(data), checkVersion(version)))
+      await this.#perform(
+        requests.setDataRequest(this.absolute(path), checkData(data), checkVersion(version)),
+      )
     ).value;
   }
 
   /** Deletes a node, if it is still at `version`. */
   async remove(path: string, version?: number): Promise<void> {
-    await this.perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
+    await this.#perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
   }
 
   /**
@@ -247,9 +249,9 @@ export abstract class Operations<
    */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
-    const targets = (parts as readonly TransactionPart[]).map((part) => this.#checkPart(part));
+    const targets = (parts as readonly TransactionPart[]).map((part) => checkPart(part, this.#chroot));
     try {
-      return await this.perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
+      return await this.#perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
     } catch (error) {
       throw error instanceof requests.TransactionError ? error.error : error;
     }
@@ -306,35 +308,12 @@ export abstract class Operations<
       if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
       const request = requests.createRequest(path, Buffer.alloc(0), 'persistent', this.#access);
       try {
-        await this.retryUntilAnswered(() => this.perform(request));
+        await this.retryUntilAnswered(() => this.#perform(request));
       } catch (error) {
         if (error instanceof NodeExistsError) continue;
         // Who may not create it is refused before the servers look whether it is there: by now it may be.
         if (!isNoAuth(error) || !(await this.retryUntilAnswered(() => this.#isThereAt(path)))) throw error;
       }
-    }
-  }
-
-  #checkPart(part: TransactionPart): TransactionPart {
-    if (typeof part !== 'object' || part === null)
-      throw new InvalidOptionError('parts', part, 'an array of objects');
-    const path = this.absolute(part.path);
-    switch (part.kind) {
-      case 'check':
-      case 'delete':
-        return { ...part, path, version: checkVersion(part.version) };
-      case 'set':
-        return { ...part, path, data: checkData(part.data), version: checkVersion(part.version) };
-      case 'create': {
-        const mode = checkOneOf('mode', part.mode, CREATE_MODES, 'persistent');
-        return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)) };
-      }
-      default:
-        throw new InvalidOptionError(
-          'kind',
-          (part as { kind: unknown }).kind,
-          "'check', 'create', 'set' or 'delete'",
-        );
     }
   }
 
@@ -350,19 +329,4 @@ export abstract class Operations<
 /** No server has answered: the operation was or wasn't carried out. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
-}
-
-function checkData(data: Uint8Array): Buffer {
-  if (!(data instanceof Uint8Array))
-    throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');
-  if (data.byteLength > MAX_DATA_BYTES) {
-    throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
-  }
-  return Buffer.from(data); // A copy: the caller may change his while it is held back.
-}
-
-/** Versions are signed 32-bit numbers; -1 fits any. */
-function checkVersion(version: number = ANY_VERSION): number {
-  if (version === (version | 0)) return version;
-  throw new InvalidOptionError('version', version, "a node's version, or -1 for any");
 }

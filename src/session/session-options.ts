@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { describe, InvalidOptionError } from '../errors.js';
-import { checkBoolean, checkOptions, checkPositiveMs, checkSignal, definedOnly } from '../platform/checks.js';
+import {
+  checkBoolean,
+  checkMs,
+  checkOptions,
+  checkPositiveMs,
+  checkSignal,
+  definedOnly,
+} from '../platform/checks.js';
 import { type Environment, systemEnvironment } from '../platform/environment.js';
 import type { Logger } from '../platform/logging/logger.js';
 import type { Credentials } from './connection/connection.js';
@@ -49,6 +56,21 @@ export interface SessionOptions {
   readonly signal?: AbortSignal;
   /** Clock, chance and network to use instead of the machine's: for tests and simulations. */
   readonly environment?: Environment;
+}
+
+/** How a session is closed. */
+export interface CloseOptions {
+  /** How long to wait for a server's acknowledgement, in milliseconds. @default 1500 */
+  readonly timeoutMs?: number;
+}
+
+// `close()` settles within 2 s; the difference is for what comes after the wait.
+const CLOSE_WITHIN_MS = 1500;
+
+/** @throws InvalidOptionError */
+export function resolveCloseOptions(given: unknown): number {
+  const { timeoutMs } = checkOptions<CloseOptions>('close', given, ['timeoutMs']);
+  return checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
 }
 
 /** @internal Options that were checked, with their defaults. */

@@ -62,8 +62,8 @@ export class OwnSessions implements SessionSource {
   async #tryToOpen(signal: AbortSignal): Promise<Session | undefined> {
     const { given, logger } = this.#options;
     try {
-      const surroundings = { onError: this.#onError, outage: this.#outage };
-      return await Session.open(this.#connect, { ...given, logger, signal }, surroundings);
+      const owner = { onError: this.#onError, outage: this.#outage };
+      return await Session.open(this.#connect, { ...given, logger, signal }, owner);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.

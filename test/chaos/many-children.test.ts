@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { encodeChildMessage, sessionName } from '../../src/cluster/guardian/guardian-messages.js';
 import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/session-guardian.js';
 import { LeaderElector } from '../../src/election/elector.js';
-import type { SessionCredentials } from '../../src/session/session.js';
+import type { SessionCredentials } from '../../src/session/identity.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { nextEvent, openSession, recordEvents, until } from '../helpers/cluster.js';
 import { RawClient } from '../helpers/raw-client.js';

@@ -27,8 +27,9 @@ import { FaultProxy } from '../helpers/proxy.js';
 /** Creates a node that everybody may do this with: what our own sessions never do. */
 function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
   const everybody = { scheme: 'world', id: 'anyone', permissions };
+  const request = createRequest(path, Buffer.alloc(0), 'persistent', [everybody]);
   // biome-ignore lint/complexity/useLiteralKeys: it is protected, and only the brackets may
-  return session['perform'](createRequest(path, Buffer.alloc(0), 'persistent', [everybody]));
+  return session['outbox'].submit(request, session.sessionTimeoutMs);
 }
 
 /** Every bug that was found after its code had landed, by what went wrong. */

@@ -170,7 +170,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/session.ts',
-        from: 'return this.#identity.id !== 0n && stat.ephemeralOwner === this.#identity.id;',
+        from: 'return isKnown(identity) && stat.ephemeralOwner === identity.id;',
         to: 'return stat.ephemeralOwner !== 0n;',
       },
     ],
@@ -202,11 +202,11 @@ export const MUTANTS = [
     danger: "its nodes are gone, and whoever held by them isn't told",
     edits: [
       {
-        file: 'session/session.ts',
+        file: 'session/server-search.ts',
         from: `connection.destroy(new SessionExpiredError('the session has expired'));
           return this.#expire('the session has expired');`,
         to: `connection.destroy(new SessionExpiredError('the session has expired'));
-          this.#identity = requests.NEW_SESSION;
+          this.#identity = withoutCredentials(this.#identity);
           continue;`,
       },
     ],
@@ -322,9 +322,9 @@ export const MUTANTS = [
     danger: "the election's record says how long to wait for us, and was written before",
     edits: [
       {
-        file: 'session/session.ts',
-        from: 'this.#leaseMs = first ? fitting : Math.min(this.#leaseMs, fitting);',
-        to: 'this.#leaseMs = fitting;',
+        file: 'session/identity.ts',
+        from: 'const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;',
+        to: 'const grantedMs = fitting;',
       },
     ],
     file: 'unit/precautions.test.ts',

@@ -47,11 +47,8 @@ const TO_BE_SPLIT = new Set([
   'election/elector.ts',
   'election/observer/observer.ts',
   'errors.ts',
-  'index.ts',
   'lock/queue-lock.ts',
   'session/connection/connection.ts',
-  'session/operations.ts',
-  'session/session.ts',
   'testing/embedded-zookeeper.ts',
 ]);
 

@@ -1,6 +1,7 @@
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import { ElectedTerm, type Term } from '../../election/term/term.js';
-import type { Session, SessionCredentials } from '../../session/session.js';
+import type { SessionCredentials } from '../../session/identity.js';
+import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
 
 /** A session that is to be cleaned up when its process has ended. */

@@ -1,5 +1,5 @@
 import type { ReleasableClaim } from '../../election/term/claim.js';
-import type { SessionCredentials } from '../../session/session.js';
+import type { SessionCredentials } from '../../session/identity.js';
 
 /**
  * The messages between a guardian and the processes that it guards, over the channel between a parent and its child. The

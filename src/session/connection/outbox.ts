@@ -1,8 +1,9 @@
 import { ConnectionLossError, OperationTimeoutError } from '../../errors.js';
+import { ignore } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
-import type { Request } from '../protocol/requests.js';
+import { type Request, removeWatchRequest } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import type { Outcome, Reply } from './reply.js';
 
@@ -12,6 +13,9 @@ type OutboxState =
   | { readonly name: 'open'; readonly connection: Connection }
   | { readonly name: 'ended'; readonly reason: Error };
 
+/** Of a request whose answer doesn't matter. */
+const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore };
+
 /**
  * The operations of a session on their way to a server. What is issued while there is no connection is held, in
  * order, and goes out with the next one; what was sent is never sent again. Each settles: with its reply, its loss,
@@ -19,52 +23,62 @@ type OutboxState =
  */
 export class Outbox {
   readonly #deadlines: Deadlines;
-  #outlet: OutboxState = { name: 'held', operations: new Map() };
+  #state: OutboxState = { name: 'held', operations: new Map() };
 
   constructor(clock: Clock) {
     this.#deadlines = new Deadlines(clock, this);
   }
 
   submit<T>(request: Request<T>, timeoutMs: number): Promise<Reply<T>> {
-    const outlet = this.#outlet;
-    if (outlet.name === 'ended') return Promise.reject(outlet.reason);
+    const state = this.#state;
+    if (state.name === 'ended') return Promise.reject(state.reason);
     return new Promise<Reply<T>>((resolve, reject) => {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
-      if (outlet.name === 'open') {
+      if (state.name === 'open') {
         // The time at which it is written is near enough for a deadline, and the clock takes its time.
-        const sentAt = outlet.connection.dispatch(request, operation);
+        const sentAt = state.connection.dispatch(request, operation);
         // A transport that somebody else made may have brought the answer already.
         if (sentAt !== undefined && !operation.isSettled) this.#deadlines.add(operation, sentAt);
       } else {
-        outlet.operations.set(operation, request);
+        state.operations.set(operation, request);
         this.#deadlines.add(operation);
       }
     });
   }
 
+  /**
+   * Asks the server to watch that path no more, over the connection on which it watches: the next one isn't asked to. It may have
+   * reported a change by now. `false`: there is no connection.
+   */
+  unwatch(path: string): boolean {
+    if (this.#state.name !== 'open') return false;
+    this.#state.connection.dispatch(removeWatchRequest(path), IGNORED);
+    return true;
+  }
+
   /** There is a connection: what was held goes out now, before anything that is issued later. */
   open(connection: Connection): void {
     const held = this.#held();
-    this.#outlet = { name: 'open', connection };
+    this.#state = { name: 'open', connection };
     for (const [operation, request] of held) connection.dispatch(request, operation);
   }
 
   /** The connection is gone: hold what comes. What was sent is the connection's to settle. */
   hold(): void {
-    if (this.#outlet.name === 'open') this.#outlet = { name: 'held', operations: new Map() };
+    if (this.#state.name === 'open') this.#state = { name: 'held', operations: new Map() };
   }
 
   /** The session is over: refuse what is held, and all that comes. */
   end(reason: Error): void {
     const held = this.#held();
-    this.#outlet = { name: 'ended', reason };
+    this.#state = { name: 'ended', reason };
     for (const operation of held.keys()) operation.reject(reason);
     this.#deadlines.end();
   }
 
   #held(): ReadonlyMap<Operation, Request<unknown>> {
-    return this.#outlet.name === 'held' ? this.#outlet.operations : new Map();
+    return this.#state.name === 'held' ? this.#state.operations : new Map();
   }
 
   settled(operation: Operation): void {
@@ -73,13 +87,11 @@ export class Outbox {
 
   /** What a failure means to whoever asked: lost because the session has ended, then that is what there is to know. */
   reasonOf(error: unknown): unknown {
-    return this.#outlet.name === 'ended' && error instanceof ConnectionLossError
-      ? this.#outlet.reason
-      : error;
+    return this.#state.name === 'ended' && error instanceof ConnectionLossError ? this.#state.reason : error;
   }
 
   timeOut(operation: Operation): void {
-    const sent = this.#outlet.name !== 'held' || !this.#outlet.operations.delete(operation);
+    const sent = this.#state.name !== 'held' || !this.#state.operations.delete(operation);
     operation.timeOut(sent);
   }
 }

@@ -5,7 +5,8 @@ import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../../src/errors.js';
-import type { Session, SessionState } from '../../../../src/session/session.js';
+import type { Session } from '../../../../src/session/session.js';
+import type { SessionState } from '../../../../src/session/session-state.js';
 
 const NOW = 100_000;
 const held = { isHeld: () => true } as Term;

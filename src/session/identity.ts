@@ -1,0 +1,68 @@
+import type { HeartbeatTimes } from './connection/heartbeat.js';
+import { type Handshake, type HandshakeReply, NEW_SESSION } from './protocol/requests.js';
+
+/** Proves to the servers that a session is the caller's own. */
+export type SessionCredentials = Pick<Handshake, 'id' | 'password'>;
+
+/**
+ * What a session shows to a server, and what the servers have granted to it. The password has one character for each byte: a
+ * Buffer takes six times as much memory.
+ */
+export interface Identity extends HeartbeatTimes {
+  /** 0 before the servers have given one, and after a server has closed the session. */
+  readonly id: bigint;
+  readonly password: string;
+  /** The greatest `Connection.lastZxid` of all its connections. */
+  readonly lastZxid: bigint;
+  /** The `Connection.repliedZxid` of its last connection. */
+  readonly repliedZxid: bigint;
+}
+
+/** What the caller asked for, in milliseconds. */
+export interface AskedTimes {
+  readonly sessionTimeoutMs: number;
+  readonly leaseMs: number | undefined;
+}
+
+const PASSWORD_ENCODING = 'latin1';
+
+/** Of a session before its first handshake; `credentials` are those of a session that is taken over. */
+export function newIdentity(asked: AskedTimes, credentials: SessionCredentials = NEW_SESSION): Identity {
+  const { sessionTimeoutMs, leaseMs = sessionTimeoutMs / 3 } = asked;
+  return { ...encoded(credentials), lastZxid: 0n, repliedZxid: 0n, sessionTimeoutMs, leaseMs };
+}
+
+export function credentialsOf({ id, password }: Identity): SessionCredentials {
+  return { id, password: Buffer.from(password, PASSWORD_ENCODING) };
+}
+
+/** Whether the servers know the session by it. */
+export function isKnown({ id }: Identity): boolean {
+  return id !== NEW_SESSION.id;
+}
+
+/** With what the servers have granted. */
+export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: AskedTimes): Identity {
+  const sessionTimeoutMs = reply.timeoutMs;
+  const fitting = leaseMs !== undefined && leaseMs < sessionTimeoutMs ? leaseMs : sessionTimeoutMs / 3;
+  // A lease never grows: other clients wait for it to end by the length that was written down.
+  const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;
+  return { ...identity, ...encoded(reply), sessionTimeoutMs, leaseMs: grantedMs };
+}
+
+/** With what its connection has seen. */
+export function withZxidsOf(
+  identity: Identity,
+  { lastZxid, repliedZxid }: Pick<Identity, 'lastZxid' | 'repliedZxid'>,
+): Identity {
+  return { ...identity, lastZxid: lastZxid > identity.lastZxid ? lastZxid : identity.lastZxid, repliedZxid };
+}
+
+/** After a server has closed the session. Its `lastZxid` stays: the owner's next session is compared with that. */
+export function withoutCredentials(identity: Identity): Identity {
+  return { ...identity, ...encoded(NEW_SESSION), repliedZxid: 0n };
+}
+
+function encoded({ id, password }: SessionCredentials): Pick<Identity, 'id' | 'password'> {
+  return { id, password: password.toString(PASSWORD_ENCODING) };
+}

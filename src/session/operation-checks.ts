@@ -1,0 +1,48 @@
+import { InvalidOptionError } from '../errors.js';
+import { checkOneOf } from '../platform/checks.js';
+import type { Chroot } from './chroot.js';
+import { ANY_VERSION, type TransactionPart } from './protocol/records.js';
+
+export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
+// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
+const MAX_DATA_BYTES = 1_048_575 - 5000;
+
+/** @throws InvalidOptionError */
+export function checkData(data: Uint8Array): Buffer {
+  if (!(data instanceof Uint8Array))
+    throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');
+  if (data.byteLength > MAX_DATA_BYTES) {
+    throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
+  }
+  return Buffer.from(data); // A copy: the caller may change the data while the request is held.
+}
+
+/** Versions are signed 32-bit numbers; -1 fits any. @throws InvalidOptionError */
+export function checkVersion(version: number = ANY_VERSION): number {
+  if (version === (version | 0)) return version;
+  throw new InvalidOptionError('version', version, "a node's version, or -1 for any");
+}
+
+/** With its absolute path. @throws InvalidOptionError */
+export function checkPart(part: TransactionPart, chroot: Chroot): TransactionPart {
+  if (typeof part !== 'object' || part === null)
+    throw new InvalidOptionError('parts', part, 'an array of objects');
+  const path = chroot.absolute(part.path);
+  switch (part.kind) {
+    case 'check':
+    case 'delete':
+      return { ...part, path, version: checkVersion(part.version) };
+    case 'set':
+      return { ...part, path, data: checkData(part.data), version: checkVersion(part.version) };
+    case 'create': {
+      const mode = checkOneOf('mode', part.mode, CREATE_MODES, 'persistent');
+      return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)) };
+    }
+    default:
+      throw new InvalidOptionError(
+        'kind',
+        (part as { kind: unknown }).kind,
+        "'check', 'create', 'set' or 'delete'",
+      );
+  }
+}
