@@ -101,7 +101,7 @@ export const MUTANTS = [
       {
         file: 'session/connection/connection.ts',
         from: 'outcome.resolve(new ServerReply(decode(body), zxid, sentAt));',
-        to: 'outcome.resolve(new ServerReply(decode(body), zxid, Math.max(sentAt, this.#clock.now())));',
+        to: 'outcome.resolve(new ServerReply(decode(body), zxid, Math.max(sentAt, this.#writer.sentAt())));',
       },
     ],
     file: 'unit/precautions.test.ts',

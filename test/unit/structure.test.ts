@@ -48,7 +48,6 @@ const TO_BE_SPLIT = new Set([
   'election/observer/observer.ts',
   'errors.ts',
   'lock/queue-lock.ts',
-  'session/connection/connection.ts',
   'testing/embedded-zookeeper.ts',
 ]);
 

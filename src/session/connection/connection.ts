@@ -4,8 +4,7 @@ import { type Abortable, onAbort } from '../../platform/async/lazy-abort.js';
 import { type Deferred, deferred, ignore, microtask } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import type { Server } from '../../platform/environment.js';
-import { type Clock, lowerBoundNow } from '../../platform/time/clock.js';
-import { nextTick } from '../../platform/time/timers.js';
+import type { Clock } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
 import {
@@ -26,10 +25,11 @@ import {
   TransactionError,
   type WatchEvent,
 } from '../protocol/requests.js';
+import { BatchWriter } from './batch-writer.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
 
-/** A request that was sent: no more of it is kept than its answer needs, since there may be very many. */
+/** A request that was sent: only what its answer needs is kept, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {
   readonly xid: number;
   readonly name: string;
@@ -39,11 +39,11 @@ interface Pending extends LinkedListNode<Pending> {
   readonly outcome: Outcome<unknown>;
 }
 
-/** Whose connection it is: told what happens to it, for as long as it lasts. */
+/** Receives what happens to a connection. */
 export interface ConnectionOwner {
-  /** A server tells of a node that was watched. On the connection's stack. */
+  /** The server reports a change of a node that was watched. Called on the connection's stack. */
   notified(event: WatchEvent): void;
-  /** It has ended, which is the last word; not on the stack of whoever ended it. */
+  /** The last call for a connection. Not made on the stack of the code that ended it. */
   connectionEnded(connection: Connection, reason: Error): void;
 }
 
@@ -53,41 +53,36 @@ export interface Credentials {
   readonly credentials: string;
 }
 
-/** A server's word that the session isn't this connection's: it is over, or another connection has taken it. */
+/** A server says that the session isn't this connection's: it has ended, or another connection has taken it. */
 export class SessionGoneError extends Error {
   constructor(readonly moved: boolean) {
     super("the server says that the session isn't this connection's any more");
   }
 }
 
-/** The handshake was sent and not answered: the server may have taken the session to itself all the same. */
+/** The handshake was sent and not answered: the server may have accepted the session all the same. */
 export class HandshakeLostError extends Error {}
 
-// A listing of 100,000 contenders is under 6 MB. Whoever claims more isn't a ZooKeeper server.
-const LONGEST_FRAME_BYTES = 64 * 1024 * 1024;
-// The answer to the handshake has 41 bytes. Until it is there, nobody has shown to be a server at all.
-const LONGEST_GREETING_BYTES = 1024;
+// A listing of 100,000 contenders is under 6 MB. What sends more isn't a ZooKeeper server.
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+// The answer to the handshake has 41 bytes. Before it, the other end may be no ZooKeeper server at all.
+const MAX_HANDSHAKE_REPLY_BYTES = 1024;
 const LAST_XID = 2 ** 31 - 1;
 
 /**
  * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it
  * ends, everything that waits on it rejects with `ConnectionLossError`, and the session opens another.
  *
- * Nothing of a caller's runs on its stack: promises settle, and its owner is the session itself.
+ * No caller's code runs on its stack: promises settle, and its owner is the session.
  */
 export class Connection {
   readonly server: Server;
   readonly #socket: Socket;
-  readonly #clock: Clock;
-  readonly #frames = new FrameReader(LONGEST_GREETING_BYTES);
+  readonly #writer: BatchWriter;
+  readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
   /** In the order of the requests, which is that of the replies. */
   readonly #pending = new LinkedList<Pending>();
   readonly #pings = new LinkedList<Pending>();
-  #unwritten: Buffer[] = [];
-  /** When the first of them was to be written. */
-  #writingAt = 0;
-  /** Of what is asked in one go: nothing yet, or something, which is urgent where it was written already. */
-  #go: 'none' | 'begun' | 'urgent' = 'none';
   readonly #owner: ConnectionOwner;
   #handshake: Deferred<HandshakeReply> | undefined;
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
@@ -100,9 +95,9 @@ export class Connection {
 
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
-    this.#clock = clock;
     this.#owner = owner;
     this.#socket = socket;
+    this.#writer = new BatchWriter(socket, clock);
     if (incoming !== undefined) incoming.reader = this;
     this.#socket.on('data', (chunk: Buffer) => this.read(chunk));
     this.#socket.on('error', (error) => this.destroy(error));
@@ -110,10 +105,10 @@ export class Connection {
   }
 
   /**
-   * Makes the connection that `transport` is on its way to part of a session. Give up by aborting `signal`.
+   * Makes the connection that `transport` opens part of a session, until `signal` aborts.
    *
    * @throws HandshakeLostError, whose cause is what ended the connection, if the handshake was sent and not answered;
-   *   whatever ended it before that
+   *   the cause itself if the connection ended before that
    */
   static async open(
     server: Server,
@@ -132,13 +127,13 @@ export class Connection {
       sent = true;
       socket.write(encodeHandshake(handshake));
     });
-    const takeBack = onAbort(signal, () => connection.destroy(signal.reason as Error));
+    const unsubscribe = onAbort(signal, () => connection.destroy(signal.reason as Error));
     try {
       return { connection, reply: await answer.promise };
     } catch (cause) {
       throw sent ? new HandshakeLostError(describe(cause), { cause }) : cause;
     } finally {
-      takeBack();
+      unsubscribe();
     }
   }
 
@@ -148,27 +143,27 @@ export class Connection {
   }
 
   /**
-   * The newest transaction that a reply or an event told of: no later server may be behind it. An event counts as a reply
-   * does: its transaction is committed, and what was done because of it must not be followed by a read from before it.
+   * The newest transaction that a reply or an event has shown: no later server may be behind it. An event counts like a
+   * reply: its transaction is committed, and a caller that has acted on it must not read what was there before it.
    */
   get lastZxid(): bigint {
     return this.#lastZxid;
   }
 
   /**
-   * The newest transaction whose events have all come. That is what a reply shows: a server sends the events of a
-   * transaction before any reply that knows of it. An event doesn't show it, since others of the same transaction may be
-   * behind it; nor does a reply that comes before all watches of the connection before this one are set again.
+   * The newest transaction whose events have all arrived. A reply shows it: a server sends the events of a transaction before
+   * any reply that shows that transaction. An event doesn't, since others of the same transaction may follow; nor does a reply
+   * that arrives before all watches of the former connection are set again.
    */
   get repliedZxid(): bigint {
     return this.#repliedZxid;
   }
 
   /**
-   * Has the server watch the data of paths that were watched over another connection, and tell at once of what has happened
-   * to them since. If this connection is lost before the answer, the next one has to.
+   * Has the server watch the data of paths that were watched over another connection, and report at once what has happened to
+   * them since. If this connection is lost before the answer, the next one has to do it.
    *
-   * @param portions - the paths, as many to a request
+   * @param portions - the paths of each request
    * @param sinceZxid - the `repliedZxid` of that connection
    */
   restoreWatches(portions: readonly string[][], sinceZxid: bigint): void {
@@ -193,16 +188,16 @@ export class Connection {
   }
 
   /**
-   * As {@link send}, for whoever keeps very many: tells `outcome` what becomes of the request.
+   * As {@link send}, without a promise: `outcome` receives what becomes of the request.
    *
-   * @returns when it is about to be written; `undefined` if it can't be, and `outcome` has been told
+   * @returns when the request is sent; `undefined` if it can't be: then `outcome` was rejected
    */
   dispatch<T>(request: Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     return this.#exchange(request, this.#xid, outcome, this.#pending);
   }
 
-  /** The cheapest round trip there is: shows that the server is there and keeps the session from expiring. */
+  /** The cheapest round trip: shows that the server is there, and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
     const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
     const outcome = deferred<Reply<void>>();
@@ -215,7 +210,7 @@ export class Connection {
     if (this.#end !== undefined) throw this.#lossOf('authentication');
     const outcome = deferred();
     this.#authentications.push({ scheme, outcome });
-    this.#write(encodeAuth(scheme, credentials));
+    this.#writer.write(encodeAuth(scheme, credentials));
     await outcome.promise;
   }
 
@@ -223,11 +218,12 @@ export class Connection {
   destroy(reason: Error): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
+    this.#writer.discard();
     this.#socket.destroy();
     this.#handshake?.reject(reason);
     for (const { outcome } of this.#authentications) outcome.reject(this.#lossOf('authentication'));
-    for (const chain of [this.#pending, this.#pings])
-      for (let next = chain.shift(); next !== undefined; next = chain.shift())
+    for (const list of [this.#pending, this.#pings])
+      for (let next = list.shift(); next !== undefined; next = list.shift())
         next.outcome.reject(this.#lossOf(next.name));
     microtask(() => this.#owner.connectionEnded(this, reason));
   }
@@ -247,49 +243,22 @@ export class Connection {
     try {
       bytes = request.encode(xid);
     } catch (error) {
-      outcome.reject(error); // Its caller's concern alone.
+      outcome.reject(error); // The connection is as good as before.
       return undefined;
     }
-    // One reading for all that is written in one go: it may be early for the later ones, and early is safe.
-    if (this.#unwritten.length === 0) this.#writingAt = lowerBoundNow(this.#clock);
+    const sentAt = this.#writer.sentAt();
     pending.append({
       xid,
       name,
       path,
       decode,
-      sentAt: this.#writingAt,
+      sentAt,
       outcome: outcome as Outcome<unknown>,
       before: undefined,
       after: undefined,
     });
-    this.#write(bytes, isUrgent);
-    return this.#writingAt;
-  }
-
-  /**
-   * What is asked in one go is written in one go: each write is a call of the system. But for the first that is urgent, with
-   * what came before it: while it is on its way, there is time for the rest of what its caller has to do.
-   */
-  #write(bytes: Buffer, isUrgent = false): void {
-    this.#unwritten.push(bytes);
-    if (this.#go === 'none') {
-      this.#go = 'begun';
-      nextTick(() => {
-        this.#go = 'none';
-        this.#flush();
-      });
-    }
-    if (!isUrgent || this.#go === 'urgent') return;
-    this.#go = 'urgent';
-    this.#flush();
-  }
-
-  #flush(): void {
-    const unwritten = this.#unwritten;
-    if (unwritten.length === 0) return;
-    this.#unwritten = [];
-    if (this.#end !== undefined) return;
-    this.#socket.write(unwritten.length === 1 ? (unwritten[0] as Buffer) : Buffer.concat(unwritten));
+    this.#writer.write(bytes, isUrgent);
+    return sentAt;
   }
 
   #lossOf(operation: string): ConnectionLossError {
@@ -317,7 +286,7 @@ export class Connection {
     if (this.#handshake !== undefined) {
       this.#handshake.resolve(decodeHandshake(frame));
       this.#handshake = undefined;
-      this.#frames.limit = LONGEST_FRAME_BYTES;
+      this.#frames.limit = MAX_FRAME_BYTES;
       return;
     }
     const reply = decodeReply(frame);
@@ -353,7 +322,7 @@ export class Connection {
       throw new Error('a reply out of turn');
     }
     if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
-      // The operation's own outcome is a lost reply; whether the session is over, the next handshake tells.
+      // The operation's own outcome is a lost reply. The next handshake shows whether the session has ended.
       outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
       return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
     }
