@@ -27,7 +27,7 @@ import {
   ignore,
   settledWithin,
 } from '../platform/async/promises.js';
-import { excuse, type StartOptions, start } from '../platform/async/starting.js';
+import { markStopped, type StartOptions, start } from '../platform/async/starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../platform/async/stopping.js';
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
 import { logError } from '../platform/logging/logger.js';
@@ -242,7 +242,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** What {@link LeaderElector.stop} does, for a supervisor, which itself says what it waits for. Never rejects. @internal */
   async withdraw(): Promise<void> {
     if (!this.#stop.aborted) {
-      excuse(this.#placed.promise);
+      markStopped(this.#placed.promise);
       this.#waitingSince = lowerBoundNow(this.#session.clock);
       this.#stopping.begin();
       this.#stop.abortFor(() => new StopRequest());

@@ -9,37 +9,37 @@ export interface Server {
   readonly port: number;
 }
 
-/** Everything outside the process that a session depends on, so that a test or a simulation can take its place. */
+/** Everything outside the process that a session depends on. A test or a simulation can replace it. */
 export interface Environment {
   readonly clock: Clock;
   /** Evenly distributed over [0, 1). */
   random(): number;
-  /** A name that nobody else uses. */
+  /** A name that is used nowhere else. */
   uuid(): string;
   /** The addresses that a host name stands for now. Never called with an address. */
   resolve(host: string): Promise<readonly string[]>;
   /**
-   * A socket on its way to `server`, whose host is an address. It emits `connect`, `error`, `close`, and `data` unless it
-   * gives what comes to `reader` instead, if there is one: memory that the reader may keep.
+   * A socket that connects to `server`, whose host is an address. It emits `connect`, `error`, `close`, and `data`; instead of
+   * emitting `data` it may give what arrives to `reader`, in memory that the reader may keep.
    */
   openSocket(server: Server, reader?: Reader): Socket;
 }
 
-/** Who is given what a socket receives. */
+/** Receives what arrives at a socket. */
 export interface Reader {
   read(bytes: Buffer): void;
 }
 
-// As much as Node reads at once. What was read is copied before the next one reads: so one is enough for all.
+// As much as Node reads at once. Each socket's bytes are copied before the next socket reads: one buffer is enough for all.
 const READ_BYTES = 65_536;
 let readInto: Buffer | undefined;
 
-/** A stream would take so much memory for each piece that comes, and let go of most of it: a twentieth of a lock's cycle. */
+/** Its gain: a stream takes 64 kB of memory for each chunk and drops most of it, which was a twentieth of a lock's cycle. */
 function connectTo(server: Server, reader: Reader): Socket {
   readInto ??= Buffer.allocUnsafeSlow(READ_BYTES);
   const callback = (length: number, bytes: Uint8Array) => {
     reader.read(Buffer.from(bytes.subarray(0, length)));
-    return true; // Goes on.
+    return true; // Go on reading.
   };
   return connect({ ...server, onread: { buffer: readInto, callback } });
 }

@@ -1,4 +1,4 @@
-/** What a node's data say, if they are a JSON object; `undefined` if not: anybody may have written them. */
+/** A node's data as a JSON object; `undefined` if they aren't one: any client may have written them. */
 export function parseJsonObject(data: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(data.toString('utf8'));

@@ -3,26 +3,25 @@ import { InvalidOptionError, ListenerError } from '../errors.js';
 
 type Listener = (...args: unknown[]) => unknown;
 
-/** The names of an emitter's events: of each, whether others than Conclave itself may listen to it. */
+/** The names of an emitter's events, each with whether it is public. */
 export type EventNames<Events> = Readonly<Record<keyof Events & string, boolean>>;
 
 /**
- * An eventemitter3 whose listeners can't disturb each other or the emitter: one that throws, or returns a promise
- * that rejects, is reported through {@link SafeEmitter.reportListenerError} and the others are called all the same.
+ * An eventemitter3 whose listeners can't disturb each other or the emitter: a listener that throws, or returns a promise
+ * that rejects, is reported through {@link SafeEmitter.reportListenerError}, and the others are called all the same.
  *
- * `on`, `once` and `off` work as they do there, but that an event which is never emitted, misspelt say, and a listener that
- * can't be called are refused with an `InvalidOptionError`, by all methods. Each listener is wrapped, once for each event, so
- * that the wrapper can be found again when it is taken off.
+ * `on`, `once` and `off` work as they do there, except that all methods refuse an unknown event and a listener that isn't a
+ * function, with an `InvalidOptionError`. Each listener is wrapped once for each event, so that `off` finds the wrapper.
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
-  /** As soon as anybody listens: there may be very many emitters, which mostly have nobody. */
+  /** Made for the first listener: there may be very many emitters, most of them without one. */
   #emitter: EventEmitter<Record<string, Listener>> | undefined;
-  /** What is being emitted, and comes after that, if anything is. */
+  /** The event that is being emitted, and those after it, if any. */
   #queue: (() => void)[] | undefined;
   #emitting = false;
   #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
 
-  /** @internal Asked of the class: there may be very many emitters. */
+  /** @internal A getter, since there may be very many emitters. */
   protected abstract get knownEvents(): EventNames<Events>;
 
   /** Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or it is no function */
@@ -66,8 +65,8 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   }
 
   /**
-   * Calls the listeners of `event`, unless those of an earlier event are being called: then after them, so that what a
-   * listener sets off isn't heard by the others before what it heard itself.
+   * Calls the listeners of `event`. If listeners of an earlier event are being called, it does so after them: so all listeners
+   * get the events in the same order, also when a listener causes the next one.
    */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
     this.#queue ??= [];
@@ -79,7 +78,7 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) next();
       this.#queue = undefined;
     } finally {
-      this.#emitting = false; // Whatever comes of one delivery, there will be others.
+      this.#emitting = false; // Also after a failure: there will be other events.
     }
   }
 

@@ -9,7 +9,7 @@ import {
   InvalidStateError,
 } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
-import { excuse } from '../../platform/async/starting.js';
+import { markStopped } from '../../platform/async/starting.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import { checkMetadata } from '../../platform/checks.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
@@ -85,7 +85,7 @@ export class CandidacyLoop {
   /** Interrupts what the loop waits for, other than work and hooks. The elector is stopped by the caller or by the loop. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
-    excuse(this.#started.promise);
+    markStopped(this.#started.promise);
     this.#stop.abort(new StopRequest());
     if (this.#state.name === 'idle') this.#finish();
   }

@@ -9,7 +9,7 @@ import {
   SessionExpiredError,
 } from '../../errors.js';
 import { type Deferred, deferred } from '../../platform/async/promises.js';
-import { excuse, type StartOptions, start } from '../../platform/async/starting.js';
+import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
 import { logError } from '../../platform/logging/logger.js';
@@ -120,7 +120,7 @@ export class ElectionObserver
    * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
    */
   async stop(): Promise<void> {
-    excuse(this.#started.promise);
+    markStopped(this.#started.promise);
     this.#end(new InvalidStateError('the observer was stopped before it had looked'));
     await this.#running;
   }

@@ -1,17 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { forEachOf, type SmallSet, sizeOf, withMember, withoutMember } from '../collections/small-set.js';
 
-/** Who is told of an end: a function, or an object that needs none, where there are very many, as the platform has it. */
+/** A function, or, where there are very many listeners, an object that needs none: `EventTarget` accepts both too. */
 export type AbortListener = (() => void) | { handleEvent(): void };
 
 /**
- * Something that ends once, for one reason: an AbortController that makes its signal only when somebody asks for it. Most
- * endings are nobody's concern outside, and a signal of the platform's with one listener takes some 20 µs to make and to
- * abort: half a dozen of them would cost more than all the rest of taking a free lock.
+ * An AbortController that makes its signal only when it is asked for; most never are. It can be listened to itself:
+ * {@link Abortable} is either. Its gain: some 20 µs for each signal with a listener; signals and their errors were 16 % of the
+ * processor time of taking a free lock (docs/benchmarks.md).
  *
- * Of what a signal can do, it does what ours need: {@link Abortable} is either.
- *
- * Listeners are called in the order in which they came, before those of the signal. They are ours: they must not throw.
+ * Listeners are called in the order in which they were added, before those of the signal. They are Conclave's own, and must not throw.
  */
 export class LazyAbortController<Reason = unknown> {
   #listeners: SmallSet<AbortListener>;
@@ -32,19 +30,19 @@ export class LazyAbortController<Reason = unknown> {
     return this.#reason;
   }
 
-  /** For callers: any number may listen to it, without Node's warning of a leak. */
+  /** For callers: any number of listeners is right, without Node's warning of a leak. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       setMaxListeners(0, this.#controller.signal);
       if (this.#aborted) this.#controller.abort(this.reason);
-      // The first listener of the signal: so whoever is told sees that the signal has aborted too.
-      else this.#controller.signal.addEventListener('abort', () => this.#tell());
+      // The first listener of the signal: our listeners find that the signal has aborted too.
+      else this.#controller.signal.addEventListener('abort', () => this.#notify());
     }
     return this.#controller.signal;
   }
 
-  /** How many listen, but for those of the signal: for whoever looks for what was left behind. */
+  /** Without the signal's listeners. For tests that look for listeners left behind. */
   get listenerCount(): number {
     return sizeOf(this.#listeners);
   }
@@ -54,17 +52,17 @@ export class LazyAbortController<Reason = unknown> {
     this.abortFor(() => reason);
   }
 
-  /** As {@link abort}, with a reason that is made when somebody asks for it: an error costs its stack's writing down. */
+  /** As {@link abort}, with a reason that is made when it is read: an error's stack takes its time. */
   abortFor(makeReason: () => Reason): void {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#makeReason = makeReason;
-    if (this.#controller === undefined) this.#tell();
+    if (this.#controller === undefined) this.#notify();
     else this.#controller.abort(this.reason);
   }
 
-  #tell(): void {
-    // Anybody who has the signal can make up an event.
+  #notify(): void {
+    // Any code that has the signal can dispatch an event.
     if (!this.#aborted) return;
     forEachOf(this.#listeners, (listener) => {
       if (typeof listener === 'function') listener();
@@ -77,7 +75,7 @@ export class LazyAbortController<Reason = unknown> {
     if (this.#aborted) throw this.reason;
   }
 
-  /** Tells `listener` when it aborts, once; never if it has. */
+  /** Calls `listener` once, at the abort; never if it has aborted before. */
   addEventListener(_type: 'abort', listener: AbortListener, _options?: { readonly once: true }): void {
     if (!this.#aborted) this.#listeners = withMember(this.#listeners, listener);
   }
@@ -87,10 +85,10 @@ export class LazyAbortController<Reason = unknown> {
   }
 }
 
-/** What a wait may be given up by. */
+/** What can end a wait. */
 export type Abortable = AbortSignal | LazyAbortController;
 
-/** Calls `task` when `signal` aborts, or at once if it has. Returns what takes that back. */
+/** Calls `task` when `signal` aborts, or at once if it has. Returns a function that unsubscribes. */
 export function onAbort(signal: Abortable, task: () => void): () => void {
   if (signal.aborted) {
     task();

@@ -19,43 +19,43 @@ export function deferred<T = void>(): Deferred<T> {
 }
 
 /**
- * Settles as `promise` does, or rejects with the reason of the first signal that aborts before. The promise itself
- * goes on: whoever abandons work that leaves something behind has to look after it.
+ * Settles as `promise` does, or rejects with the reason of the first signal that aborts before. The work behind the promise
+ * goes on: if it can leave something behind, the caller has to clean that up.
  */
 export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | undefined)[]): Promise<T> {
-  const over = signals.find((signal) => signal?.aborted);
-  if (over !== undefined) {
+  const aborted = signals.find((signal) => signal?.aborted);
+  if (aborted !== undefined) {
     promise.then(ignore, ignore);
-    return Promise.reject(over.reason);
+    return Promise.reject(aborted.reason);
   }
   return new Promise<T>((resolve, reject) => {
-    const forget = onEachAbort(signals, (reason) => {
-      forget();
+    const unsubscribe = onEachAbort(signals, (reason) => {
+      unsubscribe();
       reject(reason);
     });
     promise.then(
       (value) => {
-        forget();
+        unsubscribe();
         resolve(value);
       },
       (reason: unknown) => {
-        forget();
+        unsubscribe();
         reject(reason);
       },
     );
   });
 }
 
-/** Calls `task` for each of these that aborts, or has. Returns what takes that back. */
+/** Calls `task` for each of `signals` that aborts, or has. Returns a function that unsubscribes. */
 function onEachAbort(
   signals: readonly (Abortable | undefined)[],
   task: (reason: unknown) => void,
 ): () => void {
   const given = signals.filter((signal) => signal !== undefined);
-  const forgets = given.map((signal) => onAbort(signal, () => task(signal.reason)));
-  if (forgets.length === 1) return forgets[0] as () => void;
+  const unsubscribes = given.map((signal) => onAbort(signal, () => task(signal.reason)));
+  if (unsubscribes.length === 1) return unsubscribes[0] as () => void;
   return () => {
-    for (const forget of forgets) forget();
+    for (const unsubscribe of unsubscribes) unsubscribe();
   };
 }
 
@@ -83,17 +83,17 @@ export function anyAbort(...signals: readonly (Abortable | undefined)[]): {
   return { controller, unsubscribe: onEachAbort(signals, (reason) => controller.abort(reason)) };
 }
 
-const DONE = Promise.resolve();
+const RESOLVED = Promise.resolve();
 
 /**
- * Calls `task` after what runs now, as `queueMicrotask` does, which takes several times as long: it makes a resource for
- * Node's async hooks. The task is ours: it must not throw.
+ * Calls `task` after the code that runs now, as `queueMicrotask` does. The task is Conclave's own, and must not throw. Its gain:
+ * `queueMicrotask` takes several times as long, since it makes a resource for Node's async hooks.
  */
 export function microtask(task: () => void): void {
-  void DONE.then(task);
+  void RESOLVED.then(task);
 }
 
-/** For a promise whose outcome is somebody else's concern. Say whose, beside the call. */
+/** For a promise whose outcome is handled elsewhere. A comment at the call says where. */
 export function ignore(): void {
   return undefined;
 }

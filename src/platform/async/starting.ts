@@ -2,33 +2,32 @@ import { checkOptions, checkSignal } from '../checks.js';
 import { onAbort } from './lazy-abort.js';
 import { ignore } from './promises.js';
 
-/** How something is started that goes on until it is stopped. */
+/** The options of a `start()`. */
 export interface StartOptions {
   /**
-   * Aborting it before `start()` has resolved stops what was begun, as `stop()` does, and for good: then `start()` rejects
-   * with the signal's reason. One that has aborted before leaves everything as it was. It does nothing once `start()` has
-   * resolved.
+   * If it aborts before `start()` has resolved, everything is stopped for good, as by `stop()`, and `start()` rejects with the
+   * signal's reason. If it has aborted before the call, nothing is begun. After `start()` has resolved it has no effect.
    */
   readonly signal?: AbortSignal;
 }
 
-/** What can be started, and stopped before that has come to its end: then `begin`'s promise rejects. */
+/** What `start()` starts. A stop before `begin` has resolved makes `begin` reject. */
 export interface Startable {
   begin(): Promise<void>;
   /** Never rejects. */
   stop(): Promise<void>;
 }
 
-/** What comes to nothing because the application has asked for its end. */
-const excused = new WeakSet<Promise<void>>();
+/** Starts that end because the application has stopped them. */
+const stopped = new WeakSet<Promise<void>>();
 
-/** It is stopped before it may have started: whoever waits for that sees it, and nobody else has to handle it. */
-export function excuse(begun: Promise<void>): void {
-  excused.add(begun);
+/** Marks a start that ends because of a stop: its rejection reaches a caller that waits, and needn't be handled. */
+export function markStopped(begun: Promise<void>): void {
+  stopped.add(begun);
   begun.catch(ignore);
 }
 
-/** Starts it as the options say. Without a signal that is `begin` itself: a second call has the first one's promise. */
+/** Starts `startable`. Without a signal this is `begin` itself: a second call gets the promise of the first. */
 export function start(given: unknown, startable: Startable): Promise<void> {
   try {
     const { signal } = checkOptions<StartOptions>('start', given, ['signal']);
@@ -41,18 +40,18 @@ export function start(given: unknown, startable: Startable): Promise<void> {
 }
 
 /**
- * Rejects when it has been stopped, so that nothing is left behind when the caller goes on.
+ * After an abort it rejects only when the stop is done, so that nothing is left behind when the caller goes on.
  *
- * @param onExcused - it rejects, and nobody has to handle that
+ * @param onStopped - called if the returned promise rejects because of a stop and needn't be handled
  */
 async function startUnless(
   signal: AbortSignal,
   { begin, stop }: Startable,
-  onExcused: () => void,
+  onStopped: () => void,
 ): Promise<void> {
   signal.throwIfAborted();
   let stopping: Promise<void> | undefined;
-  const forget = onAbort(signal, () => {
+  const unsubscribe = onAbort(signal, () => {
     stopping = stop();
   });
   const begun = begin();
@@ -60,11 +59,11 @@ async function startUnless(
     await begun;
   } catch (error) {
     if (stopping === undefined) {
-      if (excused.has(begun)) onExcused();
+      if (stopped.has(begun)) onStopped();
       throw error;
     }
   } finally {
-    forget();
+    unsubscribe();
   }
   if (stopping === undefined) return;
   await stopping;

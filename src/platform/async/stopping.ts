@@ -4,11 +4,11 @@ import type { Clock, Timer } from '../time/clock.js';
 import { LazyAbortController } from './lazy-abort.js';
 import { abortable } from './promises.js';
 
-/** How long a `stop()` is waited for. */
+/** The options of a `stop()`. */
 export interface StopOptions {
   /**
-   * After how many milliseconds the call rejects with `StopPendingError`, if all isn't done by then. It ends the waiting
-   * only: what was begun goes on. 0 asks for the end without waiting for it. @default for ever
+   * After how many milliseconds the call rejects with `StopPendingError`, if the stop isn't done by then. Only the waiting ends:
+   * the stop goes on. With 0 the call doesn't wait at all. @default for ever
    */
   readonly timeoutMs?: number;
 }
@@ -19,59 +19,59 @@ export function resolveStop(given: StopOptions | undefined): number | undefined 
   return checkMs('timeoutMs', timeoutMs);
 }
 
-/** What a stop needs to know of what it stops. */
+/** What a stop needs from the object that it stops. */
 export interface StopPort {
   readonly clock: Clock;
-  /** For how long nothing has to be said, in milliseconds: a lease. */
+  /** How long a stop may take without a report, in milliseconds: a lease. */
   graceMs(): number;
-  /** What holds it up at this moment. */
+  /** What the stop waits for at this moment. */
   holdUp(): StopWait;
-  /** It has been held up by what the application does for longer than the grace. Called once at most. */
+  /** The stop has waited for the application's code for longer than the grace. Called at most once. */
   report(error: StopPendingError): void;
 }
 
 type StopState =
-  | { readonly name: 'ahead' }
-  | { readonly name: 'under way'; readonly sinceMs: number; readonly notice: Timer | undefined }
-  | { readonly name: 'over' };
+  | { readonly name: 'idle' }
+  | { readonly name: 'stopping'; readonly sinceMs: number; readonly notice: Timer | undefined }
+  | { readonly name: 'stopped' };
 
-/** A stop, from when it is asked for: how long it is waited for, and who is told what holds it up. */
+/** One stop: bounds the waiting for it, and reports what it waits for when it takes long. */
 export class Stopping {
   readonly #port: StopPort;
-  #state: StopState = { name: 'ahead' };
+  #state: StopState = { name: 'idle' };
 
   constructor(port: StopPort) {
     this.#port = port;
   }
 
-  /** It is asked for. What else is done for it is the caller's. */
+  /** Called when the stop is asked for. The caller does the work of the stop. */
   begin(): void {
-    if (this.#state.name !== 'ahead') return;
-    this.#state = { name: 'under way', sinceMs: this.#port.clock.now(), notice: undefined };
+    if (this.#state.name !== 'idle') return;
+    this.#state = { name: 'stopping', sinceMs: this.#port.clock.now(), notice: undefined };
   }
 
-  /** Has the port told if it takes longer than the grace. */
+  /** Reports to the port if the stop takes longer than the grace. */
   watch(): void {
-    if (this.#state.name !== 'under way' || this.#state.notice !== undefined) return;
+    if (this.#state.name !== 'stopping' || this.#state.notice !== undefined) return;
     const { clock } = this.#port;
     const graceMs = this.#port.graceMs();
     const notice = clock.after(Math.max(0, this.#state.sinceMs + graceMs - clock.now()), () => {
       const holdUp = this.#port.holdUp();
-      // Servers are waited for in bounded time, which isn't worth a word.
+      // The wait for servers is bounded: no report is needed.
       if (holdUp.by !== 'servers') this.#port.report(new StopPendingError(graceMs, holdUp));
     });
     this.#state = { ...this.#state, notice };
   }
 
-  /** All is done. */
+  /** Called when the stop is done. */
   end(): void {
-    if (this.#state.name === 'under way') this.#state.notice?.clear();
-    this.#state = { name: 'over' };
+    if (this.#state.name === 'stopping') this.#state.notice?.clear();
+    this.#state = { name: 'stopped' };
   }
 
-  /** Whether it has gone on for longer than the grace. */
+  /** Whether the stop has taken longer than the grace. */
   get isOverdue(): boolean {
-    if (this.#state.name !== 'under way') return false;
+    if (this.#state.name !== 'stopping') return false;
     return this.#port.clock.now() - this.#state.sinceMs >= this.#port.graceMs();
   }
 
@@ -85,12 +85,12 @@ export class Stopping {
       await ended;
       return;
     }
-    const patience = new LazyAbortController<StopPendingError>();
+    const timeout = new LazyAbortController<StopPendingError>();
     const timer = this.#port.clock.after(timeoutMs, () =>
-      patience.abort(new StopPendingError(timeoutMs, this.#port.holdUp())),
+      timeout.abort(new StopPendingError(timeoutMs, this.#port.holdUp())),
     );
     try {
-      await abortable(ended, patience);
+      await abortable(ended, timeout);
     } finally {
       timer.clear();
     }

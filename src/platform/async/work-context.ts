@@ -1,74 +1,74 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Something that work is done for, until it is over. */
+/** What some work is done for, as a term or a lock's hold: until it ends. */
 export class WorkContext {
-  #state: 'ahead' | 'under way' | 'over' = 'ahead';
+  #state: 'idle' | 'working' | 'ended' = 'idle';
 
-  /** Whether all of it is done: work that was begun in it and still goes on doesn't belong to it any more. */
+  /** Work that was begun in the context and goes on after its end doesn't belong to it any more. */
   get hasEnded(): boolean {
-    return this.#state === 'over';
+    return this.#state === 'ended';
   }
 
-  /** @internal Work for it begins. */
+  /** @internal Called when work in it begins. */
   begin(): void {
-    if (this.#state !== 'ahead') return;
-    this.#state = 'under way';
-    underWay++;
+    if (this.#state !== 'idle') return;
+    this.#state = 'working';
+    working++;
   }
 
-  /** All of it is done. */
+  /** Called when the context ends. */
   finish(): void {
-    const wasUnderWay = this.#state === 'under way';
-    this.#state = 'over';
-    // When nothing is under way, nobody has to be told apart: what is remembered of what work was done for is all over.
-    if (wasUnderWay && --underWay === 0) frames.disable();
+    const wasWorking = this.#state === 'working';
+    this.#state = 'ended';
+    // With no context left, nothing has to be told apart: every context in a frame has ended.
+    if (wasWorking && --working === 0) frames.disable();
   }
 }
 
 interface Frame {
-  readonly undertaking: WorkContext;
-  readonly around: Frame | undefined;
+  readonly context: WorkContext;
+  readonly outer: Frame | undefined;
 }
 
-// One for all: Node, before 24, asks each AsyncLocalStorage that was run at every promise of the process, until it is disabled.
+// One for all: Node before 24 asks each AsyncLocalStorage in use at every promise of the process, until it is disabled.
 const frames = new AsyncLocalStorage<Frame>();
-/** For how many undertakings work was begun that aren't over. Not which: work that never ends would keep all that it is about. */
-let underWay = 0;
+/** How many contexts are working. Only the number: work that never ends would keep its context in memory. */
+let working = 0;
 
-/** Does `work` for an undertaking: whatever it calls or begins is done for it too, until it is over. */
-export function runWithin<T>(undertaking: WorkContext, work: () => T): T {
-  if (undertaking.hasEnded) return work();
-  undertaking.begin();
-  return frames.run({ undertaking, around: unfinished(frames.getStore()) }, work);
+/** Runs `work` in a context: all that it calls or begins belongs to the context too, until that ends. */
+export function runWithin<T>(context: WorkContext, work: () => T): T {
+  if (context.hasEnded) return work();
+  context.begin();
+  return frames.run({ context, outer: unfinished(frames.getStore()) }, work);
 }
 
-/** Does `work` for nothing, whatever the work that calls this is done for. */
+/** Runs `work` in no context, whatever context the caller is in. */
 export function runOutside<T>(work: () => T): T {
   return frames.exit(work);
 }
 
 const NONE: readonly WorkContext[] = [];
 
-/** What the work that calls this is done for, the innermost first. */
+/** The contexts that the caller is in, the innermost first. */
 export function workContexts(): readonly WorkContext[] {
   let frame = frames.getStore();
   if (frame === undefined) return NONE;
-  const around: WorkContext[] = [];
-  for (; frame !== undefined; frame = frame.around) {
-    if (!frame.undertaking.hasEnded) around.push(frame.undertaking);
+  const contexts: WorkContext[] = [];
+  for (; frame !== undefined; frame = frame.outer) {
+    if (!frame.context.hasEnded) contexts.push(frame.context);
   }
-  return around;
+  return contexts;
 }
 
-/** Whether the work that calls this is done for `undertaking`, whatever else it is done for. */
-export function isWithin(undertaking: WorkContext): boolean {
-  return workContexts().includes(undertaking);
+/** Whether the caller is in `context`. */
+export function isWithin(context: WorkContext): boolean {
+  return workContexts().includes(context);
 }
 
-/** Without what is over: work that begins itself anew at its end would keep all that it ever was. */
+/** Without contexts that have ended: work that begins itself anew at its end would keep all its former ones. */
 function unfinished(frame: Frame | undefined): Frame | undefined {
   if (frame === undefined) return undefined;
-  const around = unfinished(frame.around);
-  if (frame.undertaking.hasEnded) return around;
-  return around === frame.around ? frame : { undertaking: frame.undertaking, around };
+  const outer = unfinished(frame.outer);
+  if (frame.context.hasEnded) return outer;
+  return outer === frame.outer ? frame : { context: frame.context, outer };
 }

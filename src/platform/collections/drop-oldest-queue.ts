@@ -4,8 +4,8 @@ type Result<T> = IteratorResult<T, undefined>;
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * What one consumer has still to be given: everything in order, each once. Of a consumer that doesn't keep up the
- * oldest are dropped, so that the newest is never missing and what is kept has an end.
+ * The values that one consumer hasn't taken yet, in order. If the consumer doesn't keep up, the oldest values are dropped: the
+ * newest is always there, and the memory is bounded.
  */
 export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #limit: number;
@@ -15,8 +15,8 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
   #ended = false;
 
   /**
-   * @param limit - how many are kept
-   * @param onReturn - the consumer wants no more
+   * @param limit - how many values are kept
+   * @param onReturn - called when the consumer leaves its loop
    */
   constructor(limit: number, onReturn: () => void) {
     this.#limit = limit;
@@ -31,7 +31,7 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#waiting.length > this.#limit) this.#waiting.shift();
   }
 
-  /** Nothing comes any more; what waits is still given. */
+  /** No value follows. The consumer still gets those that are kept. */
   end(): void {
     this.#ended = true;
     for (const taker of this.#takers.splice(0)) taker.resolve(DONE);
@@ -45,7 +45,7 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
     return await taker.promise;
   }
 
-  /** The loop was left: nothing is kept for it any more. */
+  /** The consumer has left its loop. */
   async return(): Promise<Result<T>> {
     this.#waiting.length = 0;
     this.end();

@@ -1,23 +1,23 @@
-/** What can be in a {@link LinkedList}, in one at a time. The chain alone writes it. */
+/** A member of at most one {@link LinkedList}, which alone writes these fields. */
 export interface LinkedListNode<T> {
   before: T | undefined;
   after: T | undefined;
 }
 
 /**
- * Objects in the order in which they came, any of which may leave: a `Set` without its table, which takes hundreds of bytes
- * in each of very many, also when it is empty, and more the more there once were.
+ * Objects in the order in which they were appended; each may be removed at any time. Its gain over a `Set`: a table of hundreds
+ * of bytes in each of very many lists, which an empty `Set` has too, and which never shrinks.
  */
 export class LinkedList<T extends LinkedListNode<T>> {
   #first: T | undefined;
   #last: T | undefined;
 
-  /** The one that has been in it for longest. */
+  /** The oldest member. */
   get first(): T | undefined {
     return this.#first;
   }
 
-  /** @param link - one that is in no chain */
+  /** @param link - must be in no list */
   append(link: T): void {
     link.before = this.#last;
     if (this.#last === undefined) this.#first = link;
@@ -25,7 +25,7 @@ export class LinkedList<T extends LinkedListNode<T>> {
     this.#last = link;
   }
 
-  /** Does nothing if it isn't there. */
+  /** Does nothing if `link` isn't in the list. */
   remove(link: T): void {
     const { before, after } = link;
     if (before === undefined && this.#first !== link) return;
@@ -37,7 +37,7 @@ export class LinkedList<T extends LinkedListNode<T>> {
     link.after = undefined;
   }
 
-  /** Takes the first one out. */
+  /** Removes the oldest member. */
   shift(): T | undefined {
     const first = this.#first;
     if (first !== undefined) this.remove(first);

@@ -1,40 +1,40 @@
 /**
- * A set of objects or functions that has one member nearly always, and is that one then: a `Set` takes some 250 bytes, and
- * whoever waits in a queue has half a dozen of these.
+ * A set of objects or functions that nearly always has one member, and is that member then. Each waiter in a queue has half a dozen
+ * of these. Its gain: the some 250 bytes of a `Set`.
  */
 export type SmallSet<T extends object> = T | Set<T> | undefined;
 
 /** With `member` in it. */
-export function withMember<T extends object>(few: SmallSet<T>, member: T): SmallSet<T> {
-  if (few === undefined || few === member) return member;
-  return few instanceof Set ? few.add(member) : new Set([few, member]);
+export function withMember<T extends object>(set: SmallSet<T>, member: T): SmallSet<T> {
+  if (set === undefined || set === member) return member;
+  return set instanceof Set ? set.add(member) : new Set([set, member]);
 }
 
 /** Without `member`; `undefined` when that was the last one. */
-export function withoutMember<T extends object>(few: SmallSet<T>, member: T): SmallSet<T> {
-  if (few === member) return undefined;
-  if (!(few instanceof Set)) return few;
-  few.delete(member);
-  return few.size === 0 ? undefined : few;
+export function withoutMember<T extends object>(set: SmallSet<T>, member: T): SmallSet<T> {
+  if (set === member) return undefined;
+  if (!(set instanceof Set)) return set;
+  set.delete(member);
+  return set.size === 0 ? undefined : set;
 }
 
-export function hasMember<T extends object>(few: SmallSet<T>, member: T): boolean {
-  return few === member || (few instanceof Set && few.has(member));
+export function hasMember<T extends object>(set: SmallSet<T>, member: T): boolean {
+  return set === member || (set instanceof Set && set.has(member));
 }
 
-/** In the order in which they came. */
-export function membersOf<T extends object>(few: SmallSet<T>): T[] {
-  if (few === undefined) return [];
-  return few instanceof Set ? [...few] : [few];
+/** In the order in which they were added. */
+export function membersOf<T extends object>(set: SmallSet<T>): T[] {
+  if (set === undefined) return [];
+  return set instanceof Set ? [...set] : [set];
 }
 
-export function sizeOf(few: SmallSet<object>): number {
-  if (few === undefined) return 0;
-  return few instanceof Set ? few.size : 1;
+export function sizeOf(set: SmallSet<object>): number {
+  if (set === undefined) return 0;
+  return set instanceof Set ? set.size : 1;
 }
 
-/** Those that are in it when their turn comes, as with a `Set`. */
-export function forEachOf<T extends object>(few: SmallSet<T>, task: (member: T) => void): void {
-  if (few instanceof Set) for (const member of few) task(member);
-  else if (few !== undefined) task(few);
+/** A member that is removed before its turn is left out, as with a `Set`. */
+export function forEachOf<T extends object>(set: SmallSet<T>, task: (member: T) => void): void {
+  if (set instanceof Set) for (const member of set) task(member);
+  else if (set !== undefined) task(set);
 }
