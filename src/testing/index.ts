@@ -9,8 +9,8 @@ export {
   until,
   type WaitOptions,
 } from './controls/waiting.js';
-export type { Dialect } from './dialect.js';
-export type { EmbeddedZooKeeperOptions, RestartOptions } from './embedded-options.js';
 export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
 export type { OperationName } from './protocol/requests.js';
+export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';
+export type { Dialect } from './state/dialect.js';

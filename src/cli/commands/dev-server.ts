@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { DIALECTS } from '../../testing/dialect.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
+import { DIALECTS } from '../../testing/state/dialect.js';
 import { wholeNumber } from '../options/arguments.js';
 import { EXIT } from '../process/exit-codes.js';
 import { untilSignal } from '../process/signals.js';

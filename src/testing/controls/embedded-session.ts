@@ -1,6 +1,7 @@
 import { mark } from '../../classes/copies.js';
 import { showAs } from '../../classes/inspection.js';
-/** What a session's handle can ask of its server. */
+
+/** The server, as the handle of a session uses it. */
 export interface SessionControls {
   isAlive(): boolean;
   isConnected(): boolean;
@@ -12,10 +13,10 @@ export interface SessionControls {
   heal(): void;
 }
 
-/** A session at an {@link EmbeddedZooKeeper}, seen and disturbed from the server's side. */
+/** A session of an {@link EmbeddedZooKeeper}: its state at the server, and its faults. */
 export class EmbeddedSession {
   readonly #controls: SessionControls;
-  /** As in `Stat.ephemeralOwner` of its nodes. */
+  /** The `ephemeralOwner` in the stat of its nodes. */
   readonly id: bigint;
 
   /** @internal */
@@ -24,7 +25,7 @@ export class EmbeddedSession {
     this.#controls = controls;
   }
 
-  /** `false` once it was closed or has expired. */
+  /** `false` after it was closed or has expired. */
   get isAlive(): boolean {
     return this.#controls.isAlive();
   }
@@ -45,19 +46,19 @@ export class EmbeddedSession {
   }
 
   /**
-   * Ends it now, as if its client had been silent for too long: its ephemeral nodes go, watchers are told, its
-   * connection is cut. Does nothing if it is over.
+   * Ends it now, as if its client had sent nothing for a session timeout: its ephemeral nodes are deleted, watchers are
+   * notified, its connection is cut. Does nothing if it has ended.
    */
   expire(): void {
     this.#controls.expire();
   }
 
-  /** Cuts its connection. The session lives on, and its client may connect again. */
+  /** Cuts its connection. The session stays alive, and its client may connect again. */
   dropConnection(): void {
     this.#controls.dropConnection();
   }
 
-  /** From now on no byte gets through between it and the server, and neither side is told. It expires in time. */
+  /** Drops every byte between client and server, without an error on either side. The session expires in time. */
   partition(): void {
     this.#controls.partition();
   }

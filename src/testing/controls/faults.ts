@@ -1,28 +1,31 @@
+import { InvalidOptionError } from '../../errors.js';
+import { ERROR_CODES, type ErrorName } from '../protocol/op-codes.js';
+import { OPERATION_NAMES } from '../protocol/requests.js';
 import type { LoggedOperation } from './request-log.js';
 
-/** Which requests a fault is for. What is left out fits all. */
+/** Which requests a fault applies to. A field that is left out fits all. */
 export interface FaultTarget {
   /** The kind of request; `connect` is the handshake. */
   readonly operation?: LoggedOperation;
-  /** The path itself, or a pattern that it must match; of a transaction, the path of any of its parts. */
+  /** The path itself, or a pattern that it must match; for a transaction, the path of any of its parts. */
   readonly path?: string | RegExp;
-  /** How many requests it happens to before it is over. */
+  /** After how many requests the fault ends. */
   readonly times?: number;
 }
 
-/** A fault that was ordered. */
+/** A fault that a test has set. */
 export interface Fault {
-  /** How many requests it happened to. */
+  /** How many requests it was applied to. */
   readonly hits: number;
-  /** Ends it. Harmless when it is over. */
+  /** Ends the fault. Harmless when it has ended. */
   clear(): void;
 }
 
-/** What is done with a request that isn't simply carried out. */
+/** How the server treats one request. */
 export interface Disturbance {
-  /** Answered by this code, and not carried out. */
+  /** The request is answered with this code, and not carried out. */
   readonly failCode: number | undefined;
-  /** Carried out, not answered, and the connection is cut. */
+  /** The request is carried out, not answered, and the connection is cut. */
   readonly swallowed: boolean;
   readonly delayMs: number;
 }
@@ -34,15 +37,15 @@ type Effect =
 
 const UNDISTURBED: Disturbance = { failCode: undefined, swallowed: false, delayMs: 0 };
 
-/** What is wrong with the server at the moment, because a test wanted it so. */
+/** The faults that a test has set, and that last. */
 export class Faults {
-  /** It stands still: reads nothing, writes nothing, ends no session. */
+  /** The server reads nothing, writes nothing, ends no session. */
   paused = false;
-  /** It ends every new connection at once. */
+  /** The server ends every new connection at once. */
   refusing = false;
-  /** No byte comes through, in either direction. */
+  /** No byte gets through, in either direction. */
   partitioned = false;
-  /** The ids of the sessions that alone are cut off: also when they are over, so that their clients don't learn of it. */
+  /** The ids of the sessions that are cut off by themselves; also after their end, so that their clients don't learn of it. */
   readonly partitionedSessions = new Set<bigint>();
   readonly #rules = new Set<Rule>();
 
@@ -56,7 +59,7 @@ export class Faults {
     return rule;
   }
 
-  /** What becomes of a request. Every fault that fits counts it. */
+  /** How this request is treated. It counts for every fault that fits. */
   disturb(operation: LoggedOperation, paths: readonly string[]): Disturbance {
     if (this.#rules.size === 0) return UNDISTURBED;
     const effects = [...this.#rules].filter((rule) => rule.fits(operation, paths)).map((rule) => rule.hit());
@@ -105,4 +108,30 @@ function combine(sum: Disturbance, effect: Effect): Disturbance {
     case 'delay':
       return { ...sum, delayMs: sum.delayMs + effect.ms };
   }
+}
+
+const OPERATIONS: readonly string[] = [...OPERATION_NAMES, 'connect'];
+
+/** @throws InvalidOptionError naming the option, the value and what would be right */
+export function checkFaultTarget(target: FaultTarget): FaultTarget {
+  const { operation, path, times } = target;
+  if (operation !== undefined && !OPERATIONS.includes(operation))
+    throw new InvalidOptionError('operation', operation, `one of ${OPERATIONS.join(', ')}`);
+  if (path !== undefined && typeof path !== 'string' && !(path instanceof RegExp))
+    throw new InvalidOptionError('path', path, 'a path or a pattern');
+  if (times !== undefined && (!Number.isInteger(times) || times < 1))
+    throw new InvalidOptionError('times', times, 'a whole number over 0');
+  return target;
+}
+
+/** @throws InvalidOptionError if there is no error of that name */
+export function checkErrorCode(error: unknown): number {
+  const code =
+    typeof error === 'string' && Object.hasOwn(ERROR_CODES, error) ? ERROR_CODES[error as ErrorName] : error;
+  if (typeof code === 'number' && Number.isInteger(code) && (code | 0) === code) return code;
+  throw new InvalidOptionError(
+    'error',
+    error,
+    `one of ${Object.keys(ERROR_CODES).join(', ')}, or a whole number`,
+  );
 }

@@ -2,20 +2,20 @@ import type { EventType } from '../protocol/op-codes.js';
 import type { OperationName } from '../protocol/requests.js';
 import type { EmbeddedSession } from './embedded-session.js';
 
-/** What can be counted and disturbed: every operation, and the handshake that connects a session. */
+/** What is counted and can have faults: every operation, and the handshake that connects a session. */
 export type LoggedOperation = OperationName | 'connect';
 
 /** A request that reached the server. */
 export interface LoggedRequest {
   readonly operation: LoggedOperation;
-  /** The paths that it was about: several of a transaction, none of a ping. */
+  /** The paths in the request: several in a transaction, none in a ping. */
   readonly paths: readonly string[];
   readonly session: EmbeddedSession | undefined;
   /** By the server's clock. */
   readonly atMs: number;
 }
 
-/** An event that a watcher was told of. */
+/** An event that was sent to a watcher. */
 export interface LoggedEvent {
   readonly type: EventType;
   readonly path: string;
@@ -23,10 +23,10 @@ export interface LoggedEvent {
   readonly atMs: number;
 }
 
-/** How many of the latest entries are kept. Counts go on beyond it. */
+/** How many of the latest entries are kept. The counts include all. */
 export const LOG_ENTRIES = 10_000;
 
-/** What the server was asked and what it told watchers, in order. */
+/** The requests that the server received and the events that it sent, in order. */
 export class RequestLog {
   #requests: LoggedRequest[] = [];
   #events: LoggedEvent[] = [];
@@ -67,7 +67,7 @@ export class RequestLog {
   }
 }
 
-/** Appends, and lets the older half go when there are twice as many as are shown. */
+/** Appends, and drops the older half when there are twice as many as are shown. */
 function withNewest<T>(entries: T[], entry: T): T[] {
   entries.push(entry);
   return entries.length < 2 * LOG_ENTRIES ? entries : entries.slice(-LOG_ENTRIES);

@@ -9,18 +9,18 @@ import { type Clock, SystemClock, type Timer } from '../../platform/time/clock.j
 import { setImmediate } from '../../platform/time/timers.js';
 import { checkWaitOptions, tooLate, type WaitOptions } from './waiting.js';
 
-// After so many turns of the event loop without a byte on its way, whatever was set off has come to its end.
+// After so many turns of the event loop without a byte in transit, all that a timer has started is done.
 const QUIET_TURNS = 8;
 const REST_WITHIN_MS = 1000;
 const LONGEST_ADVANCE_MS = 600_000;
 
 /**
- * A clock that stands still until a test moves it: session timeouts, leases, takeover delays and back-offs of minutes
- * pass in milliseconds, and in the same order each time.
+ * A clock that only moves when a test advances it: session timeouts, leases, takeover delays and back-offs of minutes pass
+ * in milliseconds, and in the same order each time.
  *
  * Guaranteed, for an {@link EmbeddedZooKeeper} and sessions of the same process that all have this clock: {@link advance}
- * lets everything that is sent arrive before time goes on, so no heartbeat comes late. Not guaranteed: that it waits
- * for anything else that isn't done at once, as files, other processes or other servers.
+ * lets everything that is sent arrive before time goes on, so no heartbeat comes late. Not guaranteed: that it waits for
+ * other asynchronous work, such as files, other processes or other servers.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ const LONGEST_ADVANCE_MS = 600_000;
  * ```
  */
 export class TestClock implements Clock {
-  /** For the option `environment` of a session: the machine's, but for time. */
+  /** For the option `environment` of a session: the system's, with this clock. */
   readonly environment: Environment;
   readonly #startMs: number;
   #nowMs = 0;
@@ -41,12 +41,11 @@ export class TestClock implements Clock {
   #advancing = false;
 
   /**
-   * @param start the time of day at which it begins
-   * @default the machine's
+   * @param start - the time of day at which it begins; by default the system's
    * @throws InvalidOptionError if `start` is no date
    */
   constructor(start: Date = systemEnvironment.clock.date()) {
-    // Not by `instanceof`: of fake timers, and of Jest, each has a class of its own for dates.
+    // Not by `instanceof`: fake timers, and Jest, have their own class for dates.
     if (!types.isDate(start) || Number.isNaN(start.getTime()))
       throw new InvalidOptionError('start', start, 'a date');
     this.#startMs = start.getTime();
@@ -58,7 +57,7 @@ export class TestClock implements Clock {
     };
   }
 
-  /** Milliseconds since it was made. */
+  /** Milliseconds since its creation, as the test has advanced it. */
   now(): number {
     return this.#nowMs;
   }
@@ -73,14 +72,14 @@ export class TestClock implements Clock {
     return timer;
   }
 
-  /** How many timers are set: 0 when whatever goes by this clock has come to its end. */
+  /** How many timers are set: 0 when all that uses this clock has ended. */
   get timerCount(): number {
     return this.#timers.size;
   }
 
   /**
-   * Lets `ms` milliseconds pass: runs each timer at its time, in order, and after each waits until what it set off is
-   * done, with all that is sent between this process's sessions and its server.
+   * Lets `ms` milliseconds pass: runs each timer at its time, in order. After each it waits until the work that the timer
+   * started is done, and what was sent between this process's sessions and its server has arrived.
    *
    * @throws InvalidOptionError if `ms` isn't 0 or more
    * @throws InvalidStateError if it is advancing already
@@ -92,15 +91,15 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Lets time pass, from one timer to the next, until `awaited` has settled, if it is a promise, or gives something
-   * that isn't falsy, if it is a function; it is asked again after each step. Resolves with that.
+   * Lets time pass, from one timer to the next, until the promise `awaited` has settled, or the function `awaited`, which is
+   * called after each step, returns a value that isn't falsy. Resolves with that value.
    *
-   * Waiting for what goes by the clock without moving it waits for ever, stopping included:
+   * What uses this clock waits for ever if the clock isn't advanced, `stop` too:
    * `await clock.advanceUntil(supervisor.stop())`.
    *
    * @throws InvalidOptionError if an argument is wrong
    * @throws InvalidStateError if it is advancing already
-   * @throws Error if it doesn't come within `timeoutMs` milliseconds of this clock
+   * @throws Error if that doesn't happen within `timeoutMs` milliseconds of this clock
    * @throws what `awaited` rejects with or throws, or a timer's task
    */
   async advanceUntil<T>(awaited: Promise<T> | (() => T | Promise<T>), options?: WaitOptions): Promise<T> {
@@ -112,8 +111,8 @@ export class TestClock implements Clock {
   }
 
   /**
-   * `ms` milliseconds are gone, and nothing has run meanwhile: a process that was blocked, or a machine that was
-   * suspended. What became due runs at the next {@link advance}.
+   * Moves the clock by `ms` milliseconds without running a timer: as in a process that was blocked, or on a machine that was
+   * suspended. Timers that became due run at the next {@link advance}.
    *
    * @throws InvalidOptionError if `ms` isn't 0 or more
    */
@@ -121,20 +120,20 @@ export class TestClock implements Clock {
     this.#nowMs += checkMs('ms', ms) ?? 0;
   }
 
-  /** @internal What comes and goes over this socket is waited for. */
+  /** @internal {@link advance} waits for the bytes that are in transit on this socket. */
   watch(socket: Socket): Socket {
     this.#sockets.add(socket);
     return socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Goes from timer to timer until `isThere`, if that comes before the end. */
-  async #move(endMs: number, isThere: () => Promise<boolean> | boolean): Promise<boolean> {
+  /** Goes from timer to timer until `isDone`, or to the end. */
+  async #move(endMs: number, isDone: () => Promise<boolean> | boolean): Promise<boolean> {
     if (this.#advancing) throw new InvalidStateError('the clock is advancing already: wait for that first');
     this.#advancing = true;
     try {
       for (;;) {
         await this.#runDue();
-        if (await isThere()) return true;
+        if (await isDone()) return true;
         const next = this.#next();
         if (next === undefined || next.dueMs > endMs) break;
         this.#nowMs = Math.max(this.#nowMs, next.dueMs);
@@ -146,9 +145,9 @@ export class TestClock implements Clock {
     }
   }
 
-  /** Runs all that is due now, and waits until what that set off is done. */
+  /** Runs the timers that are due now, and waits until the work that they started is done. */
   async #runDue(): Promise<void> {
-    const dueMs = this.#nowMs; // A task may let the clock jump.
+    const dueMs = this.#nowMs; // A task may call `jump`.
     for (let next = this.#next(); next !== undefined && next.dueMs <= dueMs; next = this.#next()) {
       this.#timers.delete(next.timer);
       next.task();
@@ -157,7 +156,7 @@ export class TestClock implements Clock {
     await this.#rest();
   }
 
-  /** The timer that is due first; of those that are due at once, the one that was set first. */
+  /** The timer that is due first; of several with the same time, the one that was set first. */
   #next() {
     let first: { timer: Timer; dueMs: number; task: () => void } | undefined;
     for (const [timer, { dueMs, task }] of this.#timers)
@@ -165,11 +164,11 @@ export class TestClock implements Clock {
     return first;
   }
 
-  /** Waits until nothing is under way any more; in bounded time, since somebody may go on without end. */
+  /** Waits until nothing is in transit; for a bounded time, since some work may never end. */
   async #rest(): Promise<void> {
-    const machine = new SystemClock();
-    const lastMs = machine.now() + REST_WITHIN_MS;
-    for (let quiet = 0; quiet < QUIET_TURNS && machine.now() < lastMs; ) {
+    const systemClock = new SystemClock();
+    const lastMs = systemClock.now() + REST_WITHIN_MS;
+    for (let quiet = 0; quiet < QUIET_TURNS && systemClock.now() < lastMs; ) {
       await turnOfTheLoop();
       quiet = this.#isQuiet() ? quiet + 1 : 0;
     }
@@ -200,7 +199,7 @@ export class TestClock implements Clock {
 mark(TestClock, 'TestClock');
 showAs(TestClock, (clock) => ({ nowMs: clock.now(), timerCount: clock.timerCount }));
 
-/** Asks a promise or a function whether what is waited for has come. */
+/** Asks a promise whether it has settled, or a function for a value that isn't falsy. */
 function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {
   came(): Promise<boolean> | boolean;
   value(): T | Promise<T>;

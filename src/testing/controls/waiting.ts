@@ -2,18 +2,18 @@ import { InvalidOptionError } from '../../errors.js';
 import { checkFunction, checkId, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { SystemClock, sleep } from '../../platform/time/clock.js';
 
-/** How long a test waits, and for what. */
+/** How long a test waits, and what for. */
 export interface WaitOptions {
   /**
-   * After this many milliseconds it is given up. Real ones, but for {@link TestClock.advanceUntil}.
+   * After how many milliseconds the wait fails; by the system's clock, except for {@link TestClock.advanceUntil}.
    * @default 10000, and 600000 of a TestClock
    */
   readonly timeoutMs?: number;
-  /** What is waited for, for the error's message. */
+  /** Names what is awaited, for the error's message. */
   readonly what?: string;
 }
 
-/** What has events: Conclave's objects, and Node's `EventEmitter`. */
+/** An object with events: Conclave's, and Node's `EventEmitter`. */
 export interface EventSource {
   on(event: string, listener: (...args: unknown[]) => void): unknown;
   off(event: string, listener: (...args: unknown[]) => void): unknown;
@@ -21,10 +21,10 @@ export interface EventSource {
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const LOOK_AGAIN_MS = 5;
-const machine = new SystemClock();
+const systemClock = new SystemClock();
 
 /**
- * Resolves with the arguments of the next such event. Call it before whatever leads to the event, and await it after.
+ * Resolves with the arguments of the next such event. Call it before the action that leads to the event, and await it after.
  *
  * @throws Error if it doesn't come in time, naming it
  * @throws InvalidOptionError if an argument is wrong
@@ -37,24 +37,24 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
   checkSource(source);
   const { timeoutMs, what = `the event '${event}'` } = checkWaitOptions(options);
   return new Promise((resolve, reject) => {
-    const heard = (...args: unknown[]) => {
-      source.off(event, heard);
+    const listener = (...args: unknown[]) => {
+      source.off(event, listener);
       timer.clear();
       resolve(args as Args);
     };
-    const timer = machine.after(timeoutMs, () => {
-      source.off(event, heard);
+    const timer = systemClock.after(timeoutMs, () => {
+      source.off(event, listener);
       reject(tooLate(what, timeoutMs));
     });
-    source.on(event, heard);
+    source.on(event, listener);
   });
 }
 
 /**
- * Resolves when `condition` gives something that isn't falsy, with that; asks it again every few milliseconds. For what
- * tells of itself by no event.
+ * Calls `condition` every few milliseconds and resolves with its first value that isn't falsy. For changes without an
+ * event.
  *
- * @throws Error if that doesn't happen in time, naming `what`
+ * @throws Error if there is none in time, naming `what`
  * @throws InvalidOptionError if an argument is wrong
  * @throws what `condition` throws
  */
@@ -65,17 +65,17 @@ export async function until<T>(
   if (checkFunction('condition', condition) === undefined)
     throw new InvalidOptionError('condition', condition, 'a function');
   const { timeoutMs, what = 'what was waited for' } = checkWaitOptions(options);
-  const lastMs = machine.now() + timeoutMs;
+  const lastMs = systemClock.now() + timeoutMs;
   for (;;) {
     const value = await condition();
     if (value) return value as Exclude<T, false | null | undefined | 0 | 0n | ''>;
-    if (machine.now() >= lastMs) throw tooLate(what, timeoutMs);
-    await sleep(machine, LOOK_AGAIN_MS);
+    if (systemClock.now() >= lastMs) throw tooLate(what, timeoutMs);
+    await sleep(systemClock, LOOK_AGAIN_MS);
   }
 }
 
 /**
- * The names of these events as they come: the array grows. For asserting an order.
+ * An array to which the names of these events are added as they are emitted. For asserting an order.
  *
  * @throws InvalidOptionError if `source` has no events
  */

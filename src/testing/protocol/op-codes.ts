@@ -1,4 +1,4 @@
-/** ZooKeeper's numbers, as `ZooDefs.OpCode`, `KeeperException.Code` and `Watcher.Event.EventType` have them. */
+/** ZooKeeper's codes, from `ZooDefs.OpCode`, `KeeperException.Code` and `Watcher.Event.EventType`. */
 export const OP = {
   notification: 0,
   create: 1,
@@ -67,7 +67,7 @@ export const ERROR_CODES = {
 export type ErrorName = keyof typeof ERROR_CODES;
 
 export const EVENT = { created: 1, deleted: 2, changed: 3, children: 4 } as const;
-/** What happened to a node, as a watcher is told. */
+/** What happened to a node, in an event. */
 export type EventType = keyof typeof EVENT;
 
 export const XID = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const;
@@ -82,7 +82,7 @@ export const CREATE_FLAGS = {
   sequentialTimeToLive: 6,
 } as const;
 
-/** `jute.maxbuffer`: the longest packet that a server takes. */
+/** `jute.maxbuffer`: the longest packet that a server accepts. */
 export const LONGEST_PACKET_BYTES = 0xfffff;
 /** The `ephemeralOwner` by which ZooKeeper marks a container node. */
 export const CONTAINER_OWNER = -(2n ** 63n);

@@ -3,14 +3,14 @@ import { LONGEST_PACKET_BYTES } from './op-codes.js';
 
 const LENGTH_BYTES = 4;
 
-/** Cuts what comes from a socket into packets. */
+/** Splits the bytes of a socket into packets. */
 export class PacketSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** How many bytes make the packet that is being received complete. */
+  /** How many bytes complete the packet that is being received. */
   #wantedBytes = LENGTH_BYTES;
 
-  /** The first four bytes of what was received so far, once they are there and before any packet was cut off. */
+  /** The first four bytes that were received, once they are there and before a packet was taken. */
   peek(): string | undefined {
     if (this.#pendingBytes < LENGTH_BYTES) return undefined;
     return this.#joined().toString('latin1', 0, LENGTH_BYTES);
@@ -22,9 +22,9 @@ export class PacketSplitter {
   }
 
   /**
-   * The next packet, if all of it is there.
+   * The next packet, if it is complete.
    *
-   * @throws WireError if it claims a length that no packet may have: nothing after that means anything
+   * @throws WireError if its length isn't allowed: then the rest of the stream can't be read
    */
   next(): Buffer | undefined {
     if (this.#pendingBytes < this.#wantedBytes) return undefined;

@@ -1,12 +1,8 @@
 import type { WireWriter } from '../../wire/jute.js';
-import { type Acl, type Identity, userName } from '../state/acl.js';
-import type { SessionRecord } from '../state/session-table.js';
-import type { Applied, MultiOutcome, WriteResult } from '../state/transactions.js';
-import type { WatchEvent } from '../state/watch-table.js';
-import type { ZnodeStat } from '../state/znode-tree.js';
 import { ERROR_CODES, EVENT, OP, PASSWORD_BYTES, XID } from './op-codes.js';
+import { type Acl, type Identity, userName, type WatchEvent, type ZnodeStat } from './records.js';
 
-/** Writes the part of a reply that comes after its header. */
+/** Writes the part of a reply after its header. */
 export type Body = (out: WireWriter) => void;
 
 export interface Reply {
@@ -14,11 +10,11 @@ export interface Reply {
   readonly zxid: bigint;
   readonly code: number;
   readonly body?: Body | undefined;
-  /** The connection ends with it. */
+  /** The connection ends after this reply. */
   readonly isLast?: boolean;
 }
 
-/** The `zxid` of what isn't the answer to anything that was ordered. */
+/** The `zxid` of a packet that answers no request. */
 export const NO_ZXID = -1n;
 
 export function writeReply(out: WireWriter, { xid, zxid, code, body }: Reply): Buffer {
@@ -36,10 +32,10 @@ export function writeEvent(out: WireWriter, { type, path, zxid = NO_ZXID }: Watc
 
 const PROTOCOL_VERSION = 0;
 
-/** The answer to a handshake; without a session it says that there is none, by a timeout of 0. */
-export function writeGreeting(
+/** The reply to a handshake. Without a session its timeout is 0: the client's session has ended. */
+export function writeConnectReply(
   out: WireWriter,
-  session: SessionRecord | undefined,
+  session: { readonly id: bigint; readonly timeoutMs: number; readonly password: Buffer } | undefined,
   withReadOnlyFlag: boolean,
 ): Buffer {
   out
@@ -101,31 +97,19 @@ export const stringBody =
     out.string(value);
   };
 
-/** The answer to a SASL token where nobody is configured to check it. */
+/** The answer to a SASL token on a server without SASL. */
 export const noTokenBody: Body = (out) => {
   out.buffer(null);
 };
 
-export function writeBody(result: WriteResult): Body | undefined {
-  switch (result.kind) {
-    case 'created':
-      return createdBody(result.opCode, result.path, result.stat);
-    case 'stat':
-      return statBody(result.stat);
-    case 'deleted':
-    case 'checked':
-      return undefined;
-  }
-}
-
-function createdBody(opCode: number, path: string, stat: ZnodeStat): Body {
+export function createdBody(opCode: number, path: string, stat: ZnodeStat): Body {
   return (out) => {
     out.string(path);
     if (opCode !== OP.create) writeStat(out, stat);
   };
 }
 
-/** One part of the answer to several operations at once: a value under its operation's number, or an error. */
+/** One part of the answer to several operations: a value under its operation's code, or an error. */
 export type PartReply =
   | { readonly opCode: number; readonly body: Body | undefined }
   | { readonly code: number };
@@ -147,25 +131,4 @@ export const partsBody =
 
 function writePartHeader(out: WireWriter, opCode: number, code: number): void {
   out.int32(opCode).bool(false).int32(code);
-}
-
-export function multiBody(outcome: MultiOutcome): Body {
-  return partsBody(
-    outcome.kind === 'refused' ? outcome.codes.map((code) => ({ code })) : outcome.parts.map(toPart),
-  );
-}
-
-function toPart({ result }: Applied): PartReply {
-  const body = writeBody(result);
-  switch (result.kind) {
-    case 'created':
-      // Whatever operation created a node, its stat comes under the number of the first that gave one.
-      return { opCode: result.opCode === OP.create ? OP.create : OP.create2, body };
-    case 'stat':
-      return { opCode: OP.setData, body };
-    case 'deleted':
-      return { opCode: OP.delete, body };
-    case 'checked':
-      return { opCode: OP.check, body };
-  }
 }

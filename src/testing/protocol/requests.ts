@@ -1,20 +1,20 @@
 import { WireError, type WireReader } from '../../wire/jute.js';
-import type { Acl } from '../state/acl.js';
 import { OP, PASSWORD_BYTES } from './op-codes.js';
+import type { Acl } from './records.js';
 
-/** What a new connection says first. */
+/** The handshake: the first packet of a connection. */
 export interface ConnectRequest {
   readonly lastZxid: bigint;
   readonly timeoutMs: number;
   readonly sessionId: bigint;
   readonly password: Buffer;
-  /** Clients before 3.4 don't send the flag for read-only servers, and don't understand it in the answer. */
+  /** Clients before 3.4 don't send the flag for read-only servers, and can't read it in the answer. */
   readonly sendsReadOnlyFlag: boolean;
 }
 
 export interface Create {
   readonly kind: 'create';
-  /** `create` is answered without the new node's stat, the others with it. */
+  /** `create` is answered without the new node's stat, the other operations with it. */
   readonly opCode: number;
   readonly path: string;
   readonly data: Buffer | null;
@@ -32,13 +32,13 @@ export type Check = Versioned<'check'>;
 export type SetData = Versioned<'setData'> & { readonly data: Buffer | null };
 export type SetAcl = Versioned<'setACL'> & { readonly acl: readonly Acl[] | null };
 
-/** A change of one node, or a condition for others. */
+/** A change of one node, or a condition for the other parts of a transaction. */
 export type NodeWrite = Create | Delete | Check | SetData | SetAcl;
 export interface Multi {
   readonly kind: 'multi';
   readonly parts: readonly NodeWrite[];
 }
-/** What ZooKeeper refuses always, as it was configured; it takes a transaction's number all the same. */
+/** An operation that this server always refuses, as ZooKeeper does by default. It still takes a zxid. */
 export interface RefusedWrite {
   readonly kind: 'reconfig' | 'deleteContainer';
 }
@@ -77,19 +77,18 @@ export interface Authentication {
   readonly scheme: string;
   readonly credentials: Buffer;
 }
-/** What belongs to the connection or the session, and not to the nodes. */
+/** An operation on the connection or the session, not on nodes. */
 export type SessionOperation = Authentication | { readonly kind: 'sasl' | 'closeSession' };
 
-/** Anything that can be asked. */
 export type Operation = WriteOperation | ReadOperation | SessionOperation;
-/** An operation's name, whatever version of the request asked for it: all ways to create a node are `create`. */
+/** An operation's name, for all versions of its request: every way to create a node is `create`. */
 export type OperationName = Operation['kind'];
 
 type Decoder = (reader: WireReader, opCode: number) => Operation;
 
 interface RequestType {
   readonly name: OperationName;
-  /** Whether it takes a transaction's number, also when it fails or can't be read. */
+  /** Whether it takes a zxid, also when it fails or can't be read. */
   readonly writes: boolean;
   readonly decode: Decoder;
 }
@@ -138,7 +137,7 @@ export const OPERATION_NAMES: readonly OperationName[] = [
   ...new Set([...REQUEST_TYPES.values()].map(({ name }) => name)),
 ];
 
-/** A packet, as far as it could be read. `operation` is missing if the body made no sense, `type` if the number did. */
+/** A packet, as far as it can be read: without `operation` if its body is malformed, without `type` if its code is unknown. */
 export interface Request {
   readonly xid: number;
   readonly type: RequestType | undefined;
@@ -164,7 +163,7 @@ function readOperation(type: RequestType, opCode: number, reader: WireReader): O
 
 /** @throws WireError */
 export function readConnectRequest(reader: WireReader): ConnectRequest {
-  reader.int32(); // The protocol's version, which was never another one than 0.
+  reader.int32(); // The protocol's version: always 0.
   const lastZxid = reader.int64();
   const timeoutMs = reader.int32();
   const sessionId = reader.int64();
@@ -181,7 +180,7 @@ function readAcl(reader: WireReader): Acl[] | null {
   }));
 }
 
-/** What is kept longer than the packet is copied out of it: a packet may be a small part of a large chunk. */
+/** Data that outlive the packet are copied out of it: the packet may be a small part of a large chunk. */
 function readData(reader: WireReader): Buffer | null {
   const bytes = reader.nullableBuffer();
   return bytes === null ? null : Buffer.from(bytes);
@@ -194,7 +193,7 @@ function readCreate(reader: WireReader, opCode: number): Create {
 
 function readCreateTtl(reader: WireReader, opCode: number): Create {
   const create = readCreate(reader, opCode);
-  reader.int64(); // How long it may stay empty: refused anyway.
+  reader.int64(); // The time to live: such a request is refused anyway.
   return create;
 }
 
@@ -226,7 +225,7 @@ function readGetChildren(reader: WireReader, opCode: number): GetChildren {
   return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP.getChildren2 };
 }
 
-/** A null prefix is that of all. */
+/** A null prefix fits all paths. */
 function readGetEphemerals(reader: WireReader): Operation {
   return { kind: 'getEphemerals', path: reader.nullableString() ?? '' };
 }
@@ -261,7 +260,7 @@ function readSetWatches(reader: WireReader, opCode: number): SetWatches {
 }
 
 function readAuthentication(reader: WireReader): Authentication {
-  reader.int32(); // A type that nobody ever used.
+  reader.int32(); // A type that is not in use.
   return {
     kind: 'auth',
     scheme: reader.string(),
@@ -269,13 +268,13 @@ function readAuthentication(reader: WireReader): Authentication {
   };
 }
 
-/** The parts of a transaction: each with a header before it, and one more header at the end. */
+/** The parts of a transaction: a header before each part, and one more header at the end. */
 function readParts<T>(reader: WireReader, readPart: (opCode: number, reader: WireReader) => T): T[] {
   const parts: T[] = [];
   for (;;) {
     const opCode = reader.int32();
     const isEnd = reader.bool();
-    reader.int32(); // An error, which means something in answers only.
+    reader.int32(); // An error code, which is used in answers only.
     if (isEnd) return parts;
     parts.push(readPart(opCode, reader));
   }
@@ -302,7 +301,7 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
 
 function readReadPart(opCode: number, reader: WireReader): NodeRead {
   switch (opCode) {
-    // Several reads at once leave no watches, whatever they ask for.
+    // A multi-read sets no watches, whatever its parts ask for.
     case OP.getData:
       return { ...readGetData(reader), watch: false };
     case OP.getChildren:

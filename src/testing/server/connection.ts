@@ -5,30 +5,29 @@ import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
 import type { Disturbance, Faults } from '../controls/faults.js';
 import type { LoggedOperation } from '../controls/request-log.js';
 import { PacketSplitter } from '../protocol/packets.js';
-import { type Reply, writeEvent, writeGreeting, writeReply } from '../protocol/replies.js';
+import type { Identity, WatchEvent } from '../protocol/records.js';
+import { type Reply, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
 import {
   type ConnectRequest,
   type Operation,
   readConnectRequest,
   readRequest,
 } from '../protocol/requests.js';
-import type { Identity } from '../state/acl.js';
 import type { Client } from '../state/client.js';
 import type { SessionRecord } from '../state/session-table.js';
 import type { Moment, StateMachine } from '../state/state-machine.js';
-import type { WatchEvent } from '../state/watch-table.js';
 
-/** What a connection needs of its server. */
+/** The server, as a connection uses it. */
 export interface ConnectionHost {
-  readonly keeper: StateMachine;
+  readonly stateMachine: StateMachine;
   readonly faults: Faults;
   readonly clock: Clock;
-  /** Shared by all connections: each packet is written at once. */
+  /** Shared by all connections: each packet is written in one step. */
   readonly writer: WireWriter;
   readonly traffic: Traffic;
   moment(): Moment;
   answerWord(word: string): string | undefined;
-  greeted(): void;
+  connected(): void;
   logRequest(
     operation: LoggedOperation,
     paths: readonly string[],
@@ -38,23 +37,23 @@ export interface ConnectionHost {
   logEvent(event: WatchEvent, session: SessionRecord | undefined): void;
 }
 
-/** Packets, as `mntr` counts them. */
+/** Counts of packets, for `mntr`. */
 export interface Traffic {
   received: number;
   sent: number;
 }
 
-/** What has yet to be written, and when. */
+/** A packet to be written later. */
 interface Outgoing {
   readonly bytes: Buffer;
   readonly dueMs: number;
   readonly isLast: boolean;
 }
 
-// Beyond this a client that doesn't read isn't read from either.
+// Beyond this the server doesn't read from a client that doesn't read.
 const HIGH_WATER_BYTES = 2 ** 20;
 
-/** One client's connection: packets in, packets out, in order, with whatever is wrong with the server at the moment. */
+/** One client's connection: packets in, packets out, in order, with the faults that are set. */
 export class Connection implements Client {
   identities: Identity[];
   session: SessionRecord | undefined;
@@ -65,9 +64,9 @@ export class Connection implements Client {
   readonly #delayed: Outgoing[] = [];
   #timer: Timer | undefined;
   #ready: Buffer[] = [];
-  #phase: 'new' | 'greeted' | 'ending' | 'closed' = 'new';
+  #phase: 'new' | 'connected' | 'ending' | 'closed' = 'new';
   #congested = false;
-  /** Bytes of its stream are missing: it can't go on. */
+  /** Bytes of its stream were dropped: it can't go on. */
   #severed = false;
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -78,20 +77,19 @@ export class Connection implements Client {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('drain', () => this.#setCongested(false));
-    // Whatever went wrong, the end of the socket follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#closed());
     this.updateFlow();
   }
 
-  /** Reads on or not, as the server stands. */
+  /** Reads from the socket or not, depending on the faults. */
   updateFlow(): void {
     if (this.#host.faults.paused || this.#congested) this.#socket.pause();
     else this.#socket.resume();
     this.#release();
   }
 
-  /** The network is whole again: whoever lost bytes in it is told by a reset. */
+  /** The partition has ended: a connection that lost bytes is reset. */
   healed(): void {
     if (this.#severed && !this.#isCutOff) this.destroy();
   }
@@ -101,12 +99,12 @@ export class Connection implements Client {
     this.#send(writeEvent(this.#host.writer, event), 0);
   }
 
-  /** Ends it when all that is ready is written. */
+  /** Ends the connection when all packets that are ready are written. */
   disconnect(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'ending';
     this.#flush();
-    // A client that is cut off doesn't learn of this either.
+    // A client behind a partition doesn't learn of this either.
     if (this.#isCutOff) this.#severed = true;
     else this.#socket.destroySoon();
   }
@@ -124,7 +122,7 @@ export class Connection implements Client {
     this.#timer?.clear();
     this.#ready = [];
     this.#delayed.length = 0;
-    this.#host.keeper.forget(this);
+    this.#host.stateMachine.disconnected(this);
   }
 
   #receive(chunk: Buffer): void {
@@ -136,11 +134,11 @@ export class Connection implements Client {
     const moment = this.#host.moment();
     try {
       if (this.#phase === 'new' && this.#answerWord()) return;
-      while (this.#phase === 'new' || this.#phase === 'greeted') {
+      while (this.#phase === 'new' || this.#phase === 'connected') {
         const packet = this.#packets.next();
         if (packet === undefined) return;
         this.#host.traffic.received++;
-        if (this.#phase === 'new') this.#greet(packet, moment);
+        if (this.#phase === 'new') this.#connect(packet, moment);
         else this.#serve(packet, moment);
       }
     } catch (error) {
@@ -149,7 +147,7 @@ export class Connection implements Client {
     }
   }
 
-  /** Before it is greeted, a client may also ask a question of four letters. */
+  /** Before the handshake, a client may send a four-letter word instead. */
   #answerWord(): boolean {
     const word = this.#packets.peek();
     const answer = word === undefined ? undefined : this.#host.answerWord(word);
@@ -160,37 +158,37 @@ export class Connection implements Client {
     return true;
   }
 
-  #greet(packet: Buffer, moment: Moment): void {
-    const { keeper, faults, writer } = this.#host;
+  #connect(packet: Buffer, moment: Moment): void {
+    const { stateMachine, faults, writer } = this.#host;
     const request: ConnectRequest = readConnectRequest(new WireReader(packet));
     if (faults.isCutOff(request.sessionId)) {
       this.#severed = true;
       return;
     }
     const disturbance = faults.disturb('connect', []);
-    const greeting = keeper.greet(this, request, moment);
+    const result = stateMachine.connect(this, request, moment);
     this.#host.logRequest('connect', [], this.session, moment.nowMs);
-    if (greeting.kind === 'ahead' || disturbance.failCode !== undefined || disturbance.swallowed)
+    if (result.kind === 'ahead' || disturbance.failCode !== undefined || disturbance.swallowed)
       return this.disconnect();
-    const session = greeting.kind === 'accepted' ? greeting.session : undefined;
-    this.#phase = 'greeted';
-    this.#host.greeted();
-    const bytes = writeGreeting(writer, session, request.sendsReadOnlyFlag);
+    const session = result.kind === 'accepted' ? result.session : undefined;
+    this.#phase = 'connected';
+    this.#host.connected();
+    const bytes = writeConnectReply(writer, session, request.sendsReadOnlyFlag);
     this.#send(bytes, disturbance.delayMs, session === undefined);
   }
 
   #serve(packet: Buffer, moment: Moment): void {
-    const { keeper, faults } = this.#host;
+    const { stateMachine, faults } = this.#host;
     const request = readRequest(new WireReader(packet));
-    if (request.type === undefined) return this.#answer(keeper.execute(this, request, moment), 0);
+    if (request.type === undefined) return this.#answer(stateMachine.execute(this, request, moment), 0);
     const paths = pathsOf(request.operation);
     this.#host.logRequest(request.type.name, paths, this.session, moment.nowMs);
     const disturbance = faults.disturb(request.type.name, paths);
     const { failCode } = disturbance;
     if (failCode !== undefined) {
-      return this.#finish({ xid: request.xid, zxid: keeper.zxid, code: failCode }, disturbance);
+      return this.#finish({ xid: request.xid, zxid: stateMachine.zxid, code: failCode }, disturbance);
     }
-    this.#finish(keeper.execute(this, request, moment), disturbance);
+    this.#finish(stateMachine.execute(this, request, moment), disturbance);
   }
 
   #finish(reply: Reply | undefined, { swallowed, delayMs }: Disturbance): void {
@@ -202,7 +200,7 @@ export class Connection implements Client {
     if (reply !== undefined) this.#send(writeReply(this.#host.writer, reply), delayMs, reply.isLast);
   }
 
-  /** Whatever was sent before goes out before. */
+  /** Keeps the order: a packet waits for those that are delayed before it. */
   #send(bytes: Buffer, delayMs: number, isLast = false): void {
     if (this.#phase === 'ending' || this.#phase === 'closed') return;
     if (isLast) this.#phase = 'ending';
@@ -216,7 +214,7 @@ export class Connection implements Client {
     this.#release();
   }
 
-  /** Writes what was delayed and is due. */
+  /** Writes the delayed packets that are due. */
   #release(): void {
     this.#timer?.clear();
     if (this.#host.faults.paused) return;
@@ -231,7 +229,7 @@ export class Connection implements Client {
     }
   }
 
-  /** All that is written in one turn goes out together. */
+  /** Packets of one turn of the event loop are written together. */
   #write(bytes: Buffer, isLast: boolean): void {
     if (this.#ready.length === 0) queueMicrotask(() => this.#flush());
     this.#ready.push(bytes);

@@ -4,16 +4,16 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
 import type { LoggedOperation } from '../controls/request-log.js';
-import { TRAITS } from '../dialect.js';
-import type { ResolvedEmbeddedOptions } from '../embedded-options.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
+import type { WatchEvent } from '../protocol/records.js';
+import { TRAITS } from '../state/dialect.js';
 import type { SessionRecord } from '../state/session-table.js';
 import { type Moment, StateMachine } from '../state/state-machine.js';
-import type { WatchEvent } from '../state/watch-table.js';
 import { Connection, type ConnectionHost, type Traffic } from './connection.js';
-import { answerWord, type Subject } from './four-letter-words.js';
+import type { ResolvedEmbeddedOptions } from './embedded-options.js';
+import { answerWord, type ServerStatus } from './four-letter-words.js';
 
-/** Who is told of what goes on at the server. */
+/** Receives what happens at the server. */
 export interface ServerObserver {
   accepted(socket: Socket): void;
   requested(
@@ -25,13 +25,13 @@ export interface ServerObserver {
   notified(event: WatchEvent, session: SessionRecord | undefined, atMs: number): void;
 }
 
-// As many connections may wait to be accepted: a test opens thousands at once.
+// How many connections may wait to be accepted: a test opens thousands at once.
 const BACKLOG = 4096;
 const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */
 export class Server implements ConnectionHost {
-  #keeper: StateMachine;
+  #stateMachine: StateMachine;
   readonly faults = new Faults();
   readonly clock: Clock;
   readonly writer = new WireWriter();
@@ -50,11 +50,11 @@ export class Server implements ConnectionHost {
     this.#observer = observer;
     this.clock = options.clock;
     this.#startedAtMs = this.#sweptAtMs = this.clock.now();
-    this.#keeper = this.#newKeeper(firstSessionId(this.clock.date()));
+    this.#stateMachine = this.#newStateMachine(firstSessionId(this.clock.date()));
     this.#net = createServer((socket) => this.#accept(socket));
   }
 
-  #newKeeper(first: bigint): StateMachine {
+  #newStateMachine(first: bigint): StateMachine {
     const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs, dialect } = this.#options;
     const traits = TRAITS[dialect];
     const newPassword = () => randomBytes(PASSWORD_BYTES);
@@ -68,16 +68,15 @@ export class Server implements ConnectionHost {
     });
   }
 
-  /** All that it knows. */
-  get keeper(): StateMachine {
-    return this.#keeper;
+  get stateMachine(): StateMachine {
+    return this.#stateMachine;
   }
 
   get port(): number {
     return this.#port;
   }
 
-  /** Where it listened before, if it did. @throws the system's error if the port is taken */
+  /** Listens on the former port, if there was one. @throws the system's error if the port is taken */
   listen(): Promise<void> {
     const { host } = this.#options;
     const port = this.#port === 0 ? this.#options.port : this.#port;
@@ -91,22 +90,23 @@ export class Server implements ConnectionHost {
     });
   }
 
-  /** All sessions begin their timeouts anew: nobody could be heard of while there was no server. */
+  /** All sessions get their whole timeout again: no client could send anything while there was no server. */
   async reopen(): Promise<void> {
     await this.listen();
     const nowMs = this.clock.now();
-    for (const session of this.keeper.sessions.values()) this.keeper.sessions.touch(session, nowMs);
+    for (const session of this.stateMachine.sessions.values())
+      this.stateMachine.sessions.touch(session, nowMs);
     this.#watchExpiry();
   }
 
-  /** While it doesn't listen: it knows nothing any more. Ids of sessions never come again. */
+  /** Drops all data, while it doesn't listen. Session ids are never used again. */
   loseData(): void {
     const first = firstSessionId(this.clock.date());
-    const { nextSessionId } = this.#keeper;
-    this.#keeper = this.#newKeeper(first > nextSessionId ? first : nextSessionId);
+    const { nextSessionId } = this.#stateMachine;
+    this.#stateMachine = this.#newStateMachine(first > nextSessionId ? first : nextSessionId);
   }
 
-  /** Ends every connection and listens no more. What it knows stays. */
+  /** Ends every connection and stops listening. The data stay. */
   close(): Promise<void> {
     this.#stopWatchingExpiry();
     for (const connection of this.connections) connection.destroy();
@@ -117,7 +117,7 @@ export class Server implements ConnectionHost {
     return { nowMs: this.clock.now(), timeMs: this.clock.date().getTime() };
   }
 
-  /** After the faults were changed: what was held back may go on. */
+  /** The faults have changed: connections may go on. */
   faultsChanged(): void {
     for (const connection of this.connections) {
       connection.healed();
@@ -127,10 +127,10 @@ export class Server implements ConnectionHost {
   }
 
   answerWord(word: string): string | undefined {
-    return answerWord(word, () => this.#subject());
+    return answerWord(word, () => this.#status());
   }
 
-  greeted(): void {
+  connected(): void {
     if (this.#timer === undefined) this.#watchExpiry();
   }
 
@@ -158,16 +158,16 @@ export class Server implements ConnectionHost {
     socket.once('close', () => this.connections.delete(connection));
   }
 
-  /** Looks at the sessions at the next tick, as long as there are any, and not while the server stands still. */
+  /** Checks the sessions at the next tick, as long as there are any, and not while the server is paused. */
   #watchExpiry(): void {
     this.#stopWatchingExpiry();
-    if (this.faults.paused || this.keeper.sessions.size === 0) return;
+    if (this.faults.paused || this.stateMachine.sessions.size === 0) return;
     const nowMs = this.clock.now();
-    const dueMs = this.keeper.sessions.nextTickMs(nowMs);
+    const dueMs = this.stateMachine.sessions.nextTickMs(nowMs);
     this.#timer = this.clock.after(dueMs - nowMs, () => this.#tick(dueMs), { background: true });
   }
 
-  /** The same, once all sockets were read from: between a timer and one that it sets, the event loop reads them. */
+  /** The same, after all sockets were read: the event loop reads them between a timer and another one that it sets. */
   #watchExpiryAfterReading(): void {
     this.#stopWatchingExpiry();
     if (this.faults.paused) return;
@@ -187,24 +187,24 @@ export class Server implements ConnectionHost {
   }
 
   /**
-   * Ends what is over. If the tick is late, this process stood still: what clients sent meanwhile is in their sockets,
-   * and is read before anybody is declared dead for a silence that was ours.
+   * Ends expired sessions. If the tick is late, this process was suspended: what clients sent meanwhile is still in the
+   * sockets, and is read before a session expires for a silence that was this process's own.
    */
   #tick(dueMs: number): void {
     if (this.clock.now() - dueMs > this.#options.tickMs) return this.#watchExpiryAfterReading();
     const moment = this.moment();
-    this.keeper.expire(moment);
+    this.stateMachine.expire(moment);
     if (moment.nowMs - this.#sweptAtMs >= CONTAINER_SWEEP_MS) {
       this.#sweptAtMs = moment.nowMs;
-      this.keeper.sweepContainers(moment);
+      this.stateMachine.sweepContainers(moment);
     }
     this.#watchExpiry();
   }
 
-  #subject(): Subject {
+  #status(): ServerStatus {
     const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
     return {
-      keeper: this.keeper,
+      stateMachine: this.stateMachine,
       traffic: this.traffic,
       port: this.#port,
       tickMs,
@@ -218,7 +218,7 @@ export class Server implements ConnectionHost {
   }
 }
 
-/** As ZooKeeper makes it: from the time of day, so that ids of different servers and runs differ. */
+/** As in ZooKeeper: made from the time of day, so that the ids of different servers and runs differ. */
 function firstSessionId(date: Date): bigint {
   return (BigInt.asUintN(40, BigInt(date.getTime())) << 16n) | 1n;
 }

@@ -1,25 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
+import { fail } from '../protocol/error-reply.js';
 import { PERMISSION } from '../protocol/op-codes.js';
-import { refuse } from '../protocol/refusal.js';
-
-/** Who somebody is, to one of the authentication schemes. */
-export interface Identity {
-  readonly scheme: string;
-  readonly id: string;
-}
-
-/** One entry of an access list: bits of permissions, and whom they are given to. */
-export interface Acl extends Identity {
-  readonly permissions: number;
-}
+import { type Acl, type Identity, userName } from '../protocol/records.js';
 
 export type Permission = keyof typeof PERMISSION;
 
 export const OPEN_ACL: readonly Acl[] = [{ permissions: 31, scheme: 'world', id: 'anyone' }];
 export const READ_ONLY_ACL: readonly Acl[] = [{ permissions: 1, scheme: 'world', id: 'anyone' }];
 
-/** Which identity the credentials prove; `undefined` if there is no such scheme. Any digest credentials prove one. */
+/** The identity that the credentials prove; `undefined` if the scheme is unknown. All digest credentials prove one. */
 export function authenticate(scheme: string, credentials: Buffer, address: string): Identity | undefined {
   switch (scheme) {
     case 'digest':
@@ -36,11 +26,6 @@ function digestOf(credentials: string): string {
   return `${user}:${createHash('sha1').update(credentials).digest('base64')}`;
 }
 
-/** What others are shown of who somebody is: of a digest, the name. */
-export function userName({ scheme, id }: Identity): string {
-  return scheme === 'digest' ? (id.split(':', 1)[0] as string) : id;
-}
-
 export function isAllowed(
   acl: readonly Acl[],
   permission: Permission,
@@ -54,13 +39,13 @@ export function isAllowed(
   });
 }
 
-/** @throws Refusal (NO_AUTH) */
+/** @throws ErrorReply (NO_AUTH) */
 export function requireAccess(
   acl: readonly Acl[],
   permission: Permission,
   identities: readonly Identity[],
 ): void {
-  if (!isAllowed(acl, permission, identities)) refuse('NO_AUTH');
+  if (!isAllowed(acl, permission, identities)) fail('NO_AUTH');
 }
 
 function matches(identity: Identity, entry: Acl): boolean {
@@ -69,14 +54,14 @@ function matches(identity: Identity, entry: Acl): boolean {
 }
 
 /**
- * The list as it is stored: without duplicates, and `auth` replaced by the identities of whoever asks.
+ * The list as it is stored: without duplicates, and `auth` replaced by the identities of the client.
  *
- * @throws Refusal (INVALID_ACL) if it is empty, an entry isn't well-formed, or `auth` is asked for by nobody known
+ * @throws ErrorReply (INVALID_ACL) if it is empty, an entry is malformed, or `auth` is used by a client without identity
  */
 export function resolveAcl(given: readonly Acl[] | null, identities: readonly Identity[]): readonly Acl[] {
-  if (given === null || given.length === 0) refuse('INVALID_ACL');
+  if (given === null || given.length === 0) fail('INVALID_ACL');
   const resolved = withoutDuplicates(given).flatMap((entry) => resolveEntry(entry, identities));
-  // Almost all nodes are open to everybody: they share one list.
+  // Almost all nodes are open to all clients: they share one list.
   return isOpen(resolved) ? OPEN_ACL : resolved;
 }
 
@@ -88,15 +73,15 @@ function isOpen(acl: readonly Acl[]): boolean {
 function resolveEntry(entry: Acl, identities: readonly Identity[]): readonly Acl[] {
   const { scheme, id, permissions } = entry;
   if (scheme === 'world' && id === 'anyone') return [entry];
-  // An address is known of everybody and proves nothing.
+  // Every client has an address: it proves no identity.
   const proven = identities.filter((identity) => identity.scheme !== 'ip');
   if (scheme === 'auth' && proven.length > 0) return proven.map((identity) => ({ ...identity, permissions }));
   if (scheme === 'digest' && isDigestId(id)) return [entry];
   if (scheme === 'ip' && parseNetwork(id) !== undefined) return [entry];
-  return refuse('INVALID_ACL');
+  return fail('INVALID_ACL');
 }
 
-/** A name and what was made of the password, with a colon between; ZooKeeper overlooks colons at the end. */
+/** A name and the digest of the password, with a colon between; ZooKeeper ignores colons at the end. */
 function isDigestId(id: string): boolean {
   return id.replace(/:+$/, '').split(':').length === 2;
 }
@@ -108,7 +93,7 @@ function withoutDuplicates(acl: readonly Acl[]): Acl[] {
   return [...byText.values()];
 }
 
-/** The list as those see it who may not change it: without the digests. */
+/** The list for clients that may not change it: without the digests. */
 export function masked(acl: readonly Acl[]): Acl[] {
   return acl.map((entry) => (entry.scheme === 'digest' ? { ...entry, id: `${userName(entry)}:x` } : entry));
 }

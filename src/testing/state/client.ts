@@ -1,4 +1,4 @@
-import type { Identity } from './acl.js';
+import type { Identity } from '../protocol/records.js';
 import type { SessionRecord } from './session-table.js';
 import type { Watcher } from './watch-table.js';
 

@@ -1,6 +1,5 @@
-import type { Traits } from '../dialect.js';
+import { ErrorReply, fail } from '../protocol/error-reply.js';
 import { ERROR_CODES, OP } from '../protocol/op-codes.js';
-import { Refusal, refuse } from '../protocol/refusal.js';
 import {
   aclBody,
   type Body,
@@ -16,10 +15,11 @@ import {
 import type { NodeRead, ReadOperation, SetWatches } from '../protocol/requests.js';
 import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
 import type { Client } from './client.js';
+import type { Traits } from './dialect.js';
 import type { Watches, WatchMode } from './watch-table.js';
 import type { Znode, ZnodeTree } from './znode-tree.js';
 
-/** What is read from. */
+/** The state that reads need; the state machine has it. */
 export interface Readable {
   readonly tree: ZnodeTree;
   readonly watches: Watches;
@@ -27,9 +27,9 @@ export interface Readable {
 }
 
 /**
- * Answers what changes no node: gives the reply's body, and takes down the watches that were asked for.
+ * Carries out an operation that changes no node: returns the reply's body, and sets the watches that were asked for.
  *
- * @throws Refusal
+ * @throws ErrorReply
  */
 export function read(from: Readable, operation: ReadOperation, client: Client): Body | undefined {
   const { tree, watches, traits } = from;
@@ -40,10 +40,10 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
     case 'multiRead':
       return partsBody(operation.parts.map((part) => readPart(from, part, client)));
     case 'exists':
-      if (operation.path.includes('\0')) refuse('BAD_ARGUMENTS');
+      if (operation.path.includes('\0')) fail('BAD_ARGUMENTS');
       if (traits.existsNeedsRead)
         requireAccess(tree.get(operation.path)?.acl ?? OPEN_ACL, 'read', client.identities);
-      // Also where there is no node: then it waits for one.
+      // Also where there is no node: then the watch waits for its creation.
       if (operation.watch) watches.data.add(operation.path, client, 'once');
       return statBody(existing(tree, operation.path).stat());
     case 'getACL':
@@ -71,7 +71,7 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
 }
 
 function existing(tree: ZnodeTree, path: string): Znode {
-  return tree.get(path) ?? refuse('NO_NODE');
+  return tree.get(path) ?? fail('NO_NODE');
 }
 
 function readNode({ tree, watches }: Readable, operation: NodeRead, client: Client): Body {
@@ -83,17 +83,17 @@ function readNode({ tree, watches }: Readable, operation: NodeRead, client: Clie
     return dataBody(node.data, node.stat());
   }
   if (watch) watches.children.add(path, client, 'once');
-  // The order means nothing in ZooKeeper. The latest first: whoever takes it for the order of creation is soon found out.
+  // ZooKeeper promises no order. The latest first: so tests show when a program relies on the order of creation.
   return stringsBody([...(node.children ?? [])].reverse(), operation.withStat ? node.stat() : undefined);
 }
 
-/** Unlike a transaction's parts, each stands for itself. */
+/** Unlike a transaction's parts, each part may fail by itself. */
 function readPart(from: Readable, part: NodeRead, client: Client): PartReply {
   try {
     const body = readNode(from, part, client);
     return { opCode: part.kind === 'getData' ? OP.getData : OP.getChildren, body };
   } catch (error) {
-    if (error instanceof Refusal) return { code: error.code };
+    if (error instanceof ErrorReply) return { code: error.code };
     throw error;
   }
 }
@@ -114,14 +114,14 @@ const PERSISTENT_MODES = ['persistent', 'recursive'] as const;
 
 function addWatch(watches: Watches, path: string, mode: number, client: Client): Body {
   const name = PERSISTENT_MODES[mode];
-  if (name === undefined) refuse('MARSHALLING_ERROR');
+  if (name === undefined) fail('MARSHALLING_ERROR');
   watches.addPersistent(path, client, name);
   return numberBody(ERROR_CODES.OK);
 }
 
 const WATCH_TYPES = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
 
-/** Where the watches of a type are, and of which mode they are; of any without one. */
+/** The tables that hold watches of a type, and the mode of those watches; without a mode, all. */
 function watchesOf({ watches, traits }: Readable, type: number) {
   const separate = traits.separateWatchModes;
   const both = [watches.children, watches.data];
@@ -135,28 +135,28 @@ function watchesOf({ watches, traits }: Readable, type: number) {
       return { tables: both };
     case WATCH_TYPES.persistent:
     case WATCH_TYPES.recursive:
-      if (!separate) return refuse('MARSHALLING_ERROR');
+      if (!separate) return fail('MARSHALLING_ERROR');
       return { tables: both, mode: type === WATCH_TYPES.persistent ? 'persistent' : 'recursive' } as const;
     default:
-      return refuse('MARSHALLING_ERROR');
+      return fail('MARSHALLING_ERROR');
   }
 }
 
 function checkWatches(from: Readable, path: string, type: number, client: Client): undefined {
   const { tables, mode } = watchesOf(from, type);
-  // Whoever watches: ZooKeeper 3.8 looks at the path alone.
+  // ZooKeeper 3.8 finds the watches of all clients: it looks at the path alone.
   const { separateWatchModes } = from.traits;
   if (!tables.some((table) => (separateWatchModes ? table.hasOf(path, client, mode) : table.has(path))))
-    refuse('NO_WATCHER');
+    fail('NO_WATCHER');
 }
 
 function removeWatches(from: Readable, path: string, type: number, client: Client): undefined {
   const { tables, mode } = watchesOf(from, type);
   const removed = tables.map((table) => table.remove(path, client, mode));
-  if (!removed.includes(true)) refuse('NO_WATCHER');
+  if (!removed.includes(true)) fail('NO_WATCHER');
 }
 
-/** Watches that came with a client from another connection: those that something happened to meanwhile fire now. */
+/** The watches of a client's former connection: those whose nodes have changed meanwhile are triggered now. */
 function setWatches({ tree, watches }: Readable, asked: SetWatches, client: Client): undefined {
   for (const path of asked.data) {
     const node = tree.get(path);

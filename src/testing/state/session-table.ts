@@ -1,16 +1,16 @@
-/** A session, as the server keeps it. */
+/** A session, as the server stores it. */
 export interface SessionRecord {
   readonly id: bigint;
   readonly password: Buffer;
-  /** As agreed at the latest handshake. */
+  /** As granted at the latest handshake. */
   timeoutMs: number;
-  /** When it ends unless it is heard of: a multiple of the tick. */
+  /** When it expires unless its client sends something: a multiple of the tick. */
   expiresAtMs: number;
 }
 
 /**
- * The sessions that live, and when each ends: in buckets as wide as a tick, as ZooKeeper keeps them, so that to be heard
- * of costs a session nothing within the same tick. Pure: the time is passed in.
+ * The sessions that are alive, and when each expires: in buckets as wide as a tick, as in ZooKeeper, so that a second
+ * request within the same tick costs nothing. Pure: the time is passed in.
  */
 export class SessionTable {
   readonly #tickMs: number;
@@ -41,7 +41,7 @@ export class SessionTable {
     return session;
   }
 
-  /** The session was heard of: it lives for another timeout. */
+  /** The client has sent something: its session lives for another timeout. */
   touch(session: SessionRecord, nowMs: number): void {
     const expiresAtMs = this.#deadline(nowMs, session.timeoutMs);
     if (expiresAtMs === session.expiresAtMs || !this.#byId.has(session.id)) return;
@@ -55,13 +55,13 @@ export class SessionTable {
     this.#byId.delete(session.id);
   }
 
-  /** The sessions whose time is over. They stay until they are removed. */
+  /** The sessions that have expired. They stay until they are removed. */
   expired(nowMs: number): SessionRecord[] {
     const due = [...this.#buckets.keys()].filter((atMs) => atMs <= nowMs).sort((a, b) => a - b);
     return due.flatMap((atMs) => [...(this.#buckets.get(atMs) as Set<SessionRecord>)]);
   }
 
-  /** The next instant at which sessions may end. */
+  /** The next time at which sessions may expire. */
   nextTickMs(nowMs: number): number {
     return (Math.floor(nowMs / this.#tickMs) + 1) * this.#tickMs;
   }

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Traits } from '../dialect.js';
+import { ErrorReply, fail } from '../protocol/error-reply.js';
 import { ERROR_CODES, XID } from '../protocol/op-codes.js';
-import { Refusal, refuse } from '../protocol/refusal.js';
-import { type Body, multiBody, NO_ZXID, noTokenBody, type Reply, writeBody } from '../protocol/replies.js';
+import { type Body, NO_ZXID, noTokenBody, type Reply } from '../protocol/replies.js';
 import type {
   Authentication,
   ConnectRequest,
@@ -13,14 +12,15 @@ import type {
 } from '../protocol/requests.js';
 import { authenticate, OPEN_ACL } from './acl.js';
 import type { Client } from './client.js';
+import type { Traits } from './dialect.js';
 import { parentOf } from './paths.js';
 import { read } from './reads.js';
 import { type SessionRecord, SessionTable } from './session-table.js';
-import { type Author, applyMulti, applyWrite } from './transactions.js';
 import { type Change, Watches } from './watch-table.js';
+import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
 import { type Stamp, ZnodeTree } from './znode-tree.js';
 
-/** The time of something that happens. */
+/** When something happens. */
 export interface Moment {
   /** Monotonic, for sessions. */
   readonly nowMs: number;
@@ -28,19 +28,19 @@ export interface Moment {
   readonly timeMs: number;
 }
 
-/** What a handshake is answered. */
-export type Greeting =
+/** The result of a handshake. */
+export type ConnectResult =
   | { readonly kind: 'accepted'; readonly session: SessionRecord }
-  /** There is no such session, or it isn't whoever asks. */
+  /** There is no such session, or the client doesn't own it. */
   | { readonly kind: 'refused' }
-  /** The client has seen what this server hasn't: it is left without an answer. */
+  /** The client has seen a zxid that this server hasn't: it gets no answer. */
   | { readonly kind: 'ahead' };
 
-export interface KeeperOptions {
+export interface StateMachineOptions {
   readonly tickMs: number;
   readonly minSessionTimeoutMs: number;
   readonly maxSessionTimeoutMs: number;
-  /** The id of the first session; each later one's is one more. */
+  /** The id of the first session; each later session's id is one more. */
   readonly firstSessionId: bigint;
   readonly newPassword: () => Buffer;
   readonly traits: Traits;
@@ -49,24 +49,24 @@ export interface KeeperOptions {
 const NEW_SESSION = 0n;
 
 /**
- * What a ZooKeeper server knows and how it changes: nodes, sessions, watches, transactions. A state machine without a
- * clock, a timer or a socket; the time comes with what happens.
+ * The state of a ZooKeeper server and how it changes: nodes, sessions, watches, transactions. It has no clock, no timer and
+ * no socket; the time is passed in.
  *
- * Every event goes to its watcher before the change that caused it is answered, so a client that is given all in that
- * order sees no later state before the event.
+ * It sends every event to its watcher before it answers the request that caused it, so a client that receives both in
+ * that order sees no later state before the event.
  */
 export class StateMachine {
   readonly tree = new ZnodeTree();
   readonly watches: Watches;
-  /** Where releases differ, as this server answers. */
+  /** How this server answers where releases differ. */
   readonly traits: Traits;
   readonly sessions: SessionTable;
-  readonly #options: KeeperOptions;
+  readonly #options: StateMachineOptions;
   readonly #clients = new Map<SessionRecord, Client>();
   #nextSessionId: bigint;
   #zxid = 0n;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: StateMachineOptions) {
     this.#options = options;
     this.traits = options.traits;
     this.watches = new Watches(options.traits);
@@ -74,12 +74,10 @@ export class StateMachine {
     this.sessions = new SessionTable(options.tickMs);
   }
 
-  /** The latest transaction's number. */
   get zxid(): bigint {
     return this.#zxid;
   }
 
-  /** The id of the next session. */
   get nextSessionId(): bigint {
     return this.#nextSessionId;
   }
@@ -89,8 +87,8 @@ export class StateMachine {
     return this.#clients.get(session);
   }
 
-  /** Opens a session for a connection, or gives it one that exists, which is taken from the connection that had it. */
-  greet(client: Client, request: ConnectRequest, { nowMs }: Moment): Greeting {
+  /** Opens a session for a connection, or moves an existing session to it from its former connection. */
+  connect(client: Client, request: ConnectRequest, { nowMs }: Moment): ConnectResult {
     if (request.lastZxid > this.#zxid) return { kind: 'ahead' };
     const { minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
     const timeoutMs = Math.max(minSessionTimeoutMs, Math.min(maxSessionTimeoutMs, request.timeoutMs));
@@ -120,17 +118,17 @@ export class StateMachine {
     return isOwner ? session : undefined;
   }
 
-  /** A connection is gone. Its watches go with it, its session stays. */
-  forget(client: Client): void {
+  /** The connection is gone. Its watches are removed, its session stays. */
+  disconnected(client: Client): void {
     this.watches.removeAll(client);
     if (client.session !== undefined && this.#clients.get(client.session) === client)
       this.#clients.delete(client.session);
   }
 
   /**
-   * Ends a session: its ephemeral nodes go, the others that watch them are told, and its connection ends. Whether ZooKeeper
-   * tells the session itself before that is a race that goes either way: here it never does, so that what a test sees of
-   * an expiry is always the same.
+   * Ends a session: deletes its ephemeral nodes, notifies other sessions that watch them, and ends its connection. Whether
+   * ZooKeeper notifies the session itself before that is a race: here it never does, so that a test always sees the same
+   * of an expiry.
    */
   closeSession(session: SessionRecord, { timeMs }: Moment): void {
     const stamp = this.#nextStamp(timeMs);
@@ -142,14 +140,14 @@ export class StateMachine {
     client?.disconnect();
   }
 
-  /** Ends the sessions whose time is over. */
+  /** Ends the sessions that have expired. */
   expire(moment: Moment): SessionRecord[] {
     const expired = this.sessions.expired(moment.nowMs);
     for (const session of expired) this.closeSession(session, moment);
     return expired;
   }
 
-  /** Deletes the containers that had children and have none any more. */
+  /** Deletes the containers that had children and have none now. */
   sweepContainers({ timeMs }: Moment): void {
     for (const path of this.tree.abandonedContainers()) this.#deleteByServer(path, this.#nextStamp(timeMs));
   }
@@ -166,8 +164,8 @@ export class StateMachine {
     if (isAlive) this.sessions.touch(session, moment.nowMs);
     const stamp = type.writes ? this.#nextStamp(moment.timeMs) : undefined;
     const answer = this.#answer(() => {
-      if (!isAlive) refuse('SESSION_EXPIRED');
-      if (operation === undefined) refuse('MARSHALLING_ERROR');
+      if (!isAlive) fail('SESSION_EXPIRED');
+      if (operation === undefined) fail('MARSHALLING_ERROR');
       if (stamp === undefined) return read(this, operation as ReadOperation, client);
       return this.#write(operation as WriteOperation, {
         sessionId: session.id,
@@ -184,7 +182,7 @@ export class StateMachine {
     try {
       return { code: ERROR_CODES.OK, body: attempt() };
     } catch (error) {
-      if (error instanceof Refusal) return { code: error.code };
+      if (error instanceof ErrorReply) return { code: error.code };
       throw error;
     }
   }
@@ -192,13 +190,13 @@ export class StateMachine {
   #write(operation: WriteOperation, author: Author): Body | undefined {
     switch (operation.kind) {
       case 'reconfig':
-        return refuse('RECONFIG_DISABLED');
+        return fail('RECONFIG_DISABLED');
       case 'deleteContainer':
-        return refuse('BAD_ARGUMENTS'); // For the server's own use.
+        return fail('BAD_ARGUMENTS'); // Only servers may use it.
       case 'multi': {
         const outcome = applyMulti(this.tree, operation.parts, author);
         if (outcome.kind === 'committed')
-          for (const { change } of outcome.parts) this.#announce(change, author.stamp);
+          for (const { change } of outcome.parts) this.#trigger(change, author.stamp);
         return multiBody(outcome);
       }
       case 'create':
@@ -207,14 +205,14 @@ export class StateMachine {
       case 'setACL':
       case 'check': {
         const { result, change } = applyWrite(this.tree, operation, author);
-        this.#announce(change, author.stamp);
+        this.#trigger(change, author.stamp);
         return writeBody(result);
       }
     }
   }
 
-  #announce(change: Change | undefined, { zxid }: Stamp): void {
-    if (change !== undefined) this.watches.announce(change, zxid);
+  #trigger(change: Change | undefined, { zxid }: Stamp): void {
+    if (change !== undefined) this.watches.trigger(change, zxid);
   }
 
   #serveSession(
@@ -239,7 +237,7 @@ export class StateMachine {
   #closeByClient(client: Client, xid: number, moment: Moment): Reply {
     const { session } = client;
     if (session !== undefined) {
-      // It keeps its connection for the answer, and its watches for the end of its own nodes.
+      // It keeps its connection for the answer, and its watches for the deletion of its own nodes.
       this.#clients.delete(session);
       this.closeSession(session, moment);
     }
@@ -250,7 +248,7 @@ export class StateMachine {
     const acl = this.tree.get(path)?.acl ?? OPEN_ACL;
     const parentAcl = this.tree.get(parentOf(path))?.acl ?? OPEN_ACL;
     this.tree.delete(path, stamp);
-    this.#announce({ kind: 'deleted', path, acl, parentAcl }, stamp);
+    this.#trigger({ kind: 'deleted', path, acl, parentAcl }, stamp);
   }
 
   #nextStamp(timeMs: number): Stamp {

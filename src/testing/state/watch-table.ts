@@ -1,17 +1,9 @@
-import { TRAITS, type Traits } from '../dialect.js';
-import type { EventType } from '../protocol/op-codes.js';
-import { type Acl, type Identity, isAllowed } from './acl.js';
+import type { Acl, Identity, WatchEvent } from '../protocol/records.js';
+import { isAllowed } from './acl.js';
+import { TRAITS, type Traits } from './dialect.js';
 import { parentOf, visible } from './paths.js';
 
-/** Something happened at a path that is watched. */
-export interface WatchEvent {
-  readonly type: EventType;
-  readonly path: string;
-  /** Of the transaction that caused it, if that is told. */
-  readonly zxid?: bigint | undefined;
-}
-
-/** What was done to a node, and who may know. */
+/** A change of a node, and the access lists that say which clients may learn of it. */
 export type Change =
   | {
       readonly kind: 'created' | 'deleted';
@@ -22,22 +14,22 @@ export type Change =
   | { readonly kind: 'changed'; readonly path: string; readonly acl: Acls };
 type Acls = readonly Acl[];
 
-/** Who watches: a connection. */
+/** A connection, as watches use it. */
 export interface Watcher {
-  /** Who it has proven to be. */
+  /** The identities that its client has proven. */
   readonly identities: readonly Identity[];
   notify(event: WatchEvent): void;
 }
 
-/** `once` is gone with its first event; `persistent` stays; `recursive` stays, and covers all that lies below. */
+/** `once` ends with its first event; `persistent` stays; `recursive` stays, and covers all nodes below. */
 export type WatchMode = 'once' | 'persistent' | 'recursive';
 
 type Modes = readonly WatchMode[];
 const NONE: Modes = [];
 
 /**
- * Who watches which path. Of one watcher and one path a later watch takes the place of an earlier one, also a one-shot
- * watch that of a persistent one; or, by its dialect, watches of different modes stand beside each other.
+ * The watchers of each path. A later watch of the same watcher at the same path replaces an earlier one, also a one-shot
+ * watch a persistent one; or, depending on the dialect, watches of different modes exist beside each other.
  */
 class WatchTable {
   readonly #byPath = new Map<string, Map<Watcher, Modes>>();
@@ -54,18 +46,18 @@ class WatchTable {
     this.#set(path, watcher, [...others, mode]);
   }
 
-  /** Whether anybody watches it. */
+  /** Whether any watcher watches the path. */
   has(path: string): boolean {
     return this.#byPath.has(path);
   }
 
-  /** Whether this one watches it, in this mode if one is given. */
+  /** Whether this watcher watches the path, in this mode if one is given. */
   hasOf(path: string, watcher: Watcher, mode?: WatchMode): boolean {
     const modes = this.#modesOf(path, watcher);
     return mode === undefined ? modes.length > 0 : modes.includes(mode);
   }
 
-  /** @param mode - the only one to be removed; by default all are */
+  /** @param mode - which watch to remove; by default all */
   remove(path: string, watcher: Watcher, mode?: WatchMode): boolean {
     if (!this.hasOf(path, watcher, mode)) return false;
     const kept = this.#modesOf(path, watcher).filter((each) => mode !== undefined && each !== mode);
@@ -97,24 +89,24 @@ class WatchTable {
     for (const path of [...(this.#byWatcher.get(watcher) ?? [])]) this.remove(path, watcher);
   }
 
-  /** Who is to be told of an event, with the one-shot watches taken off. */
+  /** The watchers that get an event. Removes their one-shot watches. */
   take({ path, type }: WatchEvent): Set<Watcher> {
-    const told = new Set<Watcher>();
+    const notified = new Set<Watcher>();
     for (const [watcher, modes] of [...(this.#byPath.get(path) ?? [])]) {
-      // Whoever watches everything below hears of the child itself: the parent's list would be the same news twice.
+      // A recursive watch gets the event of the child itself: the event of the parent's list would repeat it.
       if (type === 'children' && modes.every((mode) => mode === 'recursive')) continue;
-      told.add(watcher);
+      notified.add(watcher);
       this.remove(path, watcher, 'once');
     }
-    if (this.#recursive > 0 && type !== 'children') this.#addRecursive(path, told);
-    return told;
+    if (this.#recursive > 0 && type !== 'children') this.#addRecursive(path, notified);
+    return notified;
   }
 
-  #addRecursive(path: string, told: Set<Watcher>): void {
+  #addRecursive(path: string, notified: Set<Watcher>): void {
     for (let above = path; above !== '' && above !== '/'; ) {
       above = visible(parentOf(above));
       for (const [watcher, modes] of this.#byPath.get(above) ?? [])
-        if (modes.includes('recursive')) told.add(watcher);
+        if (modes.includes('recursive')) notified.add(watcher);
     }
   }
 
@@ -125,17 +117,17 @@ class WatchTable {
     return { watches, paths: this.#byPath.size, watchers: this.#byWatcher.size };
   }
 
-  /** The watchers of every path that is watched. */
+  /** Every path that is watched, with its watchers. */
   entries(): Iterable<[string, ReadonlyMap<Watcher, Modes>]> {
     return this.#byPath;
   }
 }
 
-/** The two kinds of watches, and which of them each change sets off, in ZooKeeper's order. */
+/** The two kinds of watches, and which of them each change triggers, in ZooKeeper's order. */
 export class Watches {
   /** Of nodes: their creation, deletion and data. */
   readonly data: WatchTable;
-  /** Of lists of children. */
+  /** Of the lists of children. */
   readonly children: WatchTable;
   readonly #traits: Traits;
 
@@ -146,40 +138,40 @@ export class Watches {
   }
 
   /** @param zxid - of the transaction that made the change */
-  announce(change: Change, zxid?: bigint): void {
+  trigger(change: Change, zxid?: bigint): void {
     const { kind: type, path } = change;
     const event: WatchEvent = { type, path, zxid: this.#traits.zxidInEvents ? zxid : undefined };
     switch (change.kind) {
       case 'created':
-        this.#tellOfNode(event, change.acl);
-        return this.#tellOfChildren(event, change.parentAcl);
+        this.#notifyOfNode(event, change.acl);
+        return this.#notifyOfChildren(event, change.parentAcl);
       case 'changed':
-        this.#tellOfNode(event, change.acl);
+        this.#notifyOfNode(event, change.acl);
         return;
       case 'deleted': {
-        const watchers = this.#tellOfNode(event, change.acl);
-        // Whoever watches both the node and its children is told of its end once.
+        const watchers = this.#notifyOfNode(event, change.acl);
+        // A watcher of both the node and its children gets one event of the deletion.
         const others = [...this.children.take(event)].filter((watcher) => !watchers.has(watcher));
-        tell(others, event, change.acl);
-        return this.#tellOfChildren(event, change.parentAcl);
+        notify(others, event, change.acl);
+        return this.#notifyOfChildren(event, change.parentAcl);
       }
     }
   }
 
-  #tellOfNode(event: WatchEvent, acl: Acls): Set<Watcher> {
+  #notifyOfNode(event: WatchEvent, acl: Acls): Set<Watcher> {
     const watchers = this.data.take(event);
-    tell(watchers, event, acl);
+    notify(watchers, event, acl);
     return watchers;
   }
 
-  #tellOfChildren({ path, zxid }: WatchEvent, parentAcl: Acls): void {
+  #notifyOfChildren({ path, zxid }: WatchEvent, parentAcl: Acls): void {
     const event: WatchEvent = { type: 'children', path: visible(parentOf(path)), zxid };
-    tell(this.children.take(event), event, parentAcl);
+    notify(this.children.take(event), event, parentAcl);
   }
 
   addPersistent(path: string, watcher: Watcher, mode: 'persistent' | 'recursive'): void {
     this.data.add(path, watcher, mode);
-    // A recursive one is told of no list of children: only 3.8 keeps it in both tables.
+    // A recursive watch gets no events of lists of children: only 3.8 keeps it in both tables.
     if (mode === 'persistent' || !this.#traits.separateWatchModes) this.children.add(path, watcher, mode);
   }
 
@@ -201,7 +193,7 @@ export class Watches {
   }
 }
 
-/** Whoever may not read a node doesn't learn of it from a watch either; the watch is gone all the same. */
-function tell(watchers: Iterable<Watcher>, event: WatchEvent, acl: Acls): void {
+/** A client that may not read a node gets no event of it either; its watch is gone all the same. */
+function notify(watchers: Iterable<Watcher>, event: WatchEvent, acl: Acls): void {
   for (const watcher of watchers) if (isAllowed(acl, 'read', watcher.identities)) watcher.notify(event);
 }

@@ -1,21 +1,7 @@
 import { CONTAINER_OWNER, NO_OWNER } from '../protocol/op-codes.js';
-import { type Acl, OPEN_ACL, READ_ONLY_ACL } from './acl.js';
+import type { Acl, ZnodeStat } from '../protocol/records.js';
+import { OPEN_ACL, READ_ONLY_ACL } from './acl.js';
 import { nameOf, parentOf } from './paths.js';
-
-/** What ZooKeeper keeps about a node. */
-export interface ZnodeStat {
-  readonly czxid: bigint;
-  readonly mzxid: bigint;
-  readonly ctimeMs: number;
-  readonly mtimeMs: number;
-  readonly version: number;
-  readonly cversion: number;
-  readonly aversion: number;
-  readonly ephemeralOwner: bigint;
-  readonly dataLength: number;
-  readonly numChildren: number;
-  readonly pzxid: bigint;
-}
 
 /** The transaction that a change belongs to. */
 export interface Stamp {
@@ -24,7 +10,6 @@ export interface Stamp {
   readonly timeMs: number;
 }
 
-/** What a new node is made of. */
 export interface ZnodeContent {
   readonly data: Buffer | null;
   readonly acl: readonly Acl[];
@@ -40,14 +25,14 @@ export class Znode {
   version = 0;
   aversion = 0;
   /**
-   * How many children were ever created here: the next sequential one's number. A signed 32-bit number, which stays at
-   * its largest: ZooKeeper 3.8 keeps the larger of two counts, so that this one never wraps round.
+   * How many children were ever created here: the number of the next sequential child. A signed 32-bit number that stays
+   * at its maximum: ZooKeeper 3.8 keeps the larger of two counts, so that this one never wraps round.
    */
   childrenCreated = 0;
   readonly czxid: bigint;
   readonly ctimeMs: number;
   readonly ephemeralOwner: bigint;
-  /** Names. Most nodes have none, and no set for them. */
+  /** Their names. Most nodes have no children, and no set for them. */
   children: Set<string> | undefined;
 
   constructor({ data, acl, ephemeralOwner }: ZnodeContent, { zxid, timeMs }: Stamp) {
@@ -62,7 +47,7 @@ export class Znode {
     return this.children?.size ?? 0;
   }
 
-  /** Owned by a session. A container's owner is a mark that no session has. */
+  /** Owned by a session. A container's owner is an id that no session has. */
   get isEphemeral(): boolean {
     return this.ephemeralOwner !== NO_OWNER && this.ephemeralOwner !== CONTAINER_OWNER;
   }
@@ -75,7 +60,7 @@ export class Znode {
       ctimeMs,
       mtimeMs,
       version,
-      // Clients are told the number of changes: each child was created once, and those that are gone deleted once.
+      // Clients see the number of changes: each child was created once, and each child that is gone was deleted once.
       cversion: (this.childrenCreated * 2 - numChildren) | 0,
       aversion,
       ephemeralOwner: this.isEphemeral ? this.ephemeralOwner : NO_OWNER,
@@ -86,14 +71,13 @@ export class Znode {
   }
 }
 
-/** Takes a change back. Of several, the last must be taken back first. */
+/** Undoes a change. Of several changes, the last must be undone first. */
 export type Undo = () => void;
 
 const BEGINNING: Stamp = { zxid: 0n, timeMs: 0 };
 
 /**
- * The nodes, by their paths. It carries out what was found to be right, and knows how to take it back; what is right
- * is for `transactions.ts` to say.
+ * The nodes, by their paths. It carries out changes that `writes.ts` has checked, and returns how to undo them.
  */
 export class ZnodeTree {
   readonly #nodes = new Map<string, Znode>();
@@ -110,7 +94,7 @@ export class ZnodeTree {
     this.#addServersOwn('/zookeeper/config', config);
   }
 
-  /** They count as children, but not as created ones: a new server's root has a `cversion` of -1. */
+  /** The server's own nodes count as children, but not as created: a new server's root has a `cversion` of -1. */
   #addServersOwn(path: string, node: Znode): void {
     this.#nodes.set(path, node);
     childrenOf(this.#nodes.get(parentOf(path)) as Znode).add(nameOf(path));
@@ -120,7 +104,7 @@ export class ZnodeTree {
     return this.#nodes.get(path === '/' ? '' : path);
   }
 
-  /** As the server counts them: the root twice, as `/` and as the parent of what lies below it. */
+  /** As ZooKeeper counts nodes: the root twice, as `/` and as the empty path, the parent of its children. */
   get size(): number {
     return this.#nodes.size + 1;
   }
@@ -153,7 +137,7 @@ export class ZnodeTree {
     return this.#ephemerals.keys();
   }
 
-  /** Containers that had children and have none any more: what the server deletes by itself. */
+  /** Containers that had children and have none now: the server deletes them. */
   abandonedContainers(): string[] {
     return [...this.#containers].filter((path) => {
       const node = this.#nodes.get(path) as Znode;
@@ -161,7 +145,7 @@ export class ZnodeTree {
     });
   }
 
-  /** How many nodes lie below a path, at any depth. */
+  /** How many nodes are below a path, at any depth. */
   countBelow(path: string): number {
     const node = this.get(path);
     if (node === undefined) return 0;
@@ -171,7 +155,7 @@ export class ZnodeTree {
     return count;
   }
 
-  /** @param count how many children the parent will have had, by the count of the transaction */
+  /** @param count - how many children the parent will have had, by the count of the transaction */
   create(path: string, content: ZnodeContent, count: number, stamp: Stamp): Undo {
     const parent = this.#parent(path);
     const { childrenCreated, pzxid } = parent;
@@ -246,7 +230,7 @@ export class ZnodeTree {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A node that was there before the first transaction. */
+/** A node that exists before the first transaction. */
 function ownNode(acl: readonly Acl[]): Znode {
   return new Znode({ data: Buffer.alloc(0), acl, ephemeralOwner: NO_OWNER }, BEGINNING);
 }

@@ -1,9 +1,14 @@
 import { PacketSplitter } from '../../../src/testing/protocol/packets.js';
-import { type Reply, writeEvent, writeGreeting, writeReply } from '../../../src/testing/protocol/replies.js';
+import type { WatchEvent } from '../../../src/testing/protocol/records.js';
+import {
+  type Reply,
+  writeConnectReply,
+  writeEvent,
+  writeReply,
+} from '../../../src/testing/protocol/replies.js';
 import type { Request } from '../../../src/testing/protocol/requests.js';
 import type { Client } from '../../../src/testing/state/client.js';
 import type { SessionRecord } from '../../../src/testing/state/session-table.js';
-import type { WatchEvent } from '../../../src/testing/state/watch-table.js';
 import { WireWriter } from '../../../src/wire/jute.js';
 import type { Machine } from '../machine.js';
 import type { Wire } from './socket.js';
@@ -50,7 +55,7 @@ export class ServerConnection implements Client {
       timeoutMs === 0 ? undefined : { id: sessionId, password, timeoutMs, expiresAtMs: Number.NaN };
     this.phase = 'greeted';
     this.timeoutMs = timeoutMs;
-    this.#send(writeGreeting(writer, record, true));
+    this.#send(writeConnectReply(writer, record, true));
   }
 
   answer(reply: Reply): void {

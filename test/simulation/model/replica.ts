@@ -1,12 +1,18 @@
-import { TRAITS } from '../../../src/testing/dialect.js';
+import { ErrorReply } from '../../../src/testing/protocol/error-reply.js';
 import { ERROR_CODES } from '../../../src/testing/protocol/op-codes.js';
-import { Refusal } from '../../../src/testing/protocol/refusal.js';
-import { type Body, multiBody, writeBody } from '../../../src/testing/protocol/replies.js';
+import type { Body } from '../../../src/testing/protocol/replies.js';
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../src/testing/state/acl.js';
+import { TRAITS } from '../../../src/testing/state/dialect.js';
 import { parentOf } from '../../../src/testing/state/paths.js';
-import { type Author, applyMulti, applyWrite } from '../../../src/testing/state/transactions.js';
 import { type Change, Watches } from '../../../src/testing/state/watch-table.js';
+import {
+  type Author,
+  applyMulti,
+  applyWrite,
+  multiBody,
+  writeBody,
+} from '../../../src/testing/state/writes.js';
 import { ZnodeTree } from '../../../src/testing/state/znode-tree.js';
 import type { Transaction } from './transaction.js';
 
@@ -78,14 +84,14 @@ export class Replica {
 
   #announce(change: Change): void {
     this.#onApplied(this, change);
-    this.watches.announce(change);
+    this.watches.trigger(change);
   }
 
   #write(operation: WriteOperation, author: Author): Outcome {
     try {
       return { code: ERROR_CODES.OK, body: this.#carryOut(operation, author) };
     } catch (error) {
-      if (error instanceof Refusal) return { code: error.code };
+      if (error instanceof ErrorReply) return { code: error.code };
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Timer } from '../../../src/platform/time/clock.js';
+import { ErrorReply } from '../../../src/testing/protocol/error-reply.js';
 import { ERROR_CODES, XID } from '../../../src/testing/protocol/op-codes.js';
-import { Refusal } from '../../../src/testing/protocol/refusal.js';
 import type { Reply } from '../../../src/testing/protocol/replies.js';
 import {
   type ConnectRequest,
@@ -540,7 +540,7 @@ export class Server implements Listening {
       const body = read(this.replica, operation as ReadOperation, connection);
       return { xid: isPing ? XID.ping : xid, zxid, code: ERROR_CODES.OK, body };
     } catch (error) {
-      if (error instanceof Refusal) return { xid, zxid, code: error.code };
+      if (error instanceof ErrorReply) return { xid, zxid, code: error.code };
       throw error;
     }
   }

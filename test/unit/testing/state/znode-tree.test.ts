@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ErrorReply } from '../../../../src/testing/protocol/error-reply.js';
 import { OP } from '../../../../src/testing/protocol/op-codes.js';
-import { Refusal } from '../../../../src/testing/protocol/refusal.js';
 import type { NodeWrite } from '../../../../src/testing/protocol/requests.js';
 import { OPEN_ACL } from '../../../../src/testing/state/acl.js';
 import { SessionTable } from '../../../../src/testing/state/session-table.js';
-import { type Author, applyMulti, applyWrite } from '../../../../src/testing/state/transactions.js';
+import { type Author, applyMulti, applyWrite } from '../../../../src/testing/state/writes.js';
 import { ZnodeTree } from '../../../../src/testing/state/znode-tree.js';
 
 const NAMES = ['/a', '/b', '/a/x', '/a/y', '/b/z', '/a/x/deep'];
@@ -83,7 +83,7 @@ function attempt(tree: ZnodeTree, each: NodeWrite, by: Author): void {
   try {
     applyWrite(tree, each, by);
   } catch (error) {
-    expect(error).toBeInstanceOf(Refusal);
+    expect(error).toBeInstanceOf(ErrorReply);
   }
 }
 

@@ -1,46 +1,48 @@
-import { TRAITS, type Traits } from '../dialect.js';
+import { ErrorReply, fail } from '../protocol/error-reply.js';
 import { CONTAINER_OWNER, CREATE_FLAGS, ERROR_CODES, NO_OWNER, OP } from '../protocol/op-codes.js';
-import { Refusal, refuse } from '../protocol/refusal.js';
+import type { Acl, Identity, ZnodeStat } from '../protocol/records.js';
+import { type Body, createdBody, type PartReply, partsBody, statBody } from '../protocol/replies.js';
 import type { Check, Create, Delete, NodeWrite, SetAcl, SetData } from '../protocol/requests.js';
-import { type Acl, type Identity, requireAccess, resolveAcl } from './acl.js';
+import { requireAccess, resolveAcl } from './acl.js';
+import { TRAITS, type Traits } from './dialect.js';
 import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import type { Change } from './watch-table.js';
-import type { Stamp, Undo, Znode, ZnodeStat, ZnodeTree } from './znode-tree.js';
+import type { Stamp, Undo, Znode, ZnodeTree } from './znode-tree.js';
 
-/** On whose behalf something is written, and as what transaction. */
+/** The client that writes, and its transaction. */
 export interface Author {
   readonly sessionId: bigint;
   readonly identities: readonly Identity[];
   readonly stamp: Stamp;
-  /** Of a transaction of several parts: the counts of children as its parts have left them, which do wrap round. */
+  /** In a transaction of several parts: the counts of children after the parts so far, which do wrap round. */
   readonly counts?: Map<Znode, number>;
   /** @default those of 3.8 */
   readonly traits?: Traits;
 }
 
-/** What was done by one write, told from the moment after it. */
+/** The result of one write, with the state right after it. */
 export type WriteResult =
   | { readonly kind: 'created'; readonly opCode: number; readonly path: string; readonly stat: ZnodeStat }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'checked' }
   | { readonly kind: 'stat'; readonly stat: ZnodeStat };
 
-/** A write that was carried out, and may still be taken back. */
+/** A write that was carried out, and can still be undone. */
 export interface Applied {
   readonly result: WriteResult;
   readonly change?: Change;
   readonly undo: Undo;
 }
 
-/** What became of a transaction: all of its parts, or an error for each of them. */
+/** The outcome of a transaction: the results of all parts, or an error for each of them. */
 export type MultiOutcome =
   | { readonly kind: 'committed'; readonly parts: readonly Applied[] }
   | { readonly kind: 'refused'; readonly codes: readonly number[] };
 
 /**
- * Carries out one write; the checks come in ZooKeeper's order, which decides the error if several are due.
+ * Carries out one write. The order of the checks is ZooKeeper's: it decides which error is sent if several apply.
  *
- * @throws Refusal, and then nothing was changed
+ * @throws ErrorReply; then nothing was changed
  */
 export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): Applied {
   switch (write.kind) {
@@ -58,21 +60,21 @@ export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): A
 }
 
 /**
- * Carries out all parts or none, each on what those before it left.
+ * Carries out all parts or none, each on the state that the parts before it have left.
  *
- * @throws Refusal (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: the server stumbles over it
+ * @throws ErrorReply (MARSHALLING_ERROR) at a part that asks for a time to live by a flag alone: ZooKeeper can't read it
  */
 export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Author): MultiOutcome {
   const { sessionId, identities, stamp, traits = TRAITS['3.8'] } = by;
-  if (traits.typedCreatesInMulti && parts.some(isUnreadable)) refuse('MARSHALLING_ERROR');
+  if (traits.typedCreatesInMulti && parts.some(isUnreadable)) fail('MARSHALLING_ERROR');
   const author: Author = { sessionId, identities, stamp, counts: new Map() };
   const applied: Applied[] = [];
   for (const part of parts) {
     try {
-      if (part.kind === 'create' && isMislabelled(part)) refuse('MARSHALLING_ERROR');
+      if (part.kind === 'create' && isMislabelled(part)) fail('MARSHALLING_ERROR');
       applied.push(applyWrite(tree, part.kind === 'create' ? asPart(part, traits) : part, author));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ErrorReply)) throw error;
       const failed = applied.length;
       for (const { undo } of applied.reverse()) undo();
       if (error.code === ERROR_CODES.MARSHALLING_ERROR) throw error;
@@ -83,8 +85,8 @@ export function applyMulti(tree: ZnodeTree, parts: readonly NodeWrite[], by: Aut
 }
 
 /**
- * Within a transaction the flags say what is created. For a container the stat is told; in 3.9 also where the operation is
- * one that tells it.
+ * Within a transaction the flags say what is created. The answer for a container includes its stat; in 3.9 also the answer
+ * to every operation that includes it outside a transaction.
  */
 function asPart(create: Create, { typedCreatesInMulti }: Traits): Create {
   if (create.opCode === OP.createTTL) return create;
@@ -92,7 +94,7 @@ function asPart(create: Create, { typedCreatesInMulti }: Traits): Create {
   return typedCreatesInMulti ? create : { ...create, opCode: OP.create };
 }
 
-/** Those before the part at fault are told that they were right, those after it that they don't matter. */
+/** Parts before the one that failed are answered with OK, parts after it with RUNTIME_INCONSISTENCY. */
 function codeOf(index: number, failed: number, code: number): number {
   if (index === failed) return code;
   return index < failed ? ERROR_CODES.OK : ERROR_CODES.RUNTIME_INCONSISTENCY;
@@ -101,10 +103,10 @@ function codeOf(index: number, failed: number, code: number): number {
 function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   const { sessionId, identities, stamp, counts } = author;
   const { flags, opCode, data } = write;
-  if (!isMode(flags)) refuse('BAD_ARGUMENTS');
-  // Servers don't offer it unless they are configured to.
-  if (asksForTimeToLive(flags)) refuse('UNIMPLEMENTED');
-  if (opCode === OP.createTTL) refuse('BAD_ARGUMENTS');
+  if (!isMode(flags)) fail('BAD_ARGUMENTS');
+  // Servers refuse it unless they are configured for it.
+  if (asksForTimeToLive(flags)) fail('UNIMPLEMENTED');
+  if (opCode === OP.createTTL) fail('BAD_ARGUMENTS');
   const parentPath = parentForCreate(write.path);
   const acl = resolveAcl(write.acl, identities);
   const parent = existing(tree, parentPath);
@@ -113,8 +115,8 @@ function create(tree: ZnodeTree, write: Create, author: Author): Applied {
   const count = counts?.get(parent) ?? parent.childrenCreated;
   const path = isSequential ? write.path + sequenceSuffix(count) : write.path;
   requireValidPath(path);
-  if (tree.get(path) !== undefined) refuse('NODE_EXISTS');
-  if (parent.isEphemeral) refuse('NO_CHILDREN_FOR_EPHEMERALS');
+  if (tree.get(path) !== undefined) fail('NODE_EXISTS');
+  if (parent.isEphemeral) fail('NO_CHILDREN_FOR_EPHEMERALS');
   const next = (count + 1) | 0;
   counts?.set(parent, next);
   const undo = tree.create(path, { data, acl, ephemeralOwner: ownerOf(write, sessionId) }, next, stamp);
@@ -136,7 +138,7 @@ function isUnreadable(part: NodeWrite): boolean {
   );
 }
 
-/** It asks for a time to live by its flags, as an operation that has no place for it. */
+/** Its flags ask for a time to live, but its operation has no field for one. */
 function isMislabelled({ opCode, flags }: Create): boolean {
   return opCode !== OP.createTTL && asksForTimeToLive(flags);
 }
@@ -145,7 +147,7 @@ function asksForTimeToLive(flags: number): boolean {
   return flags === CREATE_FLAGS.timeToLive || flags === CREATE_FLAGS.sequentialTimeToLive;
 }
 
-/** A container is made by an operation of its own; its flag alone makes a plain node. */
+/** A container has its own operation; its flag alone creates a plain node. */
 function ownerOf({ opCode, flags }: Create, sessionId: bigint): bigint {
   if (opCode === OP.createContainer) return CONTAINER_OWNER;
   return (flags & CREATE_FLAGS.ephemeral) !== 0 ? sessionId : NO_OWNER;
@@ -156,7 +158,7 @@ function remove(tree: ZnodeTree, { path, version }: Delete, { identities, stamp 
   requireAccess(parent.acl, 'delete', identities);
   const node = existing(tree, path);
   requireVersion(node.version, version);
-  if (node.numChildren > 0) refuse('NOT_EMPTY');
+  if (node.numChildren > 0) fail('NOT_EMPTY');
   const undo = tree.delete(path, stamp);
   return {
     result: { kind: 'deleted' },
@@ -178,7 +180,7 @@ function setData(tree: ZnodeTree, { path, data, version }: SetData, author: Auth
   };
 }
 
-/** Nobody is told: ZooKeeper has no watches for access lists. */
+/** No watch is triggered: ZooKeeper has no watches for access lists. */
 function setAcl(tree: ZnodeTree, { path, acl, version }: SetAcl, { identities }: Author): Applied {
   requireValidPath(path);
   const resolved: readonly Acl[] = resolveAcl(acl, identities);
@@ -202,11 +204,44 @@ function nothing(): void {
 }
 
 function existing(tree: ZnodeTree, path: string): Znode {
-  return tree.get(path) ?? refuse('NO_NODE');
+  return tree.get(path) ?? fail('NO_NODE');
 }
 
 const ANY_VERSION = -1;
 
 function requireVersion(actual: number, expected: number): void {
-  if (expected !== ANY_VERSION && expected !== actual) refuse('BAD_VERSION');
+  if (expected !== ANY_VERSION && expected !== actual) fail('BAD_VERSION');
+}
+
+export function writeBody(result: WriteResult): Body | undefined {
+  switch (result.kind) {
+    case 'created':
+      return createdBody(result.opCode, result.path, result.stat);
+    case 'stat':
+      return statBody(result.stat);
+    case 'deleted':
+    case 'checked':
+      return undefined;
+  }
+}
+
+export function multiBody(outcome: MultiOutcome): Body {
+  return partsBody(
+    outcome.kind === 'refused' ? outcome.codes.map((code) => ({ code })) : outcome.parts.map(toPart),
+  );
+}
+
+function toPart({ result }: Applied): PartReply {
+  const body = writeBody(result);
+  switch (result.kind) {
+    case 'created':
+      // A stat comes under the code of `create2`, the first operation that had one, whichever operation created the node.
+      return { opCode: result.opCode === OP.create ? OP.create : OP.create2, body };
+    case 'stat':
+      return { opCode: OP.setData, body };
+    case 'deleted':
+      return { opCode: OP.delete, body };
+    case 'checked':
+      return { opCode: OP.check, body };
+  }
 }

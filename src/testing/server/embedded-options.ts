@@ -1,35 +1,35 @@
-import { isOfAnotherCopy } from '../classes/copies.js';
-import { InvalidOptionError } from '../errors.js';
-import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../platform/checks.js';
-import { type Logger, resolveLogger } from '../platform/logging/logger.js';
-import { type Clock, SystemClock } from '../platform/time/clock.js';
-import { DIALECTS, type Dialect } from './dialect.js';
+import { isOfAnotherCopy } from '../../classes/copies.js';
+import { InvalidOptionError } from '../../errors.js';
+import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type Clock, SystemClock } from '../../platform/time/clock.js';
+import { DIALECTS, type Dialect } from '../state/dialect.js';
 
-/** How an {@link EmbeddedZooKeeper} is started. All times are in milliseconds. */
+/** Options of an {@link EmbeddedZooKeeper}. All times are in milliseconds. */
 export interface EmbeddedZooKeeperOptions {
-  /** Where it listens; nowhere but on this machine. @default '127.0.0.1' */
+  /** The address on which it listens: a loopback address. @default '127.0.0.1' */
   readonly host?: '127.0.0.1' | '::1' | 'localhost';
-  /** @default 0: any port that is free */
+  /** @default 0: any free port */
   readonly port?: number;
   /** ZooKeeper's `tickTime`: sessions end at multiples of it. @default 500 */
   readonly tickMs?: number;
-  /** The shortest session timeout that is agreed to. @default 2 ticks */
+  /** The shortest session timeout that it grants. @default 2 ticks */
   readonly minSessionTimeoutMs?: number;
-  /** The longest session timeout that is agreed to. @default 20 ticks */
+  /** The longest session timeout that it grants. @default 20 ticks */
   readonly maxSessionTimeoutMs?: number;
   /**
-   * As which release of ZooKeeper it answers. They differ in what a client is told and allowed: see `docs/testing.md`.
+   * The release of ZooKeeper as which it answers. For the differences see `docs/testing.md`.
    *
    * @default '3.8'
    */
   readonly dialect?: Dialect;
-  /** What sessions expire by, and stats are dated with; a {@link TestClock}, to step time. @default the machine's */
+  /** Times sessions and dates stats; a {@link TestClock}, to advance time. @default the system's */
   readonly clock?: Clock;
-  /** Is told once, as a warning, that this server is for tests. @default the console */
+  /** Gets one warning: that this server is for tests. @default the console */
   readonly logger?: Logger;
 }
 
-/** @internal Options that were checked, with their defaults. */
+/** @internal Checked options, with their defaults. */
 export type ResolvedEmbeddedOptions = Required<EmbeddedZooKeeperOptions>;
 
 const OPTIONS = [
@@ -109,7 +109,7 @@ function checkClock(value: Clock | undefined): Clock {
   );
 }
 
-/** What a test's author should see, without an option: that this is not a server for production. */
+/** By default the author of a test sees the warning that this is not a server for production. */
 const consoleLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -117,9 +117,9 @@ const consoleLogger: Logger = {
   error: (_details, message) => console.error(message),
 };
 
-/** How an `EmbeddedZooKeeper` comes back after a crash. */
+/** How an `EmbeddedZooKeeper` starts again after a crash. */
 export interface RestartOptions {
-  /** Without its data. @default false */
+  /** It has lost its data. @default false */
   readonly empty?: boolean;
 }
 

@@ -1,0 +1,40 @@
+import type { EventType } from './op-codes.js';
+
+/** The identity of a client, in one of the authentication schemes. */
+export interface Identity {
+  readonly scheme: string;
+  readonly id: string;
+}
+
+/** What other clients are shown of an identity: of a digest, the user's name. */
+export function userName({ scheme, id }: Identity): string {
+  return scheme === 'digest' ? (id.split(':', 1)[0] as string) : id;
+}
+
+/** One entry of an access list: bits of permissions, and the identity they are given to. */
+export interface Acl extends Identity {
+  readonly permissions: number;
+}
+
+/** A node's stat. */
+export interface ZnodeStat {
+  readonly czxid: bigint;
+  readonly mzxid: bigint;
+  readonly ctimeMs: number;
+  readonly mtimeMs: number;
+  readonly version: number;
+  readonly cversion: number;
+  readonly aversion: number;
+  readonly ephemeralOwner: bigint;
+  readonly dataLength: number;
+  readonly numChildren: number;
+  readonly pzxid: bigint;
+}
+
+/** An event at a path that is watched. */
+export interface WatchEvent {
+  readonly type: EventType;
+  readonly path: string;
+  /** Of the transaction that caused it, if the dialect sends it. */
+  readonly zxid?: bigint | undefined;
+}
