@@ -8,43 +8,43 @@ import { checkMs, checkOptions, checkPath } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
+import { keyOf, parseKey } from './firing.js';
 import { RunLog } from './run-log.js';
-import { keyOf, parseKey } from './slot.js';
 
-/** How a {@link LeaderRunCoordinator} decides. */
+/** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {
-  /** Where it is noted which firing of each task was run last, a node for each task. @default `<the election's path>/cron` */
+  /** The parent of the nodes, one for each task, that hold its last firing that was run. @default `<the election's path>/cron` */
   readonly path?: string;
   /**
-   * How long a firing waits for this process to be elected before it is skipped, in milliseconds: at a handover nobody
-   * leads for a moment, and what fires in that moment would be run nowhere. Less than the shortest period, or firings
+   * How long a firing waits for this process to be elected before it is skipped, in milliseconds: during a handover there
+   * is no leader for a moment, and no process would run a firing of that moment. Less than the shortest period, or firings
    * overlap. @default 500
    */
   readonly graceMs?: number;
   /**
-   * How long after a term has ended a job of it may go on before leadership is given away all the same, in milliseconds.
-   * For background tasks (those with a path for a function): node-cron doesn't tell of a run whose process has died. And for
-   * tasks with `maxRandomDelay`: nor does it tell of one that was stopped before it began, so stop the leadership first.
-   * @default for as long as it takes
+   * How long a job may go on after its term has ended before leadership is given away all the same, in milliseconds. For
+   * background tasks (those with a path for a function): node-cron doesn't report a run whose process has died. And for
+   * tasks with `maxRandomDelay`: nor does it report a run that was stopped before it began, so stop the leadership first.
+   * @default for as long as the job takes
    */
   readonly settleWithinMs?: number;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
 }
 
-/** What node-cron gives a job, as far as it tells which run it is. */
+/** What node-cron passes to a job: the part that identifies the run. */
 export interface JobContext {
   readonly date: Date;
   readonly task?: { readonly name?: string } | undefined;
 }
 
-/** What a supervisor and an elector have in common here. */
+/** The events that a supervisor and an elector have in common. */
 interface ElectionEvents {
   once(event: 'elected', listener: (term: Term) => void): unknown;
   off(event: 'elected', listener: (term: Term) => void): unknown;
 }
 
-/** A job that runs. */
+/** A running job. */
 interface Run {
   readonly term: Term;
   complete(): void;
@@ -53,13 +53,13 @@ interface Run {
 /**
  * node-cron's `RunCoordinator`, by leadership: tasks with `distributed: true` run only in the process that leads.
  *
- * Guaranteed: a job is begun only while `term.isHeld()`; each firing is run once at most, whoever leads, as long as the clocks
- * of the hosts differ by less than a minute, because it is noted in ZooKeeper before, in a transaction that is carried out
- * only during the term; a job counts as the leader's work, so that leadership isn't given back while it runs.
+ * Guaranteed: a job begins only while `term.isHeld()`; each firing is run once at most, whichever process leads, as long as
+ * the clocks of the hosts differ by less than a minute, because it is written to ZooKeeper before, in a transaction that is
+ * carried out only during the term; a job counts as the leader's work, so that leadership isn't given back while it runs.
  *
- * Not guaranteed: that each firing is run. One during a failover, after a kill say, is lost; one that was noted is lost if
- * the process dies before the job has begun. A job that goes on should ask its term before it acts: see
- * {@link LeaderRunCoordinator.termOf}; also with node-cron's `maxRandomDelay`, which lets a job begin later.
+ * Not guaranteed: that each firing is run. A firing during a failover, after a kill say, is lost; so is one that was
+ * written, if the process dies before the job has begun. A job that takes long should ask its term before it acts: see
+ * {@link LeaderRunCoordinator.termOf}; also with node-cron's `maxRandomDelay`, with which a job begins later.
  *
  * @example
  * ```ts
@@ -76,11 +76,11 @@ export class LeaderRunCoordinator {
   readonly #settleWithinMs: number | undefined;
   readonly #logger: Logger;
   readonly #log: RunLog;
-  /** What runs, by its key. */
+  /** The running jobs, by key. */
   readonly #runs = new Map<string, Run>();
 
   /**
-   * @param leadership - whose leader runs the jobs; it remains the caller's to start and stop
+   * @param leadership - its leader runs the jobs; the caller starts and stops it
    * @throws InvalidOptionError if it is neither a supervisor nor an elector, or an option is wrong
    */
   constructor(leadership: ElectionSupervisor | LeaderElector, options?: LeaderRunCoordinatorOptions) {
@@ -101,17 +101,17 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * Whether this process is to run what fires now: called by node-cron.
+   * Whether this process is to run this firing: called by node-cron.
    *
-   * @throws what keeps the firing from being noted: node-cron skips it then, and logs why
+   * @throws why the firing can't be reserved: node-cron then skips it, and logs the error
    */
   async shouldRun(key: string): Promise<boolean> {
-    const slot = parseKey(key);
+    const firing = parseKey(key);
     const term = this.#leadership.term ?? (await this.#elected());
     if (!term?.isHeld()) return false;
     const session = await this.#sessionOf(term);
-    if (session === undefined || !(await this.#log.note(slot, term, session))) return false;
-    // The reply may have come late. Noted it is, and nobody will run it: once at most.
+    if (session === undefined || !(await this.#log.reserve(firing, term, session))) return false;
+    // The reply may have come after the lease. The firing is reserved, and won't be run: once at most.
     if (!term.isHeld()) return false;
     this.#begin(key, term, session);
     return true;
@@ -123,10 +123,10 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * The term that a job runs in, from what node-cron calls the job with: its token for what the job writes to, its signal,
-   * and `isHeld()` to ask before it acts.
+   * The term of a running job, from the context that node-cron passes to the job: with the token for the stores to which
+   * the job writes, its signal, and `isHeld()` to ask before it acts.
    *
-   * @throws InvalidStateError if no such job runs by this coordinator in this process: it was begun by `task.execute()`,
+   * @throws InvalidStateError if this coordinator runs no such job in this process: it was started by `task.execute()`,
    *   runs in the background, or has ended
    */
   termOf({ date, task }: JobContext): Term {
@@ -135,7 +135,7 @@ export class LeaderRunCoordinator {
     return run.term;
   }
 
-  /** The next term of this process, if it comes within the grace. */
+  /** The next term of this process, if it begins within `graceMs`. */
   async #elected(): Promise<Term | undefined> {
     const elected = deferred<Term | undefined>();
     const onElected = (term: Term) => elected.resolve(term);
@@ -154,7 +154,7 @@ export class LeaderRunCoordinator {
     return environment.clock;
   }
 
-  /** `undefined` if the term ends before. */
+  /** `undefined` if the term ends before there is one. */
   async #sessionOf(term: Term): Promise<Session | undefined> {
     if (this.#leadership instanceof LeaderElector) return this.#leadership.session;
     try {
@@ -164,18 +164,18 @@ export class LeaderRunCoordinator {
     }
   }
 
-  /** From now on it is the leader's work. */
+  /** From now on the job is the leader's work. */
   #begin(key: string, term: Term, { clock }: Session): void {
     const done = deferred();
     term.waitUntil(done.promise);
     let timer: Timer | undefined;
-    const forget = onAbort(term.signal, () => {
+    const unsubscribe = onAbort(term.signal, () => {
       const ms = this.#settleWithinMs;
       if (ms !== undefined) timer = clock.after(ms, () => this.#abandon(key));
     });
     const complete = () => {
       timer?.clear();
-      forget();
+      unsubscribe();
       this.#runs.delete(key);
       done.resolve();
     };

@@ -6,7 +6,7 @@ import {
   parseKey,
   parseLastRun,
   serializeLastRun,
-} from '../../../src/node-cron/slot.js';
+} from '../../../src/node-cron/firing.js';
 
 const AT = Date.UTC(2026, 10, 21, 3);
 
@@ -32,28 +32,31 @@ describe('whether a firing is due', () => {
     ['after the one before', -1000, 'due'],
     ['when it has been run', 0, 'done'],
     ['when a later one has been run, on a host whose clock is ahead', 60_000, 'done'],
-    ['when the last one is noted far in the future', 60_001, 'due, against a wrong clock'],
-  ])('%s', (_, ahead, verdict) => {
-    const last = ahead === undefined ? undefined : { at: AT + ahead, note: 'n' };
-    expect(isDue({ task: 'backup', at: AT }, last)).toBe(verdict);
+    ['when the last one is written far in the future', 60_001, 'due, against a wrong clock'],
+  ])('%s', (_, ahead, due) => {
+    const last = ahead === undefined ? undefined : { at: AT + ahead, id: 'n' };
+    expect(isDue({ task: 'backup', at: AT }, last)).toBe(due);
   });
 });
 
-describe("the note of a task's last run", () => {
+describe("a task's last run", () => {
   it('is read as it was written', () => {
-    expect(parseLastRun(serializeLastRun({ at: AT, note: 'n' }, 7n))).toEqual({ at: AT, note: 'n' });
+    expect(parseLastRun(serializeLastRun({ at: AT, id: 'n' }, 7n))).toEqual({ at: AT, id: 'n' });
   });
 
-  it.each(['', 'null', '7', '{}', '{"at":"3"}', '{"at":3,"note":7}'])('says nothing if it is %j', (text) => {
-    expect(parseLastRun(Buffer.from(text))).toBeUndefined();
-  });
+  it.each(['', 'null', '7', '{}', '{"at":"3"}', '{"at":3,"note":7}'])(
+    'is none if its data are %j',
+    (text) => {
+      expect(parseLastRun(Buffer.from(text))).toBeUndefined();
+    },
+  );
 
   it.each([
     ['backup', 'backup'],
     ['a/b', 'a%2Fb'],
     ['..', '%2E%2E'],
     ['nächtlich', 'n%C3%A4chtlich'],
-  ])('is on a node of its own, whatever the task is called: %s', (task, node) => {
+  ])('is on its own node, whatever the name of the task: %s', (task, node) => {
     expect(nodeNameOf(task)).toBe(node);
   });
 });
