@@ -65,7 +65,7 @@ export class Successor {
       }
     } catch (error) {
       if (!(error instanceof ZooKeeperError)) throw error;
-      this.#session.logger.debug({ cause: describe(error) }, 'the leader can not be told of a priority');
+      this.#session.logger.debug({ cause: describe(error) }, 'could not report a priority to the leader');
     }
   }
 

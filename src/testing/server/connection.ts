@@ -17,6 +17,18 @@ import type { Client } from '../state/client.js';
 import type { SessionRecord } from '../state/session-table.js';
 import type { Moment, StateMachine } from '../state/state-machine.js';
 
+/** Receives what happens at the server. */
+export interface ServerObserver {
+  accepted(socket: Socket): void;
+  requested(
+    operation: LoggedOperation,
+    paths: readonly string[],
+    session: SessionRecord | undefined,
+    atMs: number,
+  ): void;
+  notified(event: WatchEvent, session: SessionRecord | undefined, atMs: number): void;
+}
+
 /** The server, as a connection uses it. */
 export interface ConnectionHost {
   readonly stateMachine: StateMachine;
@@ -25,16 +37,10 @@ export interface ConnectionHost {
   /** Shared by all connections: each packet is written in one step. */
   readonly writer: WireWriter;
   readonly traffic: Traffic;
+  readonly observer: ServerObserver;
   moment(): Moment;
   answerWord(word: string): string | undefined;
   connected(): void;
-  logRequest(
-    operation: LoggedOperation,
-    paths: readonly string[],
-    session: SessionRecord | undefined,
-    atMs: number,
-  ): void;
-  logEvent(event: WatchEvent, session: SessionRecord | undefined): void;
 }
 
 /** Counts of packets, for `mntr`. */
@@ -95,7 +101,7 @@ export class Connection implements Client {
   }
 
   notify(event: WatchEvent): void {
-    this.#host.logEvent(event, this.session);
+    this.#host.observer.notified(event, this.session, this.#host.clock.now());
     this.#send(writeEvent(this.#host.writer, event), 0);
   }
 
@@ -167,7 +173,7 @@ export class Connection implements Client {
     }
     const disturbance = faults.disturb('connect', []);
     const result = stateMachine.connect(this, request, moment);
-    this.#host.logRequest('connect', [], this.session, moment.nowMs);
+    this.#host.observer.requested('connect', [], this.session, moment.nowMs);
     if (result.kind === 'ahead' || disturbance.failCode !== undefined || disturbance.swallowed)
       return this.disconnect();
     const session = result.kind === 'accepted' ? result.session : undefined;
@@ -182,7 +188,7 @@ export class Connection implements Client {
     const request = readRequest(new WireReader(packet));
     if (request.type === undefined) return this.#answer(stateMachine.execute(this, request, moment), 0);
     const paths = pathsOf(request.operation);
-    this.#host.logRequest(request.type.name, paths, this.session, moment.nowMs);
+    this.#host.observer.requested(request.type.name, paths, this.session, moment.nowMs);
     const disturbance = faults.disturb(request.type.name, paths);
     const { failCode } = disturbance;
     if (failCode !== undefined) {

@@ -87,7 +87,7 @@ function checkHost(value: unknown): (typeof HOSTS)[number] {
   throw new InvalidOptionError(
     'host',
     value,
-    `one of ${HOSTS.map((each) => `'${each}'`).join(', ')}: this server is for tests and asks nobody who they are`,
+    `one of ${HOSTS.map((each) => `'${each}'`).join(', ')}: this server is for tests and has no access control`,
   );
 }
 

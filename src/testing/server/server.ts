@@ -3,27 +3,12 @@ import { type AddressInfo, createServer, type Server as NetServer, type Socket }
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
-import type { LoggedOperation } from '../controls/request-log.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
-import type { WatchEvent } from '../protocol/records.js';
 import { TRAITS } from '../state/dialect.js';
-import type { SessionRecord } from '../state/session-table.js';
 import { type Moment, StateMachine } from '../state/state-machine.js';
-import { Connection, type ConnectionHost, type Traffic } from './connection.js';
+import { Connection, type ConnectionHost, type ServerObserver, type Traffic } from './connection.js';
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';
 import { answerWord, type ServerStatus } from './four-letter-words.js';
-
-/** Receives what happens at the server. */
-export interface ServerObserver {
-  accepted(socket: Socket): void;
-  requested(
-    operation: LoggedOperation,
-    paths: readonly string[],
-    session: SessionRecord | undefined,
-    atMs: number,
-  ): void;
-  notified(event: WatchEvent, session: SessionRecord | undefined, atMs: number): void;
-}
 
 // How many connections may wait to be accepted: a test opens thousands at once.
 const BACKLOG = 4096;
@@ -38,7 +23,7 @@ export class Server implements ConnectionHost {
   readonly traffic: Traffic = { received: 0, sent: 0 };
   readonly connections = new Set<Connection>();
   readonly #options: ResolvedEmbeddedOptions;
-  readonly #observer: ServerObserver;
+  readonly observer: ServerObserver;
   readonly #net: NetServer;
   readonly #startedAtMs: number;
   #timer: Timer | undefined;
@@ -47,7 +32,7 @@ export class Server implements ConnectionHost {
 
   constructor(options: ResolvedEmbeddedOptions, observer: ServerObserver) {
     this.#options = options;
-    this.#observer = observer;
+    this.observer = observer;
     this.clock = options.clock;
     this.#startedAtMs = this.#sweptAtMs = this.clock.now();
     this.#stateMachine = this.#newStateMachine(firstSessionId(this.clock.date()));
@@ -134,25 +119,12 @@ export class Server implements ConnectionHost {
     if (this.#timer === undefined) this.#watchExpiry();
   }
 
-  logRequest(
-    operation: LoggedOperation,
-    paths: readonly string[],
-    session: SessionRecord | undefined,
-    atMs: number,
-  ): void {
-    this.#observer.requested(operation, paths, session, atMs);
-  }
-
-  logEvent(event: WatchEvent, session: SessionRecord | undefined): void {
-    this.#observer.notified(event, session, this.clock.now());
-  }
-
   #accept(socket: Socket): void {
     if (this.faults.refusing) {
       socket.on('error', () => undefined).destroy();
       return;
     }
-    this.#observer.accepted(socket);
+    this.observer.accepted(socket);
     const connection = new Connection(socket, this);
     this.connections.add(connection);
     socket.once('close', () => this.connections.delete(connection));

@@ -17,7 +17,7 @@ import { isAllowed, masked, OPEN_ACL, requireAccess } from './acl.js';
 import type { Client } from './client.js';
 import type { Traits } from './dialect.js';
 import type { Watches, WatchMode } from './watch-table.js';
-import type { Znode, ZnodeTree } from './znode-tree.js';
+import { existing, type Znode, type ZnodeTree } from './znode-tree.js';
 
 /** The state that reads need; the state machine has it. */
 export interface Readable {
@@ -68,10 +68,6 @@ export function read(from: Readable, operation: ReadOperation, client: Client): 
     case 'setWatches':
       return setWatches(from, operation, client);
   }
-}
-
-function existing(tree: ZnodeTree, path: string): Znode {
-  return tree.get(path) ?? fail('NO_NODE');
 }
 
 function readNode({ tree, watches }: Readable, operation: NodeRead, client: Client): Body {

@@ -7,7 +7,7 @@ import { requireAccess, resolveAcl } from './acl.js';
 import { TRAITS, type Traits } from './dialect.js';
 import { parentForCreate, parentForDelete, requireValidPath, sequenceSuffix } from './paths.js';
 import type { Change } from './watch-table.js';
-import type { Stamp, Undo, Znode, ZnodeTree } from './znode-tree.js';
+import { existing, type Stamp, type Undo, type Znode, type ZnodeTree } from './znode-tree.js';
 
 /** The client that writes, and its transaction. */
 export interface Author {
@@ -196,15 +196,7 @@ function check(tree: ZnodeTree, { path, version }: Check, { identities }: Author
   const node = existing(tree, path);
   requireAccess(node.acl, 'read', identities);
   requireVersion(node.version, version);
-  return { result: { kind: 'checked' }, undo: nothing };
-}
-
-function nothing(): void {
-  return;
-}
-
-function existing(tree: ZnodeTree, path: string): Znode {
-  return tree.get(path) ?? fail('NO_NODE');
+  return { result: { kind: 'checked' }, undo: () => undefined };
 }
 
 const ANY_VERSION = -1;

@@ -1,3 +1,4 @@
+import { fail } from '../protocol/error-reply.js';
 import { CONTAINER_OWNER, NO_OWNER } from '../protocol/op-codes.js';
 import type { Acl, ZnodeStat } from '../protocol/records.js';
 import { OPEN_ACL, READ_ONLY_ACL } from './acl.js';
@@ -226,6 +227,11 @@ export class ZnodeTree {
     owned?.delete(path);
     if (owned?.size === 0) this.#ephemerals.delete(ephemeralOwner);
   }
+}
+
+/** @throws ErrorReply (NO_NODE) */
+export function existing(tree: ZnodeTree, path: string): Znode {
+  return tree.get(path) ?? fail('NO_NODE');
 }
 
 const NONE: ReadonlySet<string> = new Set();
