@@ -31,7 +31,7 @@ const [CREATE, GET_DATA, SET_DATA, PING] = [1, 4, 5, 11];
 const createBody = (path: string, flags = 0) => record(text(path), text('data'), OPEN, int(flags));
 
 describe('the embedded server', () => {
-  it('starts within 50 ms, says what it is for, and stops', async () => {
+  it('starts within 50 ms, warns that it is for tests, and stops', async () => {
     await (await EmbeddedZooKeeper.start({ logger: SILENT })).stop(); // Whatever is loaded at the first time.
     const warn = vi.fn();
     const began = performance.now();
@@ -69,7 +69,7 @@ describe('the embedded server', () => {
     expect(await (await connect(server)).exists('/')).toBeDefined();
   });
 
-  it('agrees to session timeouts from 2 to 20 ticks', async () => {
+  it('grants session timeouts from 2 to 20 ticks', async () => {
     const server = await start({ tickMs: 100 });
     const timeouts = [1, 500, 60_000].map((timeoutMs) => RawClient.open(server.port, { timeoutMs }));
     expect((await Promise.all(timeouts)).map(({ timeoutMs }) => timeoutMs)).toEqual([200, 500, 2000]);
@@ -98,7 +98,7 @@ describe('the embedded server', () => {
 });
 
 describe('time at the embedded server', () => {
-  it('is the clock that it was given: sessions end when that says so, and stats are dated by it', async () => {
+  it('is that of the given clock: sessions end by it, and stats are dated by it', async () => {
     const clock = new FakeClock();
     const server = await start({ clock, tickMs: 1000 });
     const client = await RawClient.open(server.port, { timeoutMs: 4000 });
@@ -146,7 +146,7 @@ describe('what a test can do to the embedded server', () => {
     expect(server.paths()).toContain('/lost');
   });
 
-  it('answer by an error, so many times, and carry nothing out', async () => {
+  it('answer with an error, a number of times, and carry nothing out', async () => {
     const server = await start();
     const session = await connect(server);
     const fault = server.failWith('NODE_EXISTS', { operation: 'create', path: '/a', times: 2 });
@@ -166,7 +166,7 @@ describe('what a test can do to the embedded server', () => {
     expect(() => server.delay(-1)).toThrow(InvalidOptionError);
   });
 
-  it('delay answers, of one kind or all, and keep the order of what is sent on a connection', async () => {
+  it('delay answers, of one kind or all, and keep the order on a connection', async () => {
     const clock = new FakeClock();
     const server = await start({ clock, tickMs: 10_000 });
     const client = await RawClient.open(server.port);
@@ -188,7 +188,7 @@ describe('what a test can do to the embedded server', () => {
     expect((await client.ask(GET_DATA, record(text('/a'), bool(false))))?.code).toBe(0);
   });
 
-  it('stand still and go on: nothing is lost, and no session ends for a silence of the server', async () => {
+  it('pause and resume it: nothing is lost, and no session ends for a silence of the server', async () => {
     const server = await start();
     const client = await RawClient.open(server.port, { timeoutMs: 200 });
     server.pause();
@@ -204,7 +204,7 @@ describe('what a test can do to the embedded server', () => {
     expect(server.sessions()[0]?.isAlive).toBe(true);
   });
 
-  it('cut the network: nobody is told, sessions end behind it, and whoever lost bytes is reset when it heals', async () => {
+  it('cut the network: without an error, sessions end behind it, and connections that lost bytes are reset when it heals', async () => {
     const server = await start();
     const session = await connect(server, { sessionTimeoutMs: 300 });
     await session.create('/mine', { mode: 'ephemeral' });
@@ -271,7 +271,7 @@ describe('what a test can do to the embedded server', () => {
     expect(server.data('/mine')).toBeUndefined();
   });
 
-  it('number children from where a test wants it', async () => {
+  it('set the number of the next child', async () => {
     const server = await start();
     const client = await RawClient.open(server.port);
     await client.ask(CREATE, createBody('/queue'));
@@ -282,7 +282,7 @@ describe('what a test can do to the embedded server', () => {
     expect(() => server.setNextSequence('/none', 1)).toThrow(InvalidOptionError);
   });
 
-  it('count what it is asked and what it tells, and forget it', async () => {
+  it('count its requests and events, and reset the counts', async () => {
     const server = await start();
     const client = await RawClient.open(server.port);
     await client.ask(CREATE, createBody('/a'));
@@ -330,7 +330,7 @@ describe('four-letter words', () => {
   });
 });
 
-describe('whatever a client sends', () => {
+describe('what a hostile client sends', () => {
   const anyBytes = fc.uint8Array({ maxLength: 120 }).map((bytes) => Buffer.from(bytes));
   const anyType = fc.constantFrom(...Array(23).keys(), 100, 101, 102, 103, 104, 105, 106, 107, -11, -1, 999);
   const nearly = fc
@@ -347,7 +347,7 @@ describe('whatever a client sends', () => {
     anyBytes,
   );
 
-  it('ends its own connection at worst: the server goes on serving others', async () => {
+  it('ends its own connection at worst: the server goes on serving other clients', async () => {
     const server = await start({ tickMs: 1000 });
     const witness = await RawClient.open(server.port);
     await witness.ask(CREATE, createBody('/witness', 1));
@@ -372,7 +372,7 @@ describe('whatever a client sends', () => {
     await client.closed;
   });
 
-  it('as the id of a session that is not its own: nothing but a refusal', async () => {
+  it('as the id of a session that is not its own: it is only refused', async () => {
     const server = await start();
     const owner = await RawClient.open(server.port);
     for (const id of [owner.id, owner.id + 1n, 12345n, -1n]) {

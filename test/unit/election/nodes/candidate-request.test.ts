@@ -35,7 +35,7 @@ const requests = fc.oneof<fc.Arbitrary<CandidateRequest>[]>(
 );
 
 describe("a request on a candidate's node", () => {
-  it('is read as it was written, beside what the candidate tells, which stays; and can be taken off', () => {
+  it('is read as it was written, beside what the candidate advertises, which stays; and can be removed', () => {
     const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
     fc.assert(
       fc.property(fc.string(), data, requests, (id, told, request) => {
@@ -88,10 +88,10 @@ describe("a request on a candidate's node", () => {
   );
 });
 
-describe("a note on a leader's node", () => {
+describe("the priority mark on a leader's node", () => {
   const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
 
-  it('stands beside a request and what the leader tells, whichever is written first', () => {
+  it('stays beside a request and what the leader advertises, whichever is written first', () => {
     fc.assert(
       fc.property(fc.string(), data, requests, (id, told, request) => {
         const before = serializeCandidate(id, told);
@@ -111,7 +111,7 @@ describe("a note on a leader's node", () => {
     );
   });
 
-  it('stays with the request when the leader changes what it tells', () => {
+  it('stays with the request when the leader changes what it advertises', () => {
     fc.assert(
       fc.property(fc.string(), data, data, requests, (id, told, toldNext, request) => {
         const next = serializeCandidate(id, toldNext);

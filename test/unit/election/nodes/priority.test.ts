@@ -16,7 +16,7 @@ function entryOf(uuid: string, sequence = 0): QueueEntry {
 const priority = fc.integer({ min: 0, max: 255 });
 
 describe('a priority', () => {
-  it("is said by the contender's uuid, which stays a uuid", () => {
+  it("is in the contender's uuid, which stays a uuid", () => {
     fc.assert(
       fc.property(fc.uuid({ version: 4 }), priority, (uuid, given) => {
         expect(priorityOf(entryOf(uuidWithPriority(uuid, given)))).toBe(given);
@@ -35,7 +35,7 @@ describe('a priority', () => {
     expect(uuidWithPriority(uuid, 0)).toBe(uuid); // Whoever has none is as any other.
   });
 
-  it('is not what follows something else in the name of a stranger', () => {
+  it('is not read from a name of another form', () => {
     const id = `x${uuidWithPriority('8a7b6c5d-1234-4fff-89ab-0123456789ab', 7)}`;
     expect(priorityOf({ ...entryOf('8a7b6c5d-1234-4fff-89ab-0123456789ab'), id })).toBe(0);
   });

@@ -60,18 +60,18 @@ describe("the election's record", () => {
     expect(parseRecord(serializeRecord(longest), 1)).toEqual(longest);
   });
 
-  it.each(['', 7, null, 'no name', [NODE]])('names nobody to lead next by %j', (successor) => {
+  it.each(['', 7, null, 'no name', [NODE]])('names no successor by %j', (successor) => {
     const bytes = Buffer.from(JSON.stringify({ format: 1, state: 'vacant', term: 3, successor }));
     expect(parseRecord(bytes, 2)).toEqual({ state: 'vacant', term: 3 });
   });
 
   it('is vacant, before term 1, where nothing was written yet', () => {
     expect(parseRecord(Buffer.alloc(0), 0)).toEqual({ state: 'vacant', term: 0 });
-    // Somebody has emptied it: what it said is not known.
+    // A client has emptied it: what it said is not known.
     expect(parseRecord(Buffer.alloc(0), 2).state).toBe('unreadable');
   });
 
-  it('is unreadable, never an error and never vacant, whatever else anybody writes', () => {
+  it('is unreadable, never an error and never vacant, whatever else a client writes', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 1 }),
@@ -132,7 +132,7 @@ describe('the writes of a record', () => {
     expect(writesOfRelease(undefined)).toBe(1);
   });
 
-  it('are more when a successor is named, so that the next in line finds another version, and reads', () => {
+  it('are more when a successor is named, so that the next in the queue finds another version, and reads', () => {
     expect(writesOfRelease(OTHER)).toBe(3);
   });
 });
@@ -190,7 +190,7 @@ describe('the next in the queue', () => {
 });
 
 describe('what a node says', () => {
-  it.each(['', '{', '7', '"text"', 'true', 'null'])('is nothing that can be asked when it is %j', (said) => {
+  it.each(['', '{', '7', '"text"', 'true', 'null'])('is no object when it is %j', (said) => {
     expect(parseJsonObject(Buffer.from(said))).toBeUndefined();
   });
 });
@@ -206,7 +206,7 @@ describe("a candidate's node", () => {
   const entry = parseEntry(NODE);
   if (entry === undefined) throw new Error('the entry of this test is one');
 
-  it('gives back the id and the data, be they text, bytes or nothing', () => {
+  it('returns the id and the data: text, bytes or nothing', () => {
     const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
     fc.assert(
       fc.property(fc.string(), data, (id, given) => {

@@ -23,7 +23,7 @@ function read(zxid: number, data: Buffer): NodeData {
 
 function held(term: number, holder = term): Buffer {
   const node = nodeOf(holder);
-  return serializeRecord({ state: 'held', term, id: 'whoever', node, leaseMs: 1000, since: 'now' });
+  return serializeRecord({ state: 'held', term, id: 'a leader', node, leaseMs: 1000, since: 'now' });
 }
 
 const vacant = (term: number) => serializeRecord({ state: 'vacant', term });
@@ -73,8 +73,8 @@ function historyOf(events: readonly { event: Event; gap: number }[]): Moment[] {
   return moments;
 }
 
-/** What a look shows whose two reads were answered at these moments. */
-function lookAt(first: Moment, second: Moment): LeaderSnapshot {
+/** The snapshot of two reads that were answered at these moments. */
+function readAt(first: Moment, second: Moment): LeaderSnapshot {
   const holder = first.election === undefined ? undefined : holderOf(first.election)?.entry.node;
   return snapshotOf(first.election, holder === undefined ? undefined : second.nodes.get(holder));
 }
@@ -85,18 +85,18 @@ const history = fc
     size: 'max',
   })
   .map(historyOf);
-/** Looks at a history: how much later than the one before, with which session, and how far behind its server is. */
-const looks = fc.array(
+/** Reads of a history: how much later than the read before, with which session, and how far behind its server is. */
+const reads = fc.array(
   fc.record({ later: fc.nat(4), newSession: fc.boolean(), behind: fc.nat(12), between: fc.nat(3) }),
   { maxLength: 40, size: 'max' },
 );
 
 describe('what an observer shows', () => {
-  it('comes in the order in which it came about, over any sessions and servers that are behind', () => {
+  it('keeps the order of the leaders, with any sessions and with servers that are behind', () => {
     fc.assert(
-      fc.property(history, looks, (moments, plan) => {
+      fc.property(history, reads, (moments, plan) => {
         const last = moments.length - 1;
-        const truth = moments.map((moment) => leaderOf(lookAt(moment, moment)));
+        const truth = moments.map((moment) => leaderOf(readAt(moment, moment)));
         let seen: LeaderSnapshot | undefined;
         let [now, server, shown] = [0, 0, 0];
         for (const { later, newSession, behind, between } of [
@@ -107,14 +107,14 @@ describe('what an observer shows', () => {
           // A server never goes back before its own client; another one may be anywhere.
           const first = Math.max(newSession ? 0 : server, now - behind);
           server = Math.min(now, first + between);
-          let sighting = lookAt(moments[first] as Moment, moments[server] as Moment);
-          if (isInDoubt(sighting, seen)) {
+          let snapshot = readAt(moments[first] as Moment, moments[server] as Moment);
+          if (isInDoubt(snapshot, seen)) {
             server = now; // It has caught up.
-            sighting = lookAt(moments[now] as Moment, moments[now] as Moment);
+            snapshot = readAt(moments[now] as Moment, moments[now] as Moment);
           }
-          seen = sighting;
+          seen = snapshot;
           // Some moment that isn't before what was shown already, nor in the future, was like that.
-          const leader = JSON.stringify(leaderOf(sighting));
+          const leader = JSON.stringify(leaderOf(snapshot));
           shown = truth.findIndex((each, at) => at >= shown && at <= now && JSON.stringify(each) === leader);
           expect(shown).toBeGreaterThanOrEqual(0);
         }
@@ -134,11 +134,11 @@ describe('what an observer shows', () => {
           for (const [wait, between] of steps) {
             const first = Math.min(moments.length - 1, at + wait);
             at = Math.min(moments.length - 1, first + between);
-            const sighting = lookAt(moments[first] as Moment, moments[at] as Moment);
+            const snapshot = readAt(moments[first] as Moment, moments[at] as Moment);
             const cameOrWent =
-              seen !== undefined && (sighting.kind === 'missing') !== (seen.kind === 'missing');
-            expect(isInDoubt(sighting, seen)).toBe(cameOrWent);
-            seen = sighting;
+              seen !== undefined && (snapshot.kind === 'missing') !== (seen.kind === 'missing');
+            expect(isInDoubt(snapshot, seen)).toBe(cameOrWent);
+            seen = snapshot;
           }
         },
       ),
@@ -146,10 +146,10 @@ describe('what an observer shows', () => {
   });
 });
 
-describe('a sighting', () => {
+describe('a snapshot', () => {
   const holder = read(11, serializeCandidate('one', 'here'));
 
-  it('shows the leader when its node is there, with nobody ahead', () => {
+  it('shows the leader when its node is there, at position 0', () => {
     const leader: Candidate = { id: 'one', node: nodeOf(3), position: 0, sequence: 3, data: 'here' };
     expect(leaderOf(snapshotOf(read(12, held(3)), holder))).toEqual(leader);
   });
@@ -163,18 +163,18 @@ describe('a sighting', () => {
     expect(leaderOf(snapshotOf(election, undefined))).toBeUndefined();
   });
 
-  it('tells the ways apart in which nobody leads', () => {
+  it('distinguishes why there is no leader', () => {
     expect(snapshotOf(undefined, undefined)).toEqual({ kind: 'missing' });
     expect(snapshotOf(read(12, vacant(3)), undefined)).toEqual({ kind: 'vacant', recordZxid: 12n });
     expect(snapshotOf(read(12, vacant(3)), holder)).toEqual({ kind: 'vacant', recordZxid: 12n });
     expect(snapshotOf(read(12, held(3)), undefined)).toEqual({ kind: 'gone', recordZxid: 12n });
   });
 
-  it("shows nobody when the holder's node is gone, though the record says held", () => {
+  it("shows no leader when the holder's node is gone, though the record says held", () => {
     expect(leaderOf(snapshotOf(read(12, held(3)), undefined))).toBeUndefined();
   });
 
-  it('is the same as another when the same node says the same in the same term, whatever was written again', () => {
+  it('is the same as another when the same node advertises the same in the same term, whatever was written again', () => {
     const one = snapshotOf(read(12, held(3)), holder);
     expect(isSameLeader(one, snapshotOf(read(20, held(3)), read(21, holder.data)))).toBe(true);
     expect(
@@ -189,7 +189,7 @@ describe('a sighting', () => {
     );
   });
 
-  it('tells bytes apart', () => {
+  it('distinguishes bytes', () => {
     const [a, b, c] = [1, 1, 2].map((byte) =>
       snapshotOf(read(12, held(3)), read(11, serializeCandidate('one', new Uint8Array([byte])))),
     ) as [LeaderSnapshot, LeaderSnapshot, LeaderSnapshot];

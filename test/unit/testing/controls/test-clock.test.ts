@@ -36,7 +36,7 @@ async function openSession(server: EmbeddedZooKeeper, clock: TestClock): Promise
 }
 
 describe('a clock for tests', () => {
-  it('stands still until it is moved, and begins at the time of day that it is given', async () => {
+  it('only moves when it is advanced, and begins at the given time of day', async () => {
     const clock = new TestClock(new Date('2030-01-01T00:00:00Z'));
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(clock.now()).toBe(0);
@@ -45,7 +45,7 @@ describe('a clock for tests', () => {
     expect(clock.date().toISOString()).toBe('2030-01-01T00:00:01.500Z');
   });
 
-  it('runs each timer at its time, in order, also those that others set meanwhile', async () => {
+  it('runs each timer at its time, in order, also timers that are set meanwhile', async () => {
     const order = fc.array(fc.integer({ min: -5, max: 50 }), { maxLength: 20 });
     const steps = fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 4 });
     await fc.assert(
@@ -67,7 +67,7 @@ describe('a clock for tests', () => {
     );
   });
 
-  it('runs no timer that was cleared, and jumps over those that are due until it is moved again', async () => {
+  it('runs no timer that was cleared, and after a jump runs due timers when it is advanced', async () => {
     const clock = new TestClock();
     const ran: string[] = [];
     clock.after(10, () => ran.push('cleared')).clear();
@@ -79,7 +79,7 @@ describe('a clock for tests', () => {
     expect(clock.timerCount).toBe(0);
   });
 
-  it('refuses what is no time, and to be moved twice at once', async () => {
+  it('refuses an invalid time, and to be advanced twice at once', async () => {
     const clock = new TestClock();
     expect(() => new TestClock(new Date(Number.NaN))).toThrow(InvalidOptionError);
     expect(() => new TestClock(0 as unknown as Date)).toThrow('start is 0: expected a date');
@@ -121,7 +121,7 @@ describe('a clock for tests', () => {
     expect(clock.now()).toBe(320);
   });
 
-  it('gives up what does not come, by its own time', async () => {
+  it('stops waiting for what does not come, by its own time', async () => {
     const clock = new TestClock();
     await expect(clock.advanceUntil(() => false, { timeoutMs: 50, what: 'a leader' })).rejects.toThrow(
       'a leader did not come within 50 ms',
@@ -142,7 +142,7 @@ describe('a clock for tests', () => {
     expect(server.count('ping')).toBeGreaterThanOrEqual(50 * 45);
   });
 
-  it('looks names up before time goes on', async () => {
+  it('looks up names before time goes on', async () => {
     const { clock, server } = await standStill();
     const connecting = Session.connect(`localhost:${server.port}`, {
       connectTimeoutMs: 50,
@@ -178,7 +178,7 @@ describe('a clock for tests', () => {
     await clock.advanceUntil(nextEvent(session, 'expired'));
   });
 
-  it('shows that a process that stood still does not believe that it leads', async () => {
+  it('shows that a process that was suspended does not believe that it leads', async () => {
     const { clock, server } = await standStill();
     const elector = new LeaderElector(await openSession(server, clock), '/election');
     onTestFinished(() => clock.advanceUntil(elector.stop()));

@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../../../src/errors.js';
 import { type EventSource, nextEvent, recordEvents, until } from '../../../../src/testing/index.js';
 
 describe('the next event', () => {
-  it('is the one that comes after the call, with its arguments, and leaves no listener', async () => {
+  it('is the first after the call, with its arguments, and leaves no listener', async () => {
     const source = new EventEmitter();
     source.emit('demoted', 'too early');
     const demoted = nextEvent<[string, number]>(source, 'demoted');
@@ -15,7 +15,7 @@ describe('the next event', () => {
     expect(source.listenerCount('demoted')).toBe(0);
   });
 
-  it('is given up in time, by name, and leaves no listener', async () => {
+  it('fails after the timeout, by name, and leaves no listener', async () => {
     const source = new EventEmitter();
     await expect(nextEvent(source, 'elected', { timeoutMs: 5 })).rejects.toThrow(
       "the event 'elected' did not come within 5 ms",
@@ -41,13 +41,13 @@ describe('the next event', () => {
 });
 
 describe('until', () => {
-  it('gives what the condition gave at last', async () => {
+  it('resolves with the first value of the condition that is not falsy', async () => {
     const values = [undefined, 0, '', 'there'];
     expect(await until(() => values.shift())).toBe('there');
     expect(await until(async () => 7)).toBe(7);
   });
 
-  it('is given up in time, and names what did not come', async () => {
+  it('fails after the timeout, and names what did not come', async () => {
     let asked = 0;
     const waiting = until(() => ++asked < 0, { timeoutMs: 20, what: 'a leader' });
     await expect(waiting).rejects.toThrow('a leader did not come within 20 ms');
@@ -62,7 +62,7 @@ describe('until', () => {
     ).rejects.toThrow('no such node');
   });
 
-  it('refuses what is no function', async () => {
+  it('refuses a value that is no function', async () => {
     await expect(until(undefined as unknown as () => boolean)).rejects.toThrow(InvalidOptionError);
     await expect(until('now' as unknown as () => boolean)).rejects.toThrow('condition');
   });

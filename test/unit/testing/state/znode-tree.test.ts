@@ -53,7 +53,7 @@ function image(tree: ZnodeTree) {
 }
 
 describe('a transaction', () => {
-  it('changes nothing at all if one part is refused, and else does what its parts do one by one', () => {
+  it('changes nothing if one part is refused, and otherwise does what its parts do one by one', () => {
     fc.assert(
       fc.property(
         fc.array(write, { maxLength: 12 }),
@@ -96,7 +96,7 @@ describe('the counter of sequential nodes', () => {
     return result.kind === 'created' ? result.path : undefined;
   };
 
-  it('counts the children that were ever created, with a number or without, and no deletions', () => {
+  it('counts all children ever created, with a number or without, and no deletions', () => {
     const tree = new ZnodeTree();
     expect(created(tree, '/n-')).toBe('/n-0000000000');
     applyWrite(tree, { ...sequential('/plain'), flags: 0 } as NodeWrite, author(2));
@@ -118,7 +118,7 @@ describe('the counter of sequential nodes', () => {
 });
 
 describe('sessions', () => {
-  it('end at the first tick after their timeout, unless they are heard of', () => {
+  it('end at the first tick after their timeout, unless their client sends something', () => {
     const table = new SessionTable(100);
     const quiet = table.open(1n, Buffer.alloc(16), 250, 30);
     const heard = table.open(2n, Buffer.alloc(16), 250, 30);
