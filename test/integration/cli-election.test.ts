@@ -6,7 +6,7 @@ import { connectString, openSession, uniquePath, until } from '../helpers/cluste
 import { lead, stand } from '../helpers/electors.js';
 import { PROGRAM, Runner } from '../helpers/runner.js';
 
-/** Does what a command line says in this process, and gives what it printed. */
+/** Runs a command line in this process, and returns what it printed. */
 async function conclave(...words: string[]) {
   const lines: string[] = [];
   const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
@@ -27,7 +27,7 @@ async function conclave(...words: string[]) {
 const COMMANDS = ['run', 'elect', 'observe', 'status', 'resign'];
 
 describe('a command about an election', () => {
-  it.each(COMMANDS)('%s tells all about itself', async (name) => {
+  it.each(COMMANDS)('%s has a complete help page', async (name) => {
     const page = await help(name);
     const text = page.replace(/\s+/g, ' ');
     for (const part of [
@@ -47,7 +47,7 @@ describe('a command about an election', () => {
     ])
       expect(text).toContain(part);
     const options = page.slice(page.indexOf('Options:'), page.indexOf('Durations:'));
-    // Each has something to say of itself behind its name.
+    // Each has a description.
     const named = [...options.matchAll(/^ {2}(-\S.*?)(?: {2,}(.*)|$)/gm)];
     expect(named.length).toBeGreaterThan(7);
     for (const [, option, description = ''] of named) expect(description, option).not.toBe('');
@@ -135,7 +135,7 @@ async function help(name: string): Promise<string> {
 }
 
 describe('conclave status', () => {
-  it('tells that there is no such election, and that nobody leads, with exit code 1', async () => {
+  it('exits with 1 if there is no such election, and if it has no leader', async () => {
     const path = uniquePath('cli');
     expect(await conclave('status', path)).toMatchObject({
       exitCode: 1,
@@ -153,7 +153,7 @@ describe('conclave status', () => {
     });
   });
 
-  it('tells who leads and who waits, in the order of the queue, and nothing that could deceive', async () => {
+  it('prints the leader and the waiting candidates in the order of the queue, with control characters escaped', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
     const [{ id }] = await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
@@ -176,7 +176,7 @@ describe('conclave status', () => {
     });
   });
 
-  it('tells of one seat of several', async () => {
+  it('prints the leader of one seat of several', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
     await lead(session, path, { id: 'one', seats: 2 });
@@ -196,7 +196,7 @@ describe('conclave resign', () => {
     expect(first.term).toBeUndefined();
   });
 
-  it('says that nobody leads with exit code 1, and that the leader refuses with 75', async () => {
+  it('exits with 1 if there is no leader, and with 75 if the leader refuses', async () => {
     const path = uniquePath('cli');
     expect(await conclave('resign', path)).toMatchObject({ exitCode: 1, stdout: ['nobody leads'] });
     await lead(await openSession(), path, { id: 'one', onRevoke: () => false });
@@ -210,7 +210,7 @@ describe('conclave elect', () => {
   it.each<[json: string[], line: RegExp]>([
     [[], /^me term 1 token \d+\n$/],
     [['--json'], /^\{"id":"me","term":1,"token":"\d+"\}\n$/],
-  ])('says with %j when it leads, shows what it was given, and gives leadership back', async (json, line) => {
+  ])('prints with %j that it leads, advertises its data, and gives leadership back', async (json, line) => {
     const path = uniquePath('cli');
     const session = await openSession();
     const runner = new Runner(['elect', path, 'here', '--id', 'me', ...json]);
@@ -224,7 +224,7 @@ describe('conclave elect', () => {
     expect(runner.stderr).toBe('');
   });
 
-  it('takes a seat of several, and shows data that are given as an option, as run does', async () => {
+  it('takes a seat of several, and advertises data that are given as an option, as run does', async () => {
     const path = uniquePath('cli');
     const seats = ['--seats', '2', '--data', 'here'];
     const text = new Runner(['elect', path, '--id', 'a', ...seats]);
@@ -247,7 +247,7 @@ describe('conclave elect', () => {
     expect(wrong.stderr).toContain('was given 3 seats, and has 2');
   });
 
-  it('says by exit code 76 that it was made to step down', async () => {
+  it('exits with 76 when it was asked to step down', async () => {
     const path = uniquePath('cli');
     const runner = new Runner(['elect', path]);
     await until(() => runner.stdout.includes('\n'), 'its election');
@@ -255,7 +255,7 @@ describe('conclave elect', () => {
     expect(await runner.exit()).toBe(76);
   });
 
-  it('says by exit code 76 that leadership was lost', async () => {
+  it('exits with 76 when leadership was lost', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
     const runner = new Runner(['elect', path]);
@@ -288,7 +288,7 @@ describe('conclave observe', () => {
         '{"leader":null}',
       ],
     ],
-  ])('prints with %j who leads, at each change, until it is told to stop', async (json, lines) => {
+  ])('prints the leader with %j at each change, until a signal stops it', async (json, lines) => {
     const path = uniquePath('cli');
     const observer = new Runner(['observe', path, ...json]);
     const count = (number: number) =>
@@ -320,7 +320,7 @@ describe('conclave observe', () => {
     expect(await printed).toEqual(['nobody leads\n']);
   });
 
-  it('ends when nobody reads on', async () => {
+  it('ends when the reader of its output has closed the pipe', async () => {
     const path = uniquePath('cli');
     const observer = new Runner(['observe', path]);
     await until(() => observer.stdout !== '', 'the first line');

@@ -14,7 +14,7 @@ async function startDevServer(port: number): Promise<Runner> {
 const countOf = (text: string, part: string) => text.split(part).length - 1;
 
 describe('a development server that is killed and started again', () => {
-  it('was waited for, for ever, by run and observe: they go on with what it knows now', async () => {
+  it('is waited for by run and observe without a limit, and they go on with its new data', async () => {
     const port = await freePort();
     const connect = `127.0.0.1:${port}`;
     const session = ['--session-timeout', '1s'];

@@ -29,7 +29,7 @@ async function start(...words: string[]): Promise<{ process: ResultPromise; line
 }
 
 describe('the command line', () => {
-  it('tells what it can do, and its version, where that is asked for', async () => {
+  it('prints its help and its version on request', async () => {
     const help = await conclave('--help');
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
     expect(help.stdout).toContain('Usage: conclave [options] [command]');
@@ -41,7 +41,7 @@ describe('the command line', () => {
     expect(await conclave('--version')).toMatchObject({ exitCode: 0, stdout: packageJson.version });
   });
 
-  it('tells all about a command', async () => {
+  it('prints the help of a command', async () => {
     const help = await conclave('dev-server', '--help');
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
     for (const part of [
@@ -61,7 +61,7 @@ describe('the command line', () => {
     expect((await conclave('help', 'dev-server')).stdout).toBe(help.stdout);
   });
 
-  it('ends quietly when nobody reads on', async () => {
+  it('ends quietly when the reader of its output has closed the pipe', async () => {
     const program = execaNode(PROGRAM, ['--help'], { reject: false, ipc: false, timeout: 20_000 });
     program.stdout.destroy();
     const { exitCode, stderr } = await program;
@@ -69,7 +69,7 @@ describe('the command line', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('says the same by its exit code when nobody reads its standard error', async () => {
+  it('has the same exit code when the reader of its standard error has closed the pipe', async () => {
     const program = execaNode(PROGRAM, [], { reject: false, ipc: false, timeout: 20_000 });
     program.stderr.destroy();
     expect((await program).exitCode).toBe(64);
@@ -107,7 +107,7 @@ describe('the command line', () => {
 
 describe('conclave dev-server', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'serves, says where and what for, and stops at %s',
+    'serves, prints its address and purpose, and stops at %s',
     async (signal) => {
       const { process, line } = await start('dev-server', '--port', '0', '--tick-ms', '100');
       expect(line).toMatch(/^127\.0\.0\.1:\d+\n$/);
@@ -125,7 +125,7 @@ describe('conclave dev-server', () => {
     },
   );
 
-  it('listens where it is told', async () => {
+  it('listens at the given host and port', async () => {
     const port = await freePort();
     expect((await start('dev-server', '-p', String(port), '--host', 'localhost')).line).toBe(
       `localhost:${port}\n`,
@@ -134,7 +134,7 @@ describe('conclave dev-server', () => {
     expect((await start('dev-server', '-p', '0', '--host', '::1')).line).toMatch(/^\[::1\]:\d+\n$/);
   });
 
-  it('says which port is taken, in one line, with exit code 69', async () => {
+  it('names a port that is taken, in one line, with exit code 69', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');

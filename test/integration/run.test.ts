@@ -60,14 +60,14 @@ describe('conclave run', () => {
     expect(runner.stderr).toBe('');
   });
 
-  it('gives it its own standard input, output and error', async () => {
+  it('gives the command its own standard input, output and error', async () => {
     const runner = run(script('cat; echo oops >&2'), { stdin: 'pipe' });
     runner.process.stdin?.end('from outside');
     expect(await runner.exit()).toBe(0);
     expect(runner).toMatchObject({ stdout: 'from outside', stderr: 'oops\n' });
   });
 
-  it('goes on when nobody reads what it says on standard error', async () => {
+  it('goes on when the reader of its standard error has closed the pipe', async () => {
     const path = uniquePath('run');
     const runner = run(script('read line; exit 3'), { path, options: ['-v'], stdin: 'pipe' });
     runner.process.stderr?.destroy();
@@ -76,7 +76,7 @@ describe('conclave run', () => {
     expect(await runner.exit()).toBe(3);
   });
 
-  it('tells it by its environment what it is elected for', async () => {
+  it('gives the command the election, its id, its term and its token in the environment', async () => {
     const path = uniquePath('run');
     const show = script('echo $CONCLAVE_ELECTION $CONCLAVE_ID $CONCLAVE_TERM $CONCLAVE_TOKEN $OWN');
     const tokens: bigint[] = [];
@@ -141,7 +141,7 @@ describe('conclave run', () => {
       path,
     });
     await printed(runner, 'ready');
-    await revokeLeader(await openSession(), path); // Of which it tells on standard error.
+    await revokeLeader(await openSession(), path); // Reported on standard error.
     expect(await runner.exit()).toBe(76);
     const flags = [...runner.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal = '']) =>
       Number.parseInt(octal, 8),
@@ -160,7 +160,7 @@ describe('conclave run', () => {
     },
   );
 
-  it('ends with the code that the command chooses when it is told to end', async () => {
+  it('ends with the code that the command chooses at SIGTERM', async () => {
     const runner = run(script('trap "exit 9" TERM; echo ready; while :; do sleep 0.05; done'));
     await printed(runner, 'ready');
     runner.signal('SIGTERM');
@@ -215,7 +215,7 @@ describe('conclave run', () => {
     expect(runner.stdout).toBe('');
   });
 
-  it('starts no command when it is told to end between its election and the start', async () => {
+  it('starts no command at a signal between its election and the start', async () => {
     const path = uniquePath('run');
     const leader = await stand(await openSession(), path);
     // Its keeper isn't ready, and won't be before the signal.
@@ -232,14 +232,14 @@ describe('conclave run', () => {
     expect(runner.stdout).toBe('');
   });
 
-  it('starts no command that its keeper comes to when the lease is over', async () => {
+  it('starts no command if its keeper is so late that the lease is over', async () => {
     const path = uniquePath('run');
     const leader = await stand(await openSession(), path);
     const options = ['-v', '--session-timeout', String(SHORT_SESSION_MS)];
     const runner = run(script('echo runs; sleep 60'), { path, options });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;
-    // It may have come to be ready, so that it is given the order.
+    // It may have become ready, so that it is sent the start.
     process.kill(keeper, 'SIGSTOP');
     await leader.stop();
     await until(() => runner.stderr.includes('elected'), 'its election');
@@ -251,7 +251,7 @@ describe('conclave run', () => {
     expect(runner.stdout).toBe('');
   });
 
-  it('says that leadership was lost, by exit code 76, whatever the command says', async () => {
+  it('exits with 76 when leadership was lost, whatever the command exits with', async () => {
     const path = uniquePath('run');
     const runner = run(script('trap "exit 0" TERM; echo ready; while :; do sleep 0.05; done'), { path });
     await printed(runner, 'ready');
@@ -273,7 +273,7 @@ describe('conclave run', () => {
     expect(isAlive(Number(runner.stdout))).toBe(false);
   });
 
-  it('stands again with --restart, when the command has ended as well as when leadership was lost', async () => {
+  it('campaigns again with --restart, when the command has ended and when leadership was lost', async () => {
     const path = uniquePath('run');
     const runner = run(script('echo term $CONCLAVE_TERM; [ $CONCLAVE_TERM = 1 ] || exec sleep 60'), {
       path,
@@ -303,7 +303,7 @@ describe('conclave run', () => {
     expect(await run(script('echo runs'), { path, options: ['--no-wait'] }).exit()).toBe(0);
   });
 
-  it('says by exit code 69 that no server can be reached', async () => {
+  it('exits with 69 when no server can be reached', async () => {
     const runner = run(['true'], { connect: '127.0.0.1:1', options: ['--connect-timeout', '300ms'] });
     expect(await runner.exit()).toBe(69);
     expect(runner.stderr).toMatch(
@@ -331,7 +331,7 @@ describe('conclave run', () => {
     expect(runner.stdout).toBe('runs\n');
   });
 
-  it('tells what can not be run before it stands for it, with the exit codes of a shell', async () => {
+  it('refuses a command that can not be run before it joins the queue, with the exit codes of a shell', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const file = join(folder, 'program');
@@ -392,7 +392,7 @@ describe('conclave run', () => {
     await until(() => !isAlive(Number(runner.stdout)), 'the end of the command');
   });
 
-  it('is followed at once when it was killed: its keeper closes what it has left behind', async () => {
+  it('is followed at once when it was killed: its keeper closes the session that was left behind', async () => {
     const path = uniquePath('run');
     const [lasting, auth] = [['--session-timeout', '60s'], { CONCLAVE_AUTH: 'digest:ada:secret' }];
     const first = run(script('echo $$; exec sleep 60'), { path, options: lasting, env: auth });
@@ -412,7 +412,7 @@ describe('conclave run', () => {
     expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
   });
 
-  it('is followed at once also when its keeper learns that their channel is closed before it has ended', async () => {
+  it('is followed at once also when the channel to its keeper closes before its process has ended', async () => {
     const [session, observer] = await Promise.all([openSession({ sessionTimeoutMs: 60_000 }), openSession()]);
     const node = uniquePath('left');
     await session.create(node, { mode: 'ephemeral' });
@@ -426,7 +426,7 @@ describe('conclave run', () => {
     await until(async () => (await observer.exists(node)) === undefined, 'the end of its session');
   });
 
-  it('tells no guardian, which would give back what it leads while its command still has its grace', async () => {
+  it('registers with no guardian, which would give leadership back while the command still has its grace', async () => {
     const guardian = new SessionGuardian({ connect: connectString() });
     onTestFinished(() => guardian.close());
     const words = ['run', uniquePath('run'), '--', 'sh', '-c', 'echo runs; exec sleep 60'];
@@ -440,7 +440,7 @@ describe('conclave run', () => {
     expect(guardian.roleOf(child)).toBe('none');
   });
 
-  it('ends at once when it is told to, also while its keeper is stopped', async () => {
+  it('ends at once at SIGTERM, also while its keeper is stopped', async () => {
     const path = uniquePath('run');
     await stand(await openSession(), path);
     const runner = run(['true'], { path, options: ['-v'] });
@@ -453,7 +453,7 @@ describe('conclave run', () => {
     expect((await exited)[0]).toBe(143);
   });
 
-  it('keeps its keeper out of what a service manager sends to everybody', async () => {
+  it('has a keeper that ignores what a service manager sends to all processes', async () => {
     const runner = run(
       script('trap "sleep 0.3; echo cleaned; exit 4" TERM; echo ready; while :; do sleep 0.05; done'),
     );
@@ -465,7 +465,7 @@ describe('conclave run', () => {
     expect(runner.stdout).toContain('cleaned');
   });
 
-  it('does not wait for the lease of a leader that is gone, if it is told not to', async () => {
+  it('does not wait for the lease of a leader that is gone, with --takeover-delay 0', async () => {
     const path = uniquePath('run');
     const session = await openSession();
     await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 3_600_000 }) });
@@ -473,7 +473,7 @@ describe('conclave run', () => {
     expect(await run(script('exit $CONCLAVE_TERM'), { path, options }).exit()).toBe(DEAD.term + 1);
   });
 
-  it('needs no setpriv: without it, what its keeper has left is killed from here alone', async () => {
+  it('needs no setpriv: without it, the runner alone kills the command of a keeper that was killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'conclave-commands-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     symlinkSync('/bin/sh', join(folder, 'sh'));
@@ -484,13 +484,13 @@ describe('conclave run', () => {
     process.kill(runner.keeperPid as number, 'SIGKILL');
     expect(await runner.exit()).toBe(137);
     expect(isAlive(Number(runner.stdout))).toBe(false);
-    // Before its keeper has told of it, most of the time.
+    // Before its keeper has reported the start, most of the time.
     const ungrateful = run(script('kill -9 $PPID; echo $$; exec sleep 60'), { env });
     expect(await ungrateful.exit()).toBe(137);
     expect(isAlive(Number(ungrateful.stdout))).toBe(false);
   });
 
-  it('authenticates, with credentials from the environment, and is told when it may not', async () => {
+  it('authenticates with credentials from the environment, and exits with 77 if the servers refuse', async () => {
     const path = uniquePath('run');
     const env = { CONCLAVE_AUTH: 'digest:ada:secret' };
     expect(await run(['true'], { path, env }).exit()).toBe(0);
@@ -505,7 +505,7 @@ describe('conclave run', () => {
     expect(malformed.stderr).not.toContain('secret');
   });
 
-  it('keeps its own credentials to itself: neither the command nor the keeper finds them in its environment', async () => {
+  it('passes its own credentials on to neither the command’s nor the keeper’s environment', async () => {
     const env = { CONCLAVE_AUTH: 'digest:ada:secret', OWN: 'mine' };
     const runner = run(script('echo "$OWN, auth=$CONCLAVE_AUTH"; read line'), { env, stdin: 'pipe' });
     await printed(runner, '\n');
@@ -517,7 +517,7 @@ describe('conclave run', () => {
     await runner.exit();
   });
 
-  it('is told from where its servers are in the environment unless an option says', async () => {
+  it('takes the servers from the environment unless an option names them', async () => {
     const options = ['--connect', connectString()];
     expect(await run(['true'], { connect: '127.0.0.1:1', options }).exit()).toBe(0);
   });
