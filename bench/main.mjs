@@ -14,6 +14,7 @@ const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
 const PICTURES = join(import.meta.dirname, '../docs/benchmarks');
 const args = process.argv.slice(2);
 const began = performance.now();
+let isInterrupted = false;
 // Of the processes that are measured too, but for those that are measured from their start.
 process.env.CONCLAVE_LOG_LEVEL ??= 'silent';
 
@@ -37,6 +38,7 @@ function endWhenInterrupted() {
     // Not once: where nobody else listens any more, the drivers' own listener ends the process before the folders are gone.
     process.on(signal, () => {
       say('interrupted');
+      isInterrupted = true;
       void stopAllServers().finally(() => process.exit(128 + constants.signals[signal]));
     });
   }
@@ -81,6 +83,8 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
       say(`${row} failed: ${error instanceof Error ? error.stack : error}`);
       failures.push({ row, reason: error instanceof Error ? error.message : String(error) });
     }
+    // The servers of a row that was interrupted are gone: what it says then is nothing to keep.
+    if (isInterrupted) break;
     onRow(results());
   }
   return results();
@@ -128,7 +132,7 @@ async function run(options) {
   endWhenInterrupted();
   // After each row: whoever ends it in the middle of an hour keeps what was measured by then.
   const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
-  if (options.docs) keep(results, options);
+  if (options.docs && !isInterrupted) keep(results, options);
   for (const line of verdict(results)) say(line);
   say(`${join(options.out, 'results.md')} has it all`);
   if (results.failures.length > 0) process.exitCode = 1;

@@ -1,30 +1,16 @@
-import { createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
+import getPort from 'get-port';
 
-// Below the ports that the system hands out for outgoing connections: one of those may take a port between the moment
-// in which it was found free and the one in which a server listens there.
+// Below the ports that the system hands out for outgoing connections. One of those may take a port between the moment at
+// which it is found free and the moment at which a server listens on it.
 const PORTS = { first: 15_000, last: 32_000 };
 
-/** Given once: whoever got one may not listen there yet. */
-const givenPorts = new Set();
-
-/** A port that was free a moment ago, that no outgoing connection will take, and that nobody else here was given. */
-export async function freePort() {
-  for (;;) {
-    const port = PORTS.first + Math.floor(Math.random() * (PORTS.last - PORTS.first));
-    if (givenPorts.has(port)) continue;
-    givenPorts.add(port);
-    if (await isFree(port)) return port;
-  }
+/** At random, because several processes look for ports at the same time. */
+function* candidates() {
+  for (;;) yield randomInt(PORTS.first, PORTS.last);
 }
 
-/**
- * @param {number} port
- * @returns {Promise<boolean>}
- */
-function isFree(port) {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
+/** A port that is free now, that no outgoing connection takes, and that no other call in this process returns. */
+export function freePort() {
+  return getPort({ host: '127.0.0.1', port: candidates(), reserve: true });
 }

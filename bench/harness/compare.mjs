@@ -48,7 +48,7 @@ export async function startAll(contestants, place) {
  * can tell: a program answers as soon as they have begun. Those of an earlier line may still be leaving when it is called.
  *
  * @param {Driver} driver
- * @param {import('./servers.mjs').Meter} meter
+ * @param {import('./meter.mjs').Meter} meter
  * @param {string} path
  * @param {number} count
  */
@@ -62,8 +62,8 @@ export async function queueUp(driver, meter, path, count) {
  * Waits until `count` contenders more than `before` are in line, all but the first watch somebody, and nobody does
  * anything more: some watch other nodes as well.
  *
- * @param {import('./servers.mjs').Meter} meter
- * @param {import('./servers.mjs').Holdings} before
+ * @param {import('./meter.mjs').Meter} meter
+ * @param {import('./meter.mjs').Holdings} before
  * @param {number} count
  */
 export async function settled(meter, before, count) {
@@ -78,8 +78,8 @@ export async function settled(meter, before, count) {
  * Waits until what the servers keep doesn't change any more: for a moment if it is `complete`, for longer if it isn't, 30 s
  * at most.
  *
- * @param {import('./servers.mjs').Meter} meter
- * @param {(holdings: import('./servers.mjs').Holdings) => boolean} complete
+ * @param {import('./meter.mjs').Meter} meter
+ * @param {(holdings: import('./meter.mjs').Holdings) => boolean} complete
  */
 async function untilSettled(meter, complete) {
   const deadline = performance.now() + SETTLED_WITHIN_MS;

@@ -205,7 +205,7 @@ async function warmUp(name, driver, quick) {
   }
 }
 
-/** @param {readonly Contestant[]} series @param {import('./servers.mjs').Meter} meter @param {Setting & { quick: boolean }} setting */
+/** @param {readonly Contestant[]} series @param {import('./meter.mjs').Meter} meter @param {Setting & { quick: boolean }} setting */
 async function goRound(series, meter, { crowd, pace, quick }) {
   const paced = quick ? QUICK_PACED : crowd > TOGETHER ? PACED_ALONE : PACED_HANDOVERS;
   if (pace === 'after a while') await handAfterAWhile(series, meter, paced, half(crowd));
@@ -276,7 +276,7 @@ class Contestant {
     this.crowd = crowd;
   }
 
-  /** @param {import('./servers.mjs').Meter} meter */
+  /** @param {import('./meter.mjs').Meter} meter */
   async formLine(meter) {
     await queueUp(this.driver, meter, this.#newPath(), this.crowd);
     this.#heldAt = performance.now();
@@ -285,7 +285,7 @@ class Contestant {
   /**
    * A round of handovers, each right after the one before, and what they cost.
    *
-   * @param {import('./servers.mjs').Meter} meter
+   * @param {import('./meter.mjs').Meter} meter
    * @param {number} count how many are timed
    */
   async handAtOnce(meter, count) {
@@ -311,7 +311,7 @@ class Contestant {
     this.rounds.push(times);
   }
 
-  /** Hands over once its holder has held for a while. @param {import('./servers.mjs').Meter} meter */
+  /** Hands over once its holder has held for a while. @param {import('./meter.mjs').Meter} meter */
   async handWhenDue(meter) {
     await pause(Math.max(0, this.#heldAt + HOLD_MS - performance.now()));
     const { notifications } = await meter.during(async () => {
@@ -332,7 +332,7 @@ class Contestant {
  * takes place at the same time.
  *
  * @param {readonly Contestant[]} contestants
- * @param {import('./servers.mjs').Meter} meter
+ * @param {import('./meter.mjs').Meter} meter
  * @param {number} count how many are timed of each
  * @param {number} ofLine how many of them at most in one line
  */

@@ -1,14 +1,19 @@
-/** @param {readonly number[]} values @param {number} share from 0 to 1 */
+import { quantile as quantileOf } from 'simple-statistics';
+
+/**
+ * Linear interpolation between the two nearest values, as R (type 7) and numpy do by default.
+ *
+ * @param {readonly number[]} values
+ * @param {number} share from 0 to 1
+ * @returns {number} `NaN` if there are no values, so that no bar is met
+ */
 export function quantile(values, share) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+  return values.length === 0 ? Number.NaN : quantileOf([...values], share);
 }
 
 /** @param {readonly number[]} values */
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
+  return quantile(values, 0.5);
 }
 
 /** @param {number} value @param {number} [digits] */

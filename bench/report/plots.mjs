@@ -1,9 +1,9 @@
 /** Which plots there are, from what the rows have found. */
 import { median } from '../harness/quantiles.mjs';
-import { draw } from './svg.mjs';
+import { draw } from './line-chart.mjs';
 
 /** @import { Finding } from '../harness/finding.mjs' */
-/** @import { Line } from './svg.mjs' */
+/** @import { Line } from './line-chart.mjs' */
 
 /**
  * Those for which there is something to plot.
@@ -98,9 +98,9 @@ export function distribution(times) {
   ]);
 }
 
-/** @param {import('./svg.mjs').Plot} plot */
-function drawIfAny(plot) {
+/** @param {import('./line-chart.mjs').Chart} chart */
+function drawIfAny(chart) {
   /** @type {Line[]} */
-  const lines = plot.lines.filter(({ points }) => points.length > 0);
-  return lines.length === 0 ? undefined : draw({ ...plot, lines });
+  const lines = chart.lines.filter(({ points }) => points.length > 0);
+  return lines.length === 0 ? undefined : draw({ ...chart, lines });
 }

@@ -1,6 +1,6 @@
 import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
-import { compare, Meter, mean } from '../strategies/contest.mjs';
+import { compare, mean } from '../strategies/contest.mjs';
 
 /**
  * What a handover costs the servers where all are woken, and where only the next one is.
@@ -13,9 +13,7 @@ export default async function herd({ quick, crowds, say }) {
   /** @type {import('../strategies/contest.mjs').Costs[]} */
   const costs = [];
   try {
-    const { connect } = servers;
-    const meter = new Meter(Number(connect.slice(connect.lastIndexOf(':') + 1)));
-    await meter.calibrate();
+    const { connect, meter } = servers;
     for (const contenders of crowds ?? (quick ? [5, 25] : [2, 5, 15, 50, 100])) {
       costs.push(...(await compare({ connect, meter, contenders, rounds: quick ? 5 : 50 })));
       say(`${contenders} contenders`);

@@ -43,7 +43,7 @@ export default async function idle({ quick, say }) {
 }
 
 /**
- * @param {{ sessionMs: number, lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/servers.mjs').Traffic,
+ * @param {{ sessionMs: number, lines: import('../harness/counting-proxy.mjs').Line[], traffic: import('../harness/meter.mjs').Traffic,
  *   elapsedMs: number, cpuMs: number }} measured
  * @returns {import('../harness/finding.mjs').Finding}
  */

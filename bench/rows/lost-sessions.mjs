@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { Child } from '../harness/child.mjs';
 import { CountingProxy, looksInPlaceOfPings, totals } from '../harness/counting-proxy.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
@@ -30,7 +29,7 @@ export default async function lostSessions({ quick, say }) {
     for (let round = 0; round < rounds; round++)
       for (const count of crowds) {
         recoveries.push(
-          await recover({
+          await recover(servers.meter, {
             connect: servers.connect,
             path: `/lost-${count}-${round}`,
             count,
@@ -56,15 +55,19 @@ export default async function lostSessions({ quick, say }) {
  * @property {number} notifications
  */
 
-/** @param {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} place @returns {Promise<Recovery>} */
-async function recover({ connect, path, count, sessionTimeoutMs }) {
+/**
+ * @param {import('../harness/meter.mjs').Meter} meter
+ * @param {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} place
+ * @returns {Promise<Recovery>}
+ */
+async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
   const proxy = await CountingProxy.before(connect);
   const child = new Child(SCRIPT);
   try {
     await child.ask('supervise', { connect: proxy.address, path, count, sessionTimeoutMs });
     await pause(SETTLE_MS);
     child.freeze();
-    await untilAllExpired(connect);
+    while ((await meter.holdings()).ephemerals > 0) await pause(100);
     proxy.take();
     const began = Number(process.hrtime.bigint()) / 1e6;
     child.thaw();
@@ -89,12 +92,6 @@ async function recover({ connect, path, count, sessionTimeoutMs }) {
     await child.end();
     await proxy.close();
   }
-}
-
-/** @param {string} connect */
-async function untilAllExpired(connect) {
-  const port = Number(connect.slice(connect.lastIndexOf(':') + 1));
-  while (!/^zk_ephemerals_count\s+0$/m.test(await fourLetterWord(port, 'mntr'))) await pause(100);
 }
 
 /** What all of them asked, each by its kind, without what time alone brings. @param {Recovery} recovery */

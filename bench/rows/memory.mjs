@@ -1,4 +1,4 @@
-import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Child } from '../harness/child.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
@@ -38,7 +38,9 @@ export default async function memory({ quick, say }) {
         await holder.createPersistent(path);
         // A name that both recipes take for a contender's, so that everybody waits.
         await holder.createSequential(`${path}/${how === 'raw' ? '' : `_c_${crypto.randomUUID()}-`}lock-`);
-        costs[how].push(await costOf(how, { connect: servers.connect, path, count: contenders }));
+        costs[how].push(
+          await costOf(how, servers.meter, { connect: servers.connect, path, count: contenders }),
+        );
       }
       say(`memory: ${round + 1} of ${rounds} rounds`);
     }
@@ -51,8 +53,13 @@ export default async function memory({ quick, say }) {
 
 /** @typedef {{ bytes: number, rss: number, before: object, after: object }} Cost for each contender */
 
-/** @param {How} how @param {{ connect: string, path: string, count: number }} place @returns {Promise<Cost>} */
-async function costOf(how, place) {
+/**
+ * @param {How} how
+ * @param {import('../harness/meter.mjs').Meter} meter
+ * @param {{ connect: string, path: string, count: number }} place
+ * @returns {Promise<Cost>}
+ */
+async function costOf(how, meter, place) {
   const child = new Child(SCRIPT, { execArgv: ['--expose-gc'] });
   try {
     const before = await child.ask('prepare', how, {
@@ -60,7 +67,7 @@ async function costOf(how, place) {
       sessionTimeoutMs: SESSION_MS,
     });
     await child.ask('fill');
-    await untilAllWait(place);
+    await untilAllWait(meter, place.count);
     const after = await child.ask('memory');
     return {
       bytes: (after.bytes - before.bytes) / place.count,
@@ -73,20 +80,18 @@ async function costOf(how, place) {
   }
 }
 
-/** A lock gives no sign of waiting, but the server knows what is watched. @param {{ connect: string, count: number }} place */
-async function untilAllWait({ connect, count }) {
-  const port = Number(connect.slice(connect.lastIndexOf(':') + 1));
-  const watches = async () =>
-    Number(/^zk_watch_count\s+(\d+)/m.exec(await fourLetterWord(port, 'mntr'))?.[1] ?? Number.NaN);
+/**
+ * A lock reports nothing while it waits, but the server counts the watches.
+ *
+ * @param {import('../harness/meter.mjs').Meter} meter
+ * @param {number} count
+ */
+async function untilAllWait(meter, count) {
+  const watches = async () => (await meter.holdings()).watches;
   for (let before = -1, now = await watches(); now < count || now !== before; now = await watches()) {
     before = now;
     await pause(SETTLE_MS);
   }
-}
-
-/** @param {number} ms */
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** @param {Record<How, Cost[]>} costs @param {number} contenders @returns {import('../harness/finding.mjs').Finding} */

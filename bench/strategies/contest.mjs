@@ -1,16 +1,14 @@
 /** The strategies side by side, on one server: all contenders of all of them are there, and the strategies take turns. */
-import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { RawClient } from './raw-client.mjs';
 import { sameNode } from './same-node.mjs';
 import { watchParent } from './watch-parent.mjs';
 import { watchPredecessor } from './watch-predecessor.mjs';
 
 /** @import { Contender, Strategy } from './contender.js' */
-/** @typedef {{ requests: number, notifications: number }} Traffic */
+/** @import { Meter, Traffic } from '../harness/meter.mjs' */
 
 // So long that nobody's pings and heartbeats fall into what is counted.
 export const SESSION_MS = 600_000;
-const QUIET_MS = 15;
 const WARM_UP = 10;
 
 /** @type {Record<string, Strategy>} */
@@ -19,58 +17,6 @@ const STRATEGIES = {
   'all watch the parent': watchParent,
   'each watches the one ahead (Conclave)': watchPredecessor,
 };
-
-/** What the server has received and sent, without these questions themselves. */
-export class Meter {
-  /** @type {number} */
-  #port;
-  #questions = 0;
-  /** What one question adds to what the next one shows. */
-  #received = 0;
-  #sent = 0;
-
-  /** @param {number} port */
-  constructor(port) {
-    this.#port = port;
-  }
-
-  /** Finds out what a question costs, while nobody else asks anything. */
-  async calibrate() {
-    const [one, two, three] = [await this.#ask(), await this.#ask(), await this.#ask()];
-    this.#received = two.received - one.received;
-    this.#sent = two.sent - one.sent;
-    if (three.received - two.received !== this.#received || three.sent - two.sent !== this.#sent) {
-      throw new Error('a question does not always cost the same: the server is busy with something else');
-    }
-  }
-
-  async #ask() {
-    // Its counts are those of `mntr`, but that one's answer is so long that it is sent in more or fewer packets.
-    const report = await fourLetterWord(this.#port, 'srvr');
-    /** @param {string} name */
-    const packets = (name) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(report)?.[1]);
-    return { received: packets('Received'), sent: packets('Sent'), asked: this.#questions++ };
-  }
-
-  /** @returns {Promise<Traffic>} since some time before */
-  async read() {
-    const { received, sent, asked } = await this.#ask();
-    const requests = received - asked * this.#received;
-    // Each request has one reply; whatever else was sent is a notification.
-    return { requests, notifications: sent - asked * this.#sent - requests };
-  }
-
-  /** Resolves when the server has had nothing to do for a moment. */
-  async quiet() {
-    let last = await this.read();
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-      const now = await this.read();
-      if (now.requests === last.requests && now.notifications === last.notifications) return now;
-      last = now;
-    }
-  }
-}
 
 /** A strategy at work: one leads, all others wait. */
 class Contest {
@@ -120,15 +66,19 @@ class Contest {
     const led = new Promise((resolve) => {
       this.#led = resolve;
     });
-    const before = await this.#meter.quiet();
-    const releasedAt = performance.now();
-    await Promise.all([former.release(), led]);
-    const between = await this.#meter.quiet();
-    await former.join();
-    const after = await this.#meter.quiet();
-    this.timesUs.push((this.#ledFrom - releasedAt) * 1000);
-    this.handovers.push(difference(between, before));
-    this.joins.push(difference(after, between));
+    await this.#meter.quiet();
+    const handover = await this.#meter.during(async () => {
+      const releasedAt = performance.now();
+      await Promise.all([former.release(), led]);
+      this.timesUs.push((this.#ledFrom - releasedAt) * 1000);
+      await this.#meter.quiet();
+    });
+    const join = await this.#meter.during(async () => {
+      await former.join();
+      await this.#meter.quiet();
+    });
+    this.handovers.push(handover);
+    this.joins.push(join);
   }
 
   forget() {
@@ -140,14 +90,6 @@ class Contest {
   async close() {
     await Promise.all(this.#contenders.map((contender) => contender.close()));
   }
-}
-
-/** @param {Traffic} after @param {Traffic} before @returns {Traffic} */
-function difference(after, before) {
-  return {
-    requests: after.requests - before.requests,
-    notifications: after.notifications - before.notifications,
-  };
 }
 
 /**

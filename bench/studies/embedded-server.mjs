@@ -10,6 +10,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { EmbeddedZooKeeper } from 'conclave/testing';
+import { median, quantile } from '../harness/quantiles.mjs';
 
 const SESSIONS = 5000;
 const NODES_EACH = 20;
@@ -152,8 +153,7 @@ async function load(all) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   while (tookMs.length < sent) await new Promise((resolve) => setTimeout(resolve, 5));
-  tookMs.sort((a, b) => a - b);
-  return { p50: tookMs[Math.floor(sent * 0.5)], p99: tookMs[Math.floor(sent * 0.99)], max: tookMs.at(-1) };
+  return { p50: median(tookMs), p99: quantile(tookMs, 0.99), max: quantile(tookMs, 1) };
 }
 
 /** As fast as it goes, with 20 requests in flight on each connection. @param {Client[]} some */

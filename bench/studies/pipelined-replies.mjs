@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Session } from 'conclave';
+import { median } from '../harness/quantiles.mjs';
 
 const REPLIES = 100_000;
 const WINDOWS = [100, 1000, 10_000, 100_000];
@@ -33,9 +34,6 @@ async function timePerReply(window) {
   await Promise.all(Array.from({ length: window }, lane));
   return ((performance.now() - began) * 1000) / REPLIES;
 }
-
-/** @param {number[]} values */
-const median = (values) => /** @type {number} */ ([...values].sort((a, b) => a - b)[values.length >> 1]);
 
 /** @type {Map<number, number[]>} */
 const measured = new Map(WINDOWS.map((window) => [window, []]));

@@ -8,8 +8,9 @@
 import { parseArgs } from 'node:util';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
+import { Meter } from '../harness/meter.mjs';
 import { quantile } from '../harness/quantiles.mjs';
-import { compare, Meter, mean, SESSION_MS } from '../strategies/contest.mjs';
+import { compare, mean, SESSION_MS } from '../strategies/contest.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -23,7 +24,7 @@ if (![...CROWDS, ROUNDS].every((count) => Number.isInteger(count) && count > 0) 
   throw new Error('expected --contenders 2,15,100 (each 2 or more) and --rounds 200 (1 or more)');
 }
 
-/** @param {import('../strategies/contest.mjs').Traffic[]} traffic */
+/** @param {import('../harness/meter.mjs').Traffic[]} traffic */
 function each(traffic) {
   const { requests, notifications } = mean(traffic);
   return `${requests.toFixed(1)} / ${notifications.toFixed(1)}`;
@@ -43,8 +44,7 @@ try {
     '| contenders | strategy | handover p50 / p99 µs | its requests / notifications | those of a join |',
   );
   console.log('|---|---|---|---|---|');
-  const meter = new Meter(server.port);
-  await meter.calibrate();
+  const meter = new Meter([server.port]);
   for (const contenders of CROWDS) {
     for (const costs of await compare({ connect: connectString, meter, contenders, rounds: ROUNDS })) {
       const times = [0.5, 0.99].map((share) => quantile(costs.timesUs, share).toFixed(0)).join(' / ');

@@ -5,10 +5,10 @@
  * Where they come from, in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON` and `GO_ZOOKEEPER_GOPATH` in the environment;
  * Debian's packages; else `apt-get install`, as root.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
+import { fromEnvironment, runs } from '../environment.mjs';
 
 // Its manifest names whatever else it needs, but for something that logs.
 const DEBIAN_CURATOR = '/usr/share/java/curator-recipes.jar';
@@ -75,20 +75,4 @@ export function findGo() {
     );
   }
   return ['env', 'GO111MODULE=off', `GOPATH=${goPath}`, 'go'];
-}
-
-/** @param {string} name */
-function fromEnvironment(name) {
-  const value = process.env[name]?.trim();
-  return value === '' ? undefined : value;
-}
-
-/** @param {string} command @param {string[]} args */
-function runs(command, ...args) {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }

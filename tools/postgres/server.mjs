@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { installDebianPackages } from '../debian/packages.mjs';
+import { fromEnvironment } from '../environment.mjs';
 
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
@@ -21,8 +22,7 @@ const START_WITHIN_MS = 60_000;
 
 /** The database that `POSTGRES` names, if it names one. */
 export function externalDatabase() {
-  const value = process.env.POSTGRES?.trim();
-  return value === undefined || value === '' ? undefined : value;
+  return fromEnvironment('POSTGRES');
 }
 
 /** The folder of PostgreSQL's newest programs, which are installed if they have to be and can be. */

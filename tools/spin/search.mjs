@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { installDebianPackages } from '../debian/packages.mjs';
+import { runs } from '../environment.mjs';
 
 const run = promisify(execFile);
 
@@ -47,16 +48,6 @@ export function findSpin() {
     ['spin', 'gcc', 'libc6-dev'],
     ['https://spinroot.com, and a C compiler named gcc'],
   );
-}
-
-/** @param {string[]} command */
-function runs(...command) {
-  try {
-    execFileSync(/** @type {string} */ (command[0]), command.slice(1), { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A compiler alone isn't enough: it has to find the C library. */

@@ -8,6 +8,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fromEnvironment } from '../environment.mjs';
 import { freePort } from '../ports.mjs';
 import { EmbeddedServer, prefersEmbedded } from './embedded.mjs';
 import { findClassPath } from './installation.mjs';
@@ -17,8 +18,7 @@ import { HERE, ZooKeeperServer } from './server.mjs';
 
 /** The ensemble that `ZOOKEEPER` names, if it names one. */
 export function externalEnsemble() {
-  const value = process.env.ZOOKEEPER?.trim();
-  return value === undefined || value === '' ? undefined : value;
+  return fromEnvironment('ZOOKEEPER');
 }
 
 /**

@@ -2,11 +2,11 @@
  * Finds the ZooKeeper that the servers run: the folder of a distribution that `ZOOKEEPER_HOME` names; else Debian's jar, which
  * `apt-get install zookeeper` installs if it is missing, as root.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
+import { fromEnvironment, runs } from '../environment.mjs';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
 // What the server's own manifest leaves out: something that logs, and what Netty needs to serve TLS.
@@ -20,9 +20,10 @@ const OTHER_WAYS = [
 
 /** The class path of a ZooKeeper distribution, which is installed if it has to be and can be. */
 export async function findClassPath() {
-  const home = process.env.ZOOKEEPER_HOME?.trim();
-  if (home !== undefined && home !== '') return classPathOfDistribution(home);
-  if (!existsSync(DEBIAN_JAR) || !hasJava()) installDebianPackages('ZooKeeper', DEBIAN_PACKAGES, OTHER_WAYS);
+  const home = fromEnvironment('ZOOKEEPER_HOME');
+  if (home !== undefined) return classPathOfDistribution(home);
+  if (!existsSync(DEBIAN_JAR) || !runs('java', '-version'))
+    installDebianPackages('ZooKeeper', DEBIAN_PACKAGES, OTHER_WAYS);
   return [DEBIAN_JAR, ...DEBIAN_EXTRAS.map((name) => `/usr/share/java/${name}.jar`)].join(':');
 }
 
@@ -47,13 +48,4 @@ export async function installedVersion() {
   const version = names.map((name) => /^zookeeper-(\d+\.\d+\.\d+)[^/]*\.jar$/.exec(name)?.[1]).find(Boolean);
   if (version === undefined) throw new Error(`${jar}: no jar beside it tells the version of this ZooKeeper`);
   return version;
-}
-
-function hasJava() {
-  try {
-    execFileSync('java', ['-version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }
