@@ -1,6 +1,6 @@
 import tseslint from 'typescript-eslint';
 
-// Biome formats and lints; ESLint is here only for the rules that need types.
+// Biome formats and lints. ESLint adds only the rules that need types.
 export default tseslint.config(
   { ignores: ['dist', 'node_modules', 'coverage', '.stryker-tmp'] },
   {
@@ -17,7 +17,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-condition': 'off',
     },
   },
-  // A listener that returns a promise is what some tests are about.
+  // Some tests are about listeners that return a promise.
   {
     files: ['test/**/*.ts', '**/*.test.ts'],
     rules: { '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: false }] },

@@ -1,6 +1,6 @@
 /**
- * `npm run mutation`: Stryker changes the pure units one place at a time, and looks whether a unit test fails. What
- * only behaves as it should together with a server is changed by hand instead: `test/mutants`.
+ * `npm run mutation`: Stryker changes the pure units in one place at a time, and checks that a unit test fails. Mutants of
+ * code that needs a server are written by hand: `test/mutants`.
  *
  * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
@@ -21,7 +21,7 @@ export default {
     'src/election/{observer/{observer-options,staleness},term/claim-rules}.ts',
     'src/cluster/supervisor/{health,supervisor-options}.ts',
   ],
-  // The tests of these units read nothing else.
+  // The tests of these units read no other files.
   ignorePatterns: ['/*', '!/src', '!/test', '!/package.json', '!/tsconfig.json'],
   concurrency: 1,
   incremental: true,

@@ -5,7 +5,7 @@ const common = {
   pool: 'forks',
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  // Of the processes that tests start, too. Faults are what they are about: those that ask what is said by default say so.
+  // Also for the processes that tests start. Most tests cause faults; those about the default log level set it themselves.
   env: { CONCLAVE_LOG_LEVEL: 'silent' },
 } as const;
 const HAZARDS = 'test/hazards/**/*.test.ts';
@@ -16,30 +16,30 @@ const MODEL = 'test/model/**/*.test.ts';
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/**/*.test.ts';
 
-// What `npm run test:fast` leaves out, for what it would need:
+// What `npm run test:fast` leaves out, and why:
 const NEEDS_MORE_THAN_EMBEDDED = [
-  'test/integration/tls.test.ts', // a server that speaks TLS
-  'test/integration/fencing.test.ts', // PostgreSQL
-  'test/integration/examples.test.ts', // PostgreSQL, for one of the examples
-  'test/integration/observer-ensemble.test.ts', // three real servers
-  'test/integration/processes.test.ts', // it could, but starts some sixty processes, and takes as long as all the rest
-  'test/integration/run.test.ts', // it could, but starts some hundred processes
-  'test/integration/bench.test.ts', // a real server's counts
-  'test/integration/lock-load.test.ts', // a minute for itself: fifty contenders in five processes, and hundreds that go at once
-  'test/integration/lock-traffic.test.ts', // it could, but half a minute of computing goes into one queue of a thousand
-  'test/conformance/any-steps.test.ts', // a real server to compare with
-  'test/interop/**', // Java and Python, with Curator and kazoo
+  'test/integration/tls.test.ts', // needs a server with TLS
+  'test/integration/fencing.test.ts', // needs PostgreSQL
+  'test/integration/examples.test.ts', // needs PostgreSQL, for one of the examples
+  'test/integration/observer-ensemble.test.ts', // needs three servers
+  'test/integration/processes.test.ts', // starts some sixty processes, and takes as long as all other tests
+  'test/integration/run.test.ts', // starts some hundred processes
+  'test/integration/bench.test.ts', // needs the counts of a real server
+  'test/integration/lock-load.test.ts', // takes a minute: fifty contenders in five processes, and hundreds that leave at the same time
+  'test/integration/lock-traffic.test.ts', // takes half a minute, for a queue of a thousand contenders
+  'test/conformance/any-steps.test.ts', // needs a real server to compare with
+  'test/interop/**', // needs Curator and kazoo
 ];
 const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 4 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
 
 export default defineConfig({
   test: {
-    // Of the whole run, not of a project: then it runs once, and all projects are given what it provides.
+    // For the whole run and not for a project, so that it runs once and provides its values to all projects.
     globalSetup: ['test/helpers/global-setup.ts'],
     sequence: { sequencer: LongOnesEarly },
     coverage: { include: ['src/**/*.ts'], exclude: ['**/*.test.ts'], reporter: ['text', 'html'] },
-    // They don't extend this configuration: each would run the global setup again.
+    // The projects don't extend this configuration: each would run the global setup again.
     projects: [
       {
         test: {
@@ -56,8 +56,8 @@ export default defineConfig({
           ],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
-          // A third of the time of a fast run is the loading of the same modules for each file. What their state is,
-          // no test depends on; `npm test`, with modules of its own for each file, would show it.
+          // A third of the time of a fast run would go into loading the same modules for each file. No test may depend on
+          // the state of a module; `npm test`, which loads the modules for each file, would show it.
           isolate: !isEmbedded,
           sequence: { groupOrder: 0 },
         },
@@ -67,7 +67,7 @@ export default defineConfig({
           ...common,
           name: 'hazards',
           include: [HAZARDS],
-          // They start some 80 processes, and leases of other tests are short.
+          // Alone, because these tests start some 80 processes, and the leases in other tests are short.
           sequence: { groupOrder: 1 },
         },
       },
@@ -77,9 +77,8 @@ export default defineConfig({
           name: 'chaos',
           include: [CHAOS],
           exclude: [NEMESIS, ...RECOVERY],
-          // Each starts servers or processes and takes something from them. What has to hold then holds however busy the
-          // machine is, and much of the time is spent waiting for sessions to expire: so two files run at once, and some
-          // tests of a file.
+          // Each test starts servers or processes and causes faults. Its assertions hold on a busy machine too, and it mostly
+          // waits for sessions to expire: so two files run at the same time, and some tests of a file.
           maxWorkers: 2,
           maxConcurrency: 4,
           sequence: { groupOrder: 2 },
@@ -90,7 +89,7 @@ export default defineConfig({
           ...common,
           name: 'recovery',
           include: RECOVERY,
-          // They measure how soon something is back, or gone: nothing else may run beside them.
+          // Alone, because these tests measure how soon something recovers, or is removed.
           maxWorkers: 1,
           sequence: { groupOrder: 3 },
         },
@@ -100,8 +99,8 @@ export default defineConfig({
           ...common,
           name: 'nemesis',
           include: [NEMESIS],
-          // Three minutes in which much is waited for, on processes of its own: a machine that has other things to do
-          // is one fault more. So it runs beside all that only computes, which goes on one file after the other.
+          // This test mostly waits for its own processes for three minutes, and a busy machine is one more fault. So it runs
+          // beside the tests that only compute, which run one file after the other.
           ...besideNemesis,
         },
       },
@@ -110,8 +109,8 @@ export default defineConfig({
           ...common,
           name: 'model',
           include: [MODEL],
-          // Searches that take a core each for their whole time: more at once wouldn't be over sooner, and leave less to
-          // those beside them.
+          // Each search keeps a core busy. More of them at the same time would not be faster, and would leave less time to
+          // the other tests.
           testTimeout: 600_000,
           maxConcurrency: 2,
           ...besideNemesis,
@@ -122,7 +121,7 @@ export default defineConfig({
           ...common,
           name: 'simulation',
           include: [SIMULATION],
-          // It waits for nothing and takes a whole processor for as long as it may.
+          // The simulation never waits, and uses a whole processor for as long as it may.
           ...besideNemesis,
         },
       },
@@ -131,7 +130,7 @@ export default defineConfig({
           ...common,
           name: 'mutants',
           include: [MUTANTS],
-          // A run of its own, with as many workers as there are processors.
+          // Each test starts a vitest run with as many workers as there are processors.
           testTimeout: 300_000,
           sequence: { groupOrder: 5 },
         },

@@ -1,9 +1,9 @@
 /**
- * Searches the model of the recipe, `test/model/recipe.pml`, and its variants, and prints what came out.
+ * Searches the states of the recipe's model, `test/model/recipe.pml`, and of its variants, and prints the results.
  *
- * `npm run model` asks everything. `npm run model -- NO_UUID …` asks for these variants, and tells the way on which each of
- * them fails. Ends with 0 only if the recipe holds, every state having been visited and every statement reached, and every
- * variant fails in the way that it must.
+ * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs those of the named variants, and prints the steps by
+ * which each of them fails. The exit code is 0 only if the recipe holds, with every state visited and every statement
+ * reached, and every variant fails as expected.
  */
 import { availableParallelism } from 'node:os';
 import { ALL, isAsExpected, MODEL } from '../test/model/searches.mjs';
@@ -33,7 +33,7 @@ else console.log(`\nNOT as it must be: ${wrong.join('; ')}.`);
 process.exitCode = wrong.length === 0 ? 0 : 1;
 
 /**
- * As many at a time as there are processors, but two at most: they need memory.
+ * Runs as many searches at a time as there are processors, but at most two, because of the memory they need.
  *
  * @param {readonly Question[]} questions
  * @param {boolean} story

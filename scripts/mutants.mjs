@@ -1,13 +1,13 @@
 /**
- * Runs the tests on each of the wrong versions of Conclave that `test/mutants/mutants.mjs` describes, with the embedded
- * server, and says which test noticed.
+ * Runs tests, on the embedded server, against each mutant of Conclave that `test/mutants/mutants.mjs` describes, and reports
+ * which test catches it.
  *
  *     npm run mutants
  *     npm run mutants -- --only ping-lease,no-uuid
  *     npm run mutants -- --only ping-lease --files 'test/unit/*.test.ts,test/integration/election.test.ts'
  *
- * A mutant is caught when the test that it names fails on it and passes without it; with `--files`, when any test of
- * these files does. Ends with 0 only if all are caught.
+ * A mutant is caught when the test that it names fails with the mutant and passes without it; with `--files`, when any test
+ * of these files does. The exit code is 0 only if all mutants are caught.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,8 +20,8 @@ import { MUTANTS } from '../test/mutants/mutants.mjs';
 /**
  * @typedef {object} Verdict
  * @property {Mutant} mutant
- * @property {readonly TestCase[]} caughtBy - the tests that fail with the mutant only
- * @property {string | undefined} problem - why this proves nothing
+ * @property {readonly TestCase[]} caughtBy - the tests that fail with the mutant and pass without it
+ * @property {string | undefined} problem - why the mutant doesn't count as caught
  */
 
 const root = join(import.meta.dirname, '..');
@@ -48,7 +48,7 @@ function chosen(names) {
 }
 
 /**
- * All of them in one run, each a project of `test/mutants/vitest.config.ts`.
+ * Tests all mutants in one run, each in a project of `test/mutants/vitest.config.ts`.
  *
  * @param {readonly Mutant[]} asked
  * @param {string | undefined} files
@@ -63,7 +63,7 @@ async function runTests(asked, files) {
     root,
     config: join(root, 'test/mutants/vitest.config.ts'),
     watch: false,
-    reporters: [{}], // What fails here should; it is told below.
+    reporters: [{}], // Failures are expected, and reported below.
     ...(files === undefined && { testNamePattern: `^(?:${names.join('|')})$` }),
   });
 }

@@ -1,8 +1,8 @@
 /**
- * Looks at Conclave as its users get it: packs it, puts it into folders of consumers outside of this project, compiles
- * programs of theirs against its declarations, and runs what bundlers make of them.
+ * Checks the package as users get it: packs it, installs it into folders outside of this project, compiles users' programs
+ * against its declarations, and bundles and runs programs.
  *
- *     node scripts/package-check.mjs [FOLDER]     of the package, by default this project's
+ *     node scripts/package-check.mjs [FOLDER]     the package's folder, by default this project
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Does what is missing before a command of the README can run: installs the locked dependencies and builds `dist/`,
- * each only if it isn't there or is older than what it is made of.
+ * Prepares for the commands of package.json: installs the locked dependencies and builds `dist/`, each only if it is missing
+ * or older than its sources. `--dependencies-only` leaves out the build.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -29,12 +29,12 @@ const newestIn = (folder) =>
       .map(({ parentPath, name }) => modifiedAt(join(parentPath, name))),
   );
 
-// npm writes this file when an install has come to its end.
+// npm writes this file at the end of an installation.
 if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(root, 'package-lock.json'))) {
   console.error('Installing the dependencies (npm ci) …');
   const options = ['ci', '--include=dev', '--no-audit', '--no-fund'];
   const { status } = spawnSync('npm', options, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  if (status !== 0) process.exit(status ?? 1); // npm has said why.
+  if (status !== 0) process.exit(status ?? 1); // npm has printed the reason.
 }
 
 if (!process.argv.includes('--dependencies-only')) {
@@ -46,7 +46,7 @@ if (!process.argv.includes('--dependencies-only')) {
   );
   if (modifiedAt(join(root, 'dist/index.js')) < sources) {
     console.error('Building dist/ …');
-    // Whoever tries the demo waits for it, and `npm run types` checks the types.
+    // Unchecked, because the user waits for it; `npm run types` checks the types.
     await build({ checked: false });
   }
 }

@@ -1,4 +1,4 @@
-/** Compiles the simulation and what it simulates, and runs it: `npm run simulate -- --help` says with which options. */
+/** Compiles and runs the simulation. `npm run simulate -- --help` lists the options. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { compile, ROOT } from '../tools/typescript/compile.mjs';

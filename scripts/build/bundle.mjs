@@ -6,18 +6,18 @@ import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs'
 /** @import { ChunkingContext, CodeSplittingGroup, Plugin, RolldownOutput } from 'rolldown' */
 
 const INDEX = 'index';
-/** What is started only to do a little is not to load the rest: these have in a file of its own what they share with all. */
+/** Entries that must load fast. What they share with `index` goes into a file of its own, so that they don't load the rest. */
 const LIGHT = ['testing/index', 'cluster/command/keeper'];
-/** What is imported, run or started by the name of its file. Beside these there is only what several of them share. */
+/** Files that users import, run or start by name. The other files of `dist/` contain what several entries share. */
 const ENTRIES = [...new Set([...PUBLIC_ENTRIES, ...LIGHT, 'cli/main'])];
-/** What runs in a thread of its own, and meets no object of the others. Their code goes where the thread is started. */
+/** Entries that run in a worker thread. Their code is inlined where the thread is started. */
 const THREADS = ['election/watchdog/thread'];
 
 /**
- * Writes the JavaScript of `dist/`: a few files, since most of an import's time goes into finding, reading and linking
- * each module. Of each module there is one copy, whichever entries import it, so that `instanceof` holds across them.
+ * Writes the JavaScript of `dist/`: few files, because most of an import's time goes into finding, reading and linking each
+ * module. Each module is in one file only, so that `instanceof` works across all entries.
  *
- * By rolldown, at the version that vitest brings with it: a bundler to build with, and nothing more to install.
+ * Uses the version of rolldown that vitest depends on, so that nothing more has to be installed.
  *
  * @returns {Promise<Map<string, readonly string[]>>} what each entry exports
  */
@@ -35,7 +35,7 @@ export async function bundle() {
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
       codeSplitting: { groups: sharedFiles() },
-      // What is read at each start of a process doesn't need them.
+      // Node reads these files at each start of a process.
       comments: false,
       minifyInternalExports: false,
     }),
@@ -51,7 +51,7 @@ export async function bundle() {
  * @param {(bundler: import('rolldown').RolldownBuild) => Promise<RolldownOutput>} make
  */
 async function bundled(entries, plugins, make) {
-  // Not before the dependencies are there: who imports this file may be about to install them.
+  // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
   const { rolldown } = await import('rolldown');
   const bundler = await rolldown({
     cwd: ROOT,
@@ -71,8 +71,8 @@ async function bundled(entries, plugins, make) {
 }
 
 /**
- * Of what `index` imports, `base` is what the light ones import too, and `core` the rest. What it doesn't import, but two
- * others do, goes into further files.
+ * Of what `index` imports, `base` has what the light entries import too, and `core` has the rest. Modules that `index`
+ * doesn't import, but two other entries do, go into further files.
  *
  * @returns {CodeSplittingGroup[]}
  */

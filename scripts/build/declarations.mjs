@@ -7,20 +7,21 @@ import { asTypes } from './type-exports.mjs';
 /** @import { Plugin } from 'rollup' */
 
 const INDEX = 'index';
-/** For a moment: one for each source. Not below node_modules, where they would be taken for a dependency's. */
+/** Temporary: a declaration file for each source. Below node_modules they would be taken for those of a dependency. */
 const SINGLE = join(BUILT, 'declarations');
-/** TypeScript 6 doesn't look for the types of Node by itself, and what is missing it then names in one sentence. */
+/** TypeScript 6 doesn't load the types of Node by itself. With this line it says in one error that they are missing. */
 const NEEDS_NODE = '/// <reference types="node" />';
 
 /**
- * Writes the declarations of `dist/`: a file for each public entry, with what users can import and what that is made of. One
- * for each source would show users what is internal, and wouldn't compile: what is marked `@internal` is missing from it.
+ * Writes the declarations of `dist/`: a file for each public entry, with what users can import and the types that it uses. A
+ * file for each source would show internal modules, and wouldn't compile, because declarations marked `@internal` are
+ * missing from it.
  *
- * Of each class there is one declaration, since TypeScript takes two with private members for different classes. So what
- * `conclave/testing` and `conclave/node-cron` have in common with `conclave` they import from there.
+ * Each class is declared once, because TypeScript treats two declarations with private members as different classes. So
+ * `conclave/testing` and `conclave/node-cron` import from `conclave` what they share with it.
  *
- * @param {ReadonlyMap<string, readonly string[]>} values - what each entry's JavaScript exports: anything else is a type
- * @param {{ checked: boolean }} options whether wrong types are an error
+ * @param {ReadonlyMap<string, readonly string[]>} values - what the JavaScript of each entry exports: all other exports are types
+ * @param {{ checked: boolean }} options whether type errors fail the build
  */
 export async function declare(values, { checked }) {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -44,7 +45,7 @@ export async function declare(values, { checked }) {
 
 /** @param {ReadonlyMap<string, readonly string[]>} values */
 async function rollUp(values) {
-  // Not before the dependencies are there: who imports this file may be about to install them.
+  // Imported late: `prepare.mjs` imports this file before it has installed the dependencies.
   const { rollup } = await import('rollup');
   const { dts } = await import('rollup-plugin-dts');
   const roller = await rollup({
@@ -52,7 +53,7 @@ async function rollUp(values) {
     external: /^[^./]/,
     plugins: [dts(), valuesAndTypes(values)],
     treeshake: { moduleSideEffects: false },
-    // What is marked `@internal` is still imported by what is internal itself, and goes with that.
+    // Internal declarations still import what is marked `@internal`. Both are removed.
     shimMissingExports: true,
     onwarn: (warning, handle) => {
       if (warning.code !== 'SHIMMED_EXPORT') handle(warning);
@@ -84,7 +85,7 @@ function valuesAndTypes(values) {
     generateBundle(_, bundle) {
       for (const file of Object.values(bundle)) {
         if (file.type !== 'chunk') continue;
-        // A chunk that no user imports by name would be a third place to look for a type.
+        // Users could not import a chunk by name: each declaration belongs to an entry.
         if (!file.isEntry)
           throw new Error(`${file.fileName} belongs to no entry: export what it declares from src/index.ts`);
         file.code = asTypes(file.code, new Set(values.get(file.name)));

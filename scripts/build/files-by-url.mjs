@@ -6,18 +6,18 @@ import { ROOT, SOURCES, slashed, sourceOf } from './sources.mjs';
 const OUTSIDE = [join(ROOT, 'package.json')];
 
 /**
- * A source finds another file by `new URL('./file', import.meta.url)`. From which file of `dist/` that is asked is known
- * only when this is written: until then the name is the one below `dist/`.
+ * Rewrites `new URL('./file', import.meta.url)`, by which a source finds another file. Which file of `dist/` will contain the
+ * expression is known only when that file is written: until then the name is relative to `dist/`.
  *
- * The code of a thread is put in its URL. A user's bundler doesn't know of a file that is named so, and the thread would be
- * missing beside the user's bundle.
+ * The URL of a worker thread contains the thread's code. A user's bundler doesn't see a file that is named by a URL, and
+ * would leave it out of the user's bundle.
  *
- * @param {readonly string[]} entries - what is a file of `dist/`, by its name without an ending
- * @param {ReadonlyMap<string, string>} threads - the code of each thread, by the same kind of name
+ * @param {readonly string[]} entries - the names of the files of `dist/`, without extension
+ * @param {ReadonlyMap<string, string>} threads - the code of each thread, by name without extension
  * @returns {Plugin}
  */
 export function filesByUrl(entries, threads) {
-  /** @param {string} path @returns {string} what the URL is made from */
+  /** @param {string} path @returns {string} the arguments of `new URL()` */
   const target = (path) => {
     for (const [name, code] of threads)
       if (path === compiled(name)) return `'data:text/javascript,${encoded(code)}'`;
@@ -43,7 +43,7 @@ function compiled(name) {
   return sourceOf(name).replace(/\.ts$/, '.js');
 }
 
-/** An apostrophe is the one character that `encodeURIComponent` leaves, and that ends a string. @param {string} code */
+/** `encodeURIComponent` leaves apostrophes, which would end the string. @param {string} code */
 function encoded(code) {
   return encodeURIComponent(code).replaceAll("'", '%27');
 }

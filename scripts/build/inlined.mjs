@@ -6,24 +6,24 @@ import { ROOT, slashed } from './sources.mjs';
 /** @import { Plugin } from 'rolldown' */
 
 /**
- * The dependencies that are CommonJS. Of them `dist/` has what it needs, and users install none of them:
+ * Dependencies that are CommonJS. `dist/` contains the parts that it uses, and users don't install them:
  *
- * - Node parses a CommonJS file that is imported for what it exports, before it is run. At the start of a process that took as
- *   long as loading the rest of Conclave.
- * - esbuild can't put a CommonJS file that requires `fs` into an ES module: such a bundle died at its start.
- * - Of node-zookeeper-client the codec is used, 2 of its 20 files, and none of what it depends on.
+ * - Before Node runs a CommonJS file that an ES module imports, it parses the file for its exports. At the start of a process
+ *   that took as long as loading the rest of Conclave.
+ * - esbuild can't put a CommonJS file that requires `fs` into an ES module: such a bundle failed at its start.
+ * - Conclave uses only the codec of node-zookeeper-client: 2 of its 20 files, and none of its dependencies.
  */
 const PACKAGES = ['eventemitter3', 'node-zookeeper-client'];
 
-/** Whether an import stays one: of Node's own, or of a dependency that users install. @param {string} id */
+/** Whether an import stays an import: of Node's own modules, or of a dependency that users install. @param {string} id */
 export function isExternal(id) {
   const isPath = id.startsWith('.') || id.startsWith('/') || /^[A-Za-z]:[\\/]/.test(id);
   return !isPath && !PACKAGES.some((name) => id === name || id.startsWith(`${name}/`));
 }
 
 /**
- * What the inlined packages require of Node they get by a call that is right in every kind of module, and that no bundler has
- * to understand. Their licences ask to be where their code is.
+ * Inlines the packages. They get Node's modules by `process.getBuiltinModule`, which works in every kind of module and which
+ * bundlers leave alone. Their licences must be distributed with their code.
  *
  * @returns {Plugin}
  */

@@ -4,10 +4,10 @@ export const ROOT = join(import.meta.dirname, '../..');
 export const SOURCES = join(ROOT, 'src');
 export const BUILT = join(ROOT, 'dist');
 
-/** What users import by name: `conclave`, `conclave/testing` and `conclave/node-cron`. */
+/** The modules that users import: `conclave`, `conclave/testing` and `conclave/node-cron`. */
 export const PUBLIC_ENTRIES = ['index', 'testing/index', 'node-cron/index'];
 
-/** @param {string} name @returns {string} the path of a source, of which the name has no ending */
+/** @param {string} name of a source, without extension @returns {string} its path */
 export function sourceOf(name) {
   return join(SOURCES, `${name}.ts`);
 }
@@ -19,12 +19,12 @@ export function slashed(path) {
 
 /**
  * @param {string} start
- * @param {{ getModuleInfo(id: string): { importedIds: readonly string[] } | null }} graph - a bundler's
- * @returns {Set<string>} all that it imports, and what that imports
+ * @param {{ getModuleInfo(id: string): { importedIds: readonly string[] } | null }} graph - the bundler's module graph
+ * @returns {Set<string>} all modules that it imports, directly or not
  */
 export function importsOf(start, graph) {
   const reached = new Set([start]);
-  // A set is walked with what is added to it on the way.
+  // The loop also visits what is added to the set meanwhile.
   for (const id of reached)
     for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) reached.add(imported);
   reached.delete(start);

@@ -1,8 +1,8 @@
 /**
- * Makes what isn't there at run time a type, where a rolled-up declaration file exports it. A class that `src/` exports by
- * `export type` is declared as a class all the same, and rolled up it looks as if it could be imported and made.
+ * Exports as a type, from a rolled-up declaration file, whatever doesn't exist at run time. The rolled-up file declares a
+ * class that `src/` exports by `export type` as a class: users could import and construct it, but not at run time.
  *
- * @param {string} code - of a declaration file that exports all by lists of names
+ * @param {string} code - a declaration file that exports only by lists of names
  * @param {ReadonlySet<string>} values - what the JavaScript exports
  * @returns {string}
  */

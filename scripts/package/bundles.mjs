@@ -13,10 +13,10 @@ const TIMEOUT_MS = 30_000;
 const ELECTION = 'leads: term 1, a later token: true\nNO_NODE, a ConclaveError: true\n';
 
 /**
- * Has each bundler put programs into a file each, and runs that where there is nothing else: no modules, no file beside it.
+ * Bundles each program into one file with each bundler, and runs it in a folder without modules or other files.
  *
- * @param {string} installed - a consumer's folder, with Conclave in it
- * @param {(name: string) => string} folderFor - a folder to use, of that name
+ * @param {string} installed - a user's folder in which Conclave is installed
+ * @param {(name: string) => string} folderFor - makes an empty folder of that name
  * @returns {Check[]}
  */
 export function bundles(installed, folderFor) {

@@ -1,10 +1,10 @@
-/** @typedef {{ name: string, check: () => Promise<unknown> }} Check - it rejects with what is wrong */
+/** @typedef {{ name: string, check: () => Promise<unknown> }} Check - `check` rejects with the reason if it fails */
 
-/** As many at a time as a small machine has processors. */
+/** For a machine with two processors. */
 const AT_A_TIME = 2;
 
 /**
- * Runs checks, says of each in a line what came of it, and of those that failed why. One that fails stops no other.
+ * Runs all checks, prints a line for each, and then why the failed ones failed.
  *
  * @param {readonly Check[]} checks
  * @param {(line: string) => void} say

@@ -6,18 +6,18 @@ import { copyConsumer, link } from './consumer.mjs';
 import { exportedFrom, usingAll } from './exported.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** TypeScript's own sentence. */
+/** TypeScript's message. */
 const MISSING_NODE = /error TS2688: Cannot find type definition file for 'node'/;
 const PROGRAMS = join(import.meta.dirname, 'programs');
 const run = promisify(execFile);
 
-/** The oldest that is supported, the last that was written in JavaScript before 6, the one that Conclave is written with, the newest. */
+/** The oldest version that is supported, the last 5.x, the version that compiles Conclave, and the newest. */
 const COMPILERS = ['typescript-5.4', 'typescript-5.9', 'typescript', 'typescript-7'];
 const RESOLUTIONS = [
   { module: 'NodeNext', moduleResolution: 'NodeNext' },
   { module: 'ESNext', moduleResolution: 'bundler' },
 ];
-/** Everything that makes a compiler look more closely, at the declarations of packages too. */
+/** All strict options, and checks of the packages' declarations. */
 const STRICT = {
   target: 'ES2022',
   lib: ['ES2022', 'ESNext.Disposable'],
@@ -38,11 +38,11 @@ const STRICT = {
 /** @typedef {import('./checks.mjs').Check} Check */
 
 /**
- * Compiles what a consumer writes, and a program that uses all that is exported, by each compiler and in each way to find
- * modules: with node-cron, which is a choice, and without; and without the types of Node, which are none.
+ * Compiles typical programs, and a program that uses everything that is exported, with each compiler and each kind of module
+ * resolution: with node-cron and without, because it is optional; and without the types of Node, which must fail clearly.
  *
- * @param {string} installed - a consumer's folder, with Conclave in it
- * @param {(name: string) => string} folderFor - a folder to use, of that name
+ * @param {string} installed - a user's folder in which Conclave is installed
+ * @param {(name: string) => string} folderFor - makes an empty folder of that name
  * @returns {Check[]}
  */
 export function compilations(installed, folderFor) {
@@ -82,7 +82,7 @@ export function compilations(installed, folderFor) {
   ];
 }
 
-/** A program for each entry that uses all of it, as the declarations and package.json have it. @param {string} folder */
+/** Writes a program for each entry of package.json, which uses all that its declarations export. @param {string} folder */
 function writeUses(folder) {
   const installed = join(folder, 'node_modules/conclave');
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
@@ -100,7 +100,7 @@ async function compilesCleanly(folder, way) {
   if (output !== '') throw new Error(output);
 }
 
-/** @param {string} folder @param {Way} way @returns {Promise<string>} what the compiler says, nothing if all is well */
+/** @param {string} folder @param {Way} way @returns {Promise<string>} the compiler's messages; `''` if there are none */
 async function compile(folder, { compiler, resolution }) {
   const config = join(folder, `${compiler}-${resolution.moduleResolution}.json`);
   writeFileSync(

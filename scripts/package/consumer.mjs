@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * Packs Conclave as it would be published, and puts it into a folder as npm would install it there, but without a
- * network: what it depends on is linked to this project's own.
+ * Packs Conclave as it would be published, and installs it into a folder as npm would, but without a network: its
+ * dependencies are links to those of this project.
  *
- * @param {string} source - the folder of the package
- * @param {string} folder - the consumer's, outside of any project, which would lend it its modules
+ * @param {string} source - the package's folder
+ * @param {string} folder - the user's folder, outside of any project, whose modules it would find
  */
 export function installFromTarball(source, folder) {
   const options = ['pack', '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', folder];
@@ -22,14 +22,14 @@ export function installFromTarball(source, folder) {
   for (const name of Object.keys(dependencies)) link(folder, name);
 }
 
-/** Puts another package beside it. @param {string} folder @param {string} name */
+/** Links another of this project's packages into the folder. @param {string} folder @param {string} name */
 export function link(folder, name) {
   const path = join(folder, 'node_modules', name);
   mkdirSync(dirname(path), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules', name), path, 'junction');
 }
 
-/** @param {string} from - a folder's copy has its links @param {string} folder */
+/** Copies a user's folder with its links. @param {string} from @param {string} folder */
 export function copyConsumer(from, folder) {
   cpSync(from, folder, { recursive: true, verbatimSymlinks: true });
 }

@@ -3,18 +3,18 @@ import { createRequire } from 'node:module';
 /**
  * @typedef {object} Exported
  * @property {string} name
- * @property {boolean} isValue - whether it is there at run time, as its declaration says
- * @property {number} parameters - how many types it is to be given
+ * @property {boolean} isValue - whether it exists at run time, by its declaration
+ * @property {number} parameters - the number of its type parameters
  */
 
 /**
- * What a declaration file exports.
+ * Lists the exports of a declaration file.
  *
  * @param {string} path
  * @returns {Exported[]}
  */
 export function exportedFrom(path) {
-  // Loaded when it is needed: it takes half a second.
+  // Loaded late, because it takes half a second.
   const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
   const program = ts.createProgram([path], { noLib: true, types: [], noResolve: false });
   const checker = program.getTypeChecker();
@@ -40,14 +40,14 @@ export function exportedFrom(path) {
 }
 
 /**
- * A program that uses all that is exported: what is there at run time as a value, the rest as a type.
+ * Writes a program that uses each export: as a value if it exists at run time, else as a type.
  *
- * @param {string} specifier - from where it is imported
+ * @param {string} specifier - the module to import them from
  * @param {readonly Exported[]} exported
  */
 export function usingAll(specifier, exported) {
   const lines = exported.map(({ name, isValue, parameters }, index) => {
-    // `never` is within the bounds of any parameter.
+    // `never` satisfies the constraint of any type parameter.
     const given = parameters === 0 ? '' : `<${Array(parameters).fill('never').join(', ')}>`;
     return isValue
       ? `export const value${index}: typeof all.${name} = all.${name};`

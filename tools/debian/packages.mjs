@@ -1,13 +1,13 @@
-/** Installs what the tests and the demo run beside them from Debian's packages. */
+/** Installs the programs that tests, benchmark and examples start, from Debian's packages. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 /**
- * As root, on a system that has apt-get; elsewhere it says what to do.
+ * Installs as root, on a system with apt-get. Elsewhere it throws an error that says how to provide the program.
  *
- * @param {string} name what it is, for people
- * @param {readonly string[]} packages the first is the one that people would ask for
- * @param {readonly string[]} otherWays other ways to provide it, a line each
+ * @param {string} name the program's name, for messages
+ * @param {readonly string[]} packages the first is the one to name in messages
+ * @param {readonly string[]} otherWays other ways to provide the program, a line each
  */
 export function installDebianPackages(name, packages, otherWays) {
   const [main] = packages;

@@ -1,13 +1,13 @@
-/** Finds libfaketime, by which tests let the wall clock of a process jump. */
+/** Finds libfaketime, with which tests make the wall clock of a process jump. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
 
 const DEBIAN_LIBRARIES = '/usr/lib';
-// The one for programs with threads.
+// The variant for programs with threads.
 const NAME = 'faketime/libfaketimeMT.so.1';
 
-/** The library's path. It is installed if it has to be and can be. */
+/** The library's path. Installs the library if it is missing. */
 export function findFaketime() {
   const found = installed();
   if (found !== undefined) return found;
@@ -17,7 +17,7 @@ export function findFaketime() {
   return now;
 }
 
-/** Debian keeps libraries in a folder for each architecture. */
+/** Debian has a folder of libraries for each architecture. */
 function installed() {
   return readdirSync(DEBIAN_LIBRARIES)
     .filter((name) => name.endsWith('-linux-gnu'))

@@ -1,8 +1,8 @@
 /**
- * Finds the clients in other languages that share queues with Conclave in `test/interop`, and those that `bench` measures,
- * and says how their programs are started.
+ * Finds the ZooKeeper clients in other languages that `test/interop` runs beside Conclave and `bench` compares it with, and
+ * returns the commands that start their programs.
  *
- * Where they come from, in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON` and `GO_ZOOKEEPER_GOPATH` in the environment;
+ * The clients are looked for in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON` and `GO_ZOOKEEPER_GOPATH` in the environment;
  * Debian's packages; else `apt-get install`, as root.
  */
 import { existsSync } from 'node:fs';
@@ -10,24 +10,24 @@ import { join } from 'node:path';
 import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment, runs } from '../environment.mjs';
 
-// Its manifest names whatever else it needs, but for something that logs.
+// Its manifest names all other jars that it needs, except for a logger.
 const DEBIAN_CURATOR = '/usr/share/java/curator-recipes.jar';
 const DEBIAN_QUIET_LOG = '/usr/share/java/slf4j-nop.jar';
-// Debian's own: its packages aren't seen by another Python, which may come first on the path.
+// Another Python may come first on the path, and it doesn't see Debian's packages.
 const DEBIAN_PYTHON = '/usr/bin/python3';
 const DEBIAN_GOPATH = '/usr/share/gocode';
 const GO_ZOOKEEPER = 'src/github.com/samuel/go-zookeeper/zk';
 
 /**
- * What starts a Java program from its source: Curator needs no more than its jars, and a JDK compiles at the start.
+ * The command that runs a Java program with Curator from its source file, which a JDK compiles at the start.
  *
- * @returns {string[]} a command, to be followed by the program's path and its arguments
+ * @returns {string[]} a command, to which the caller adds the program's path and its arguments
  */
 export function findCurator() {
   return ['java', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', findCuratorClassPath()];
 }
 
-/** What a Java program that uses Curator is compiled and run with; `javac` and `java` are on the path then. */
+/** The class path for Java programs with Curator. Afterwards `javac` and `java` are on the path. */
 export function findCuratorClassPath() {
   const given = fromEnvironment('CURATOR_CLASS_PATH');
   if (
@@ -44,9 +44,9 @@ export function findCuratorClassPath() {
 }
 
 /**
- * What starts a Python program that imports kazoo.
+ * The command that runs a Python program with kazoo.
  *
- * @returns {string[]} a command, to be followed by the program's path and its arguments
+ * @returns {string[]} a command, to which the caller adds the program's path and its arguments
  */
 export function findKazoo() {
   const given = fromEnvironment('KAZOO_PYTHON');
@@ -61,9 +61,9 @@ export function findKazoo() {
 }
 
 /**
- * What compiles a Go program that imports go-zookeeper, which Debian has as sources in a GOPATH.
+ * The command that compiles a Go program with go-zookeeper, which Debian has as sources in a GOPATH.
  *
- * @returns {string[]} a command, to be followed by what the `go` tool is to do
+ * @returns {string[]} a command, to which the caller adds the arguments of the `go` tool
  */
 export function findGo() {
   const goPath = fromEnvironment('GO_ZOOKEEPER_GOPATH') ?? DEBIAN_GOPATH;

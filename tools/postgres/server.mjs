@@ -1,8 +1,8 @@
 /**
  * Finds and runs a PostgreSQL server for the tests and the examples.
  *
- * Where it comes from, in this order: `POSTGRES` in the environment names a database that runs already; Debian's
- * package; else `apt-get install postgresql`, as root.
+ * The server is looked for in this order: a running database that `POSTGRES` in the environment names; Debian's package;
+ * else `apt-get install postgresql`, as root.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,16 +16,16 @@ import { fromEnvironment } from '../environment.mjs';
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
 const USER = 'conclave';
-// A name only: the server listens on a socket in its own folder, so that no other server is in its way.
+// Part of a socket's name only: the server listens on a socket in its own folder, and conflicts with no other server.
 const PORT = 5432;
 const START_WITHIN_MS = 60_000;
 
-/** The database that `POSTGRES` names, if it names one. */
+/** The connection string in `POSTGRES`, if it is set. */
 export function externalDatabase() {
   return fromEnvironment('POSTGRES');
 }
 
-/** The folder of PostgreSQL's newest programs, which are installed if they have to be and can be. */
+/** The folder with the newest version of PostgreSQL's programs. Installs them if they are missing. */
 export async function findPostgres() {
   const found = await newestPrograms();
   if (found !== undefined) return found;
@@ -39,7 +39,7 @@ export async function findPostgres() {
   return installed;
 }
 
-/** Debian keeps each major version in a folder of its own. */
+/** Debian has a folder for each major version. */
 async function newestPrograms() {
   const versions = await readdir(DEBIAN_VERSIONS).catch(() => /** @type {string[]} */ ([]));
   return versions
@@ -48,7 +48,7 @@ async function newestPrograms() {
     .find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
 }
 
-/** Whom the server runs as. It refuses to run as root: then it is the package's user, or else nobody. */
+/** The user for the server, which refuses to run as root: the package's user, or else the user `nobody`. */
 function serverUser() {
   if (process.getuid?.() !== 0) return {};
   for (const name of ['postgres', 'nobody']) {
@@ -58,21 +58,21 @@ function serverUser() {
         Number(execFileSync('id', [option, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // There is no such user: the next name is tried.
+      // There is no such user: try the next name.
     }
   }
   throw new Error('PostgreSQL does not run as root: expected a user named postgres or nobody');
 }
 
-/** The environment without what would steer the server or its clients elsewhere, and with messages in English. */
+/** The environment without PostgreSQL's own variables, and with English messages. */
 function serverEnvironment() {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
   return { ...Object.fromEntries(own), LC_ALL: 'C' };
 }
 
 /**
- * A cluster of its own, empty, that goes with `stop`. It listens only on a socket in a folder that nobody but its user
- * (and root) may enter; therefore it trusts who comes. It keeps nothing safe on the disk: that makes it fast.
+ * Starts an empty database cluster, which `stop` removes. The server listens only on a socket in a folder that its user and
+ * root can enter, so it asks for no password. For speed it doesn't wait for the disk: a crash may lose data.
  */
 export async function startPostgres() {
   const programs = await findPostgres();
@@ -113,7 +113,7 @@ export async function startPostgres() {
       logging_collector: 'off',
     };
     const command = [
-      // The kernel ends the server when this process ends in a way that runs no handler of ours.
+      // The kernel stops the server when this process dies without running its exit handler.
       ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : []),
       join(programs, 'postgres'),
       '-D',
@@ -134,13 +134,13 @@ export async function startPostgres() {
 }
 
 /**
- * Resolves when the server has said that it takes connections.
+ * Resolves when the server has logged that it accepts connections.
  *
  * @param {import('node:child_process').ChildProcess} server
  * @returns {Promise<void>}
  */
 function ready(server) {
-  // Whatever ends this process, the server doesn't stay behind. At this signal it ends its own processes, at once.
+  // The server doesn't outlive this process. At SIGQUIT it stops its own processes immediately.
   const quitWithUs = () => server.kill('SIGQUIT');
   process.once('exit', quitWithUs);
   server.once('exit', () => process.off('exit', quitWithUs));
@@ -167,12 +167,12 @@ function ready(server) {
 async function kill(server) {
   if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
   const exited = new Promise((resolve) => server.once('exit', resolve));
-  // It doesn't wait for its clients and writes nothing more: the data go anyway.
+  // SIGQUIT: the server neither waits for its clients nor writes its data, which are removed anyway.
   server.kill('SIGQUIT');
   await exited;
 }
 
-/** The database that the environment names, or a server of our own. `stop` ends only the latter. */
+/** The database that `POSTGRES` names, or else a new server. `stop` stops only a server that was started here. */
 export async function usePostgres() {
   const connectionString = externalDatabase();
   if (connectionString === undefined) return { ...(await startPostgres()), external: false };

@@ -1,4 +1,4 @@
-/** Finds the model checker Spin, and searches a model's states with it. */
+/** Finds the model checker Spin, and runs searches with it. */
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,38 +9,39 @@ import { runs } from '../environment.mjs';
 
 const run = promisify(execFile);
 
-// What a search may take: beyond it, it is cut off, and says so.
+// Limits of a search. A search that reaches one is cut off, and its result is not complete.
 const MEMORY_MB = 1900;
 const MINUTES = 10;
 const DEPTH = 10_000;
 
-// States take less memory when they are collapsed, and more time.
+// -DCOLLAPSE compresses states: less memory, more time.
 const COMPILATION = { little: ['-O0'], some: ['-O1'], much: ['-O2', '-DCOLLAPSE'] };
 
-/** @typedef {'little' | 'some' | 'much'} Effort what pays for thousands of states, a million, or ten */
+/** @typedef {'little' | 'some' | 'much'} Effort for thousands of states, a million, or ten million */
 
 /**
  * @typedef {object} Search
- * @property {string[]} defines what is defined for the model, as in `-D`
- * @property {'states' | 'cycles' | 'fair cycles'} kind what is looked for: a state in which a promise is broken or nothing
- *   can go on; or a cycle in which the model's formula never comes true, a fair one, or any
- * @property {'promises' | 'deadlocks'} [only] which kind of bad state, if only one counts
- * @property {Effort} [effort] how much to spend on the compilation, for a search that goes faster
- * @property {boolean} [story] whether to tell the way to what is found
+ * @property {string[]} defines macros for the model, as in `-D`
+ * @property {'states' | 'cycles' | 'fair cycles'} kind what to look for: `states` in which an assertion fails or no
+ *   process can continue; `cycles` in which the model's formula never becomes true; `fair cycles` only among those in which
+ *   each process that can continue does
+ * @property {'promises' | 'deadlocks'} [only] the only kind of bad state to look for: failed assertions, or deadlocks
+ * @property {Effort} [effort] how much to optimise the compiled search
+ * @property {boolean} [story] whether to report the steps that lead to the error
  */
 
 /**
  * @typedef {object} Finding
- * @property {string | undefined} error what was found, in Spin's words; `undefined` if nothing
+ * @property {string | undefined} error the error in Spin's words; `undefined` if there is none
  * @property {boolean} complete whether all states were visited
- * @property {number} states how many were stored
- * @property {number} depth how many steps the longest way has
- * @property {string[]} unreached the statements that no way came to
+ * @property {number} states the number of stored states
+ * @property {number} depth the number of steps of the longest execution
+ * @property {string[]} unreached the statements that no execution reached
  * @property {number} seconds
- * @property {string[]} story what happens on the way to what was found, as the model tells it
+ * @property {string[]} story the steps that lead to the error, as the model prints them
  */
 
-/** Installs Spin, and the compiler that it needs, if they have to be installed and can be. */
+/** Installs Spin and the C compiler that it needs, if they are missing. */
 export function findSpin() {
   if (runs('spin', '-V') && compiles()) return;
   installDebianPackages(
@@ -50,7 +51,7 @@ export function findSpin() {
   );
 }
 
-/** A compiler alone isn't enough: it has to find the C library. */
+/** Whether the compiler is there and finds the C library. */
 function compiles() {
   try {
     const input = '#include <stdio.h>\n';
@@ -62,8 +63,7 @@ function compiles() {
 }
 
 /**
- * Visits every state that the model can come to, or goes on until it has found something. Leaves the processors to
- * whatever else is to be done.
+ * Visits every state that the model can reach, until it finds an error. Runs at low priority (`nice`).
  *
  * @param {string} model the path of the model
  * @param {Search} how
@@ -94,7 +94,7 @@ export async function search(model, { defines, kind, only, effort = 'little', st
 /** @param {Search['kind']} kind */
 function compilation(kind) {
   if (kind === 'states') return ['-DSAFETY', '-DNOCLAIM'];
-  // Fairness is kept in a bit for each process, of which three bytes have enough.
+  // Fairness takes a bit for each process: three bytes have room for all of them.
   return kind === 'fair cycles' ? ['-DNFAIR=3'] : ['-DNOFAIR'];
 }
 
@@ -113,7 +113,7 @@ function visiting(kind, only, effort) {
 }
 
 /**
- * What the program that Spin wrote has printed.
+ * Reads the output of the search program that Spin generates.
  *
  * @param {string} report
  */
@@ -131,7 +131,7 @@ export function parseReport(report) {
 }
 
 /**
- * But for the ends of processes: some go on for ever.
+ * Without the ends of processes: some processes never end.
  *
  * @param {string} report
  */
@@ -150,7 +150,7 @@ function unreachedIn(report) {
  * @param {{ cwd: string, maxBuffer: number }} options
  */
 async function tell(name, given, options) {
-  // Without the indentation by process, and without the last state.
+  // -T: no indentation by process. -B: without the final state.
   const { stdout } = await run('spin', [...given, '-t', '-T', '-B', name], options);
   return stdout.split('\n').filter((line) => /\bcandidate \d/.test(line));
 }

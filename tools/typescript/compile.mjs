@@ -5,14 +5,14 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '../..');
 
 /**
- * Compiles a TypeScript program of the tests' with all that it imports, to run it without the test runner.
+ * Compiles one of the tests' TypeScript programs and all that it imports, so that Node runs it without the test runner.
  *
- * @param {string} folder - where its tsconfig.json is
- * @param {string} program - its file, as it is compiled: `main.js`
- * @returns {string} the compiled program
+ * @param {string} folder - the folder of its tsconfig.json
+ * @param {string} program - the name of the compiled program: `main.js`
+ * @returns {string} the path of the compiled program
  */
 export function compile(folder, program) {
-  // Below node_modules, so that what is compiled finds the dependencies, and nobody has to ignore it.
+  // Below node_modules: the compiled program finds the dependencies there, and git ignores it.
   const output = join(ROOT, 'node_modules/.cache', folder.replaceAll('/', '-'));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', join(ROOT, folder, 'tsconfig.json'), '--outDir', output], {

@@ -1,11 +1,11 @@
 /**
- * The embedded ZooKeeper in a process of its own, with the interface of a real server's: for the tests that ask for it by
- * CONCLAVE_TEST_SERVER=embedded. What it knows ends with its process.
+ * Runs the embedded ZooKeeper in a process of its own, behind the interface of `ZooKeeperServer`, for tests with
+ * CONCLAVE_TEST_SERVER=embedded. Its data are in the memory of that process and end with it.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Whether tests are to run without a real server, where they can. */
+/** Whether tests run on the embedded server where they can, instead of a real one. */
 export function prefersEmbedded() {
   return process.env.CONCLAVE_TEST_SERVER === 'embedded';
 }
@@ -32,14 +32,14 @@ export class EmbeddedServer {
     return this.#process?.pid;
   }
 
-  /** Starts it, or brings it back after {@link kill} with all that it knew. */
+  /** Starts the server, or restarts it with its data after {@link kill}. */
   async start() {
     if (this.#process !== undefined) return this.#tell('restart');
     const child = fork(import.meta.filename, [String(this.port), String(this.#tickMs)]);
     this.#process = child;
     await this.#acknowledged('start');
     this.#isUp = true;
-    // It ends by itself when the channel does. Until then it keeps nobody waiting.
+    // The child ends when the IPC channel closes. Until then it does not keep this process alive.
     child.channel?.unref();
     child.unref();
   }
@@ -77,14 +77,14 @@ export class EmbeddedServer {
     await this.kill();
   }
 
-  /** Goes away, connections and all. Like a real server it keeps what it knows, for {@link start}. */
+  /** Drops all connections and stops to serve. As a real server does, it keeps its data, for {@link start}. */
   async kill() {
     if (!this.#isUp) return;
     this.resume();
     await this.#tell('crash');
   }
 
-  /** Ends its process, and what it knows. */
+  /** Ends the process, and with it the data. */
   async end() {
     const child = this.#process;
     this.#process = undefined;

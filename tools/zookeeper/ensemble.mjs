@@ -16,22 +16,22 @@ import { HERE, ZooKeeperServer } from './server.mjs';
 
 /** @import { Machine } from './server.mjs' */
 
-/** The ensemble that `ZOOKEEPER` names, if it names one. */
+/** The connect string in `ZOOKEEPER`, if it is set. */
 export function externalEnsemble() {
   return fromEnvironment('ZOOKEEPER');
 }
 
 /**
- * One server alone, or an ensemble, with data of its own that go with `stop`.
+ * Starts a single server or an ensemble in a new temporary folder, which `stop` removes.
  *
  * @param {object} [options]
  * @param {number} [options.servers]
- * @param {number} [options.tickMs] how fine expiry is told
- * @param {number} [options.port] of a single server
- * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`, or others in their place
+ * @param {number} [options.tickMs] ZooKeeper's `tickTime`: sessions expire at multiples of it
+ * @param {number} [options.port] the client port of a single server
+ * @param {Record<string, string | number>} [options.settings] lines of `zoo.cfg` to add or to replace
  * @param {readonly Machine[]} [options.machines] where each of them runs
- * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] which port leads from
- *   one server of an ensemble to a port of another: for a proxy between the two
+ * @param {(link: { from: number, to: number, port: number }) => Promise<number>} [options.route] the port by
+ *   which one server of an ensemble reaches a port of another: a test can put a proxy in between
  */
 export async function startZooKeeper({
   servers = 1,
@@ -109,13 +109,13 @@ export async function startZooKeeper({
 async function startEmbedded(place) {
   const server = new EmbeddedServer(place);
   await server.start();
-  // The type is the real one's: whoever uses it needn't know.
+  // Typed as a real server, so that callers do not distinguish the two.
   const servers = /** @type {ZooKeeperServer[]} */ (/** @type {unknown} */ ([server]));
   return { servers, connectString: server.connectString, stop: () => server.end() };
 }
 
 /**
- * The ensemble that the environment names, or a server of our own. `stop` ends only the latter.
+ * The ensemble that `ZOOKEEPER` names, or else a new server. `stop` stops only a server that was started here.
  *
  * @param {Parameters<typeof startZooKeeper>[0]} [options]
  */

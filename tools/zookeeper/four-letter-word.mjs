@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Asks a server one of ZooKeeper's four-letter words.
+ * Sends one of ZooKeeper's four-letter words to a server, and resolves with the answer.
  *
  * @param {number} port
  * @param {string} word

@@ -9,7 +9,7 @@ import { installDebianPackages } from '../debian/packages.mjs';
 import { fromEnvironment, runs } from '../environment.mjs';
 
 const DEBIAN_JAR = '/usr/share/java/zookeeper.jar';
-// What the server's own manifest leaves out: something that logs, and what Netty needs to serve TLS.
+// Jars that the server's own manifest leaves out: a logger, and what Netty needs to serve TLS.
 const DEBIAN_EXTRAS = ['slf4j-simple', 'netty-codec', 'netty-resolver', 'netty-transport-native-unix-common'];
 const DEBIAN_PACKAGES = ['zookeeper', 'default-jre-headless', 'libslf4j-java', 'libnetty-java'];
 const OTHER_WAYS = [
@@ -18,7 +18,7 @@ const OTHER_WAYS = [
   'with Docker: docker compose up -d --wait, then ZOOKEEPER=127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183',
 ];
 
-/** The class path of a ZooKeeper distribution, which is installed if it has to be and can be. */
+/** The class path of a ZooKeeper distribution. Installs Debian's package if there is none. */
 export async function findClassPath() {
   const home = fromEnvironment('ZOOKEEPER_HOME');
   if (home !== undefined) return classPathOfDistribution(home);
@@ -39,12 +39,12 @@ async function classPathOfDistribution(home) {
   return usable.map((name) => join(home, 'lib', name)).join(':');
 }
 
-/** The version of that distribution, `3.8.0` say, by the name of its jar. */
+/** The version of that distribution, such as `3.8.0`, read from the name of its jar. */
 export async function installedVersion() {
   const [jar = ''] = (await findClassPath())
     .split(':')
     .filter((path) => /\/zookeeper(-\d[^/]*)?\.jar$/.test(path));
-  const names = await readdir(dirname(jar)); // Debian's has no version in its name, and a link beside it that has.
+  const names = await readdir(dirname(jar)); // Debian's jar has no version in its name; a link beside it does.
   const version = names.map((name) => /^zookeeper-(\d+\.\d+\.\d+)[^/]*\.jar$/.exec(name)?.[1]).find(Boolean);
   if (version === undefined) throw new Error(`${jar}: no jar beside it tells the version of this ZooKeeper`);
   return version;

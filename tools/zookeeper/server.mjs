@@ -8,14 +8,14 @@ const MAIN_CLASS = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 const START_WITHIN_MS = 60_000;
 
 /**
- * Where a server runs, if that is not simply here.
+ * Where a server runs, if not on 127.0.0.1 of this machine.
  *
  * @typedef {object} Machine
- * @property {string} host the address that it listens on, and by which the others know it
- * @property {readonly string[]} [launcher] the command that runs a command there, such as `ip netns exec`. It has to become
- *   that command, so that its process is the server's
- * @property {Record<string, string>} [env] more variables of the server's environment
- * @property {string} [folder] where its data go, if not to a folder that goes with the server: its parent exists
+ * @property {string} host the address on which the server listens and at which the other servers reach it
+ * @property {readonly string[]} [launcher] a command that runs another command there, such as `ip netns exec`. It must
+ *   `exec` that command, so that the process id is the server's
+ * @property {Record<string, string>} [env] variables to add to the server's environment
+ * @property {string} [folder] where the server keeps its data, if not in a folder that is removed with the server. The parent folder exists
  */
 
 /** @type {Machine} */
@@ -24,12 +24,12 @@ export const HERE = { host: '127.0.0.1' };
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
 
-// Whatever ends this process, no server stays behind. One listener for all: Node takes many for a leak.
+// No server outlives this process, however the process exits. One listener for all, because Node reports many as a leak.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** One server, with its own folder for its data. */
+/** One server process, with a folder for its data. */
 export class ZooKeeperServer {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #process;
@@ -67,7 +67,7 @@ export class ZooKeeperServer {
     return this.#process?.pid;
   }
 
-  /** Starts it and waits until it serves. */
+  /** Starts the server and waits until it serves requests. */
   async start() {
     const { launcher = [], env } = this.#machine;
     const [command = 'java', ...args] = [...launcher, 'java'];
@@ -101,7 +101,7 @@ export class ZooKeeperServer {
       failure ??= new Error(`ZooKeeper ended (${code ?? signal})`);
     });
     const deadline = performance.now() + START_WITHIN_MS;
-    // `ruok` is answered before the server serves: `srvr` tells the truth.
+    // A server answers `ruok` before it serves requests; `srvr` shows whether it does.
     while ((await this.mode()) === '') {
       if (failure !== undefined || performance.now() > deadline) {
         throw new Error(`ZooKeeper did not start on port ${this.port}:\n${this.#log}`, { cause: failure });
@@ -110,38 +110,38 @@ export class ZooKeeperServer {
     }
   }
 
-  /** Whether it leads its ensemble, follows, or is alone; `''` when it doesn't serve. */
+  /** `leader`, `follower` or `standalone`; `''` while the server doesn't serve requests. */
   async mode() {
     const answer = await fourLetterWord(this.port, 'srvr', this.host).catch(() => '');
     return /Mode: (\w+)/.exec(answer)?.[1] ?? '';
   }
 
-  /** Stands still from now on, its connections open: a machine that hangs. */
+  /** Suspends the process with its connections open, as when a machine hangs. */
   pause() {
     this.#process?.kill('SIGSTOP');
   }
 
-  /** Goes on after {@link pause}. */
+  /** Continues after {@link pause}. */
   resume() {
     this.#process?.kill('SIGCONT');
   }
 
-  /** Stops it; its data stay. */
+  /** Stops the server and keeps its data. */
   async stop() {
     await this.kill('SIGTERM');
   }
 
-  /** Removes the data of a server that doesn't run: it gets those of the others when it starts. */
+  /** Removes the data of a stopped server. When it starts again it copies those of the other servers. */
   async forget() {
     await rm(join(this.#folder, 'version-2'), { recursive: true, force: true });
   }
 
-  /** Keeps a copy of the data of a server that doesn't run. */
+  /** Copies the data of a stopped server. */
   async backUp() {
     await cp(join(this.#folder, 'version-2'), join(this.#folder, 'backup'), { recursive: true });
   }
 
-  /** Puts the data of {@link backUp} in the place of what a server that doesn't run has now. */
+  /** Replaces the data of a stopped server by the copy that {@link backUp} made. */
   async restoreBackup() {
     await this.forget();
     await cp(join(this.#folder, 'backup'), join(this.#folder, 'version-2'), { recursive: true });

@@ -1,4 +1,4 @@
-/** A session and an election, at the embedded server: the program that each bundler puts into a file, and that is then run. */
+/** A session and an election on the embedded server. Each bundler bundles this program, and the result is run. */
 import { ConclaveError, DistributedLock, LeaderElector, Session } from 'conclave';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 

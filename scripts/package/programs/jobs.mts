@@ -1,4 +1,4 @@
-/** Jobs on node-cron's schedule, which takes what conclave/node-cron has for its own. */
+/** Jobs on node-cron's schedule: the types of conclave/node-cron fit those of node-cron. */
 import { ElectionSupervisor } from 'conclave';
 import { LeaderRunCoordinator } from 'conclave/node-cron';
 import { type RunCoordinator, schedule, setRunCoordinator } from 'node-cron';

@@ -1,4 +1,4 @@
-/** What users write, compiled under the strictest options: each of the three entries, and what passes between them. */
+/** A typical program, compiled with the strictest options: all three entries, and objects of one passed to another. */
 import {
   type Clock,
   ConclaveError,
@@ -21,7 +21,7 @@ import {
   TestClock,
 } from 'conclave/testing';
 
-// A clock of conclave/testing is one of conclave, and so is the environment that goes by it.
+// conclave accepts the clock of conclave/testing, and an environment with that clock.
 export const clock = new TestClock();
 export const asClock: Clock = clock;
 
@@ -48,10 +48,10 @@ supervisor.on('error', (error: ConclaveError) => console.error(error.code, error
 supervisor.on('demoted', (term, reason) => console.log(term.number, reason satisfies string));
 // @ts-expect-error There is no such event.
 supervisor.on('elevated', () => undefined);
-// @ts-expect-error What is internal isn't declared.
+// @ts-expect-error Internal members are not declared.
 void session.own('/node');
 
-// conclave/node-cron takes what conclave elects by.
+// conclave/node-cron accepts the elections of conclave.
 export const elector = new LeaderElector(session, '/elections/consumer', {
   lead: (term) => term.assertHeld(),
 });

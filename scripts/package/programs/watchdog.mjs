@@ -1,4 +1,4 @@
-/** A leader whose work blocks its thread for longer than its lease: the watchdog's thread has to be there to end it. */
+/** A leader whose work blocks its thread for longer than its lease: the watchdog's thread must end the process. */
 import { LeaderElector, Session } from 'conclave';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
