@@ -1,4 +1,4 @@
-/** Measures Conclave beside its peers: `npm run bench -- --help` says with which options, `docs/benchmarks.md` what. */
+/** Compares Conclave with other clients. `npm run bench -- --help` lists the options; `docs/benchmarks.md` explains the rows. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -15,7 +15,7 @@ const PICTURES = join(import.meta.dirname, '../docs/benchmarks');
 const args = process.argv.slice(2);
 const began = performance.now();
 let isInterrupted = false;
-// Of the processes that are measured too, but for those that are measured from their start.
+// Also for the measured processes, except for those whose start is measured.
 process.env.CONCLAVE_LOG_LEVEL ??= 'silent';
 
 /** @param {string} text */
@@ -25,17 +25,17 @@ function say(text) {
   console.error(`${elapsed}  ${text}`);
 }
 
-/** Everything that is written on the way goes there, also what others write, and goes with this process. */
+/** A temporary folder for this process and its children, removed at the exit. */
 function useOwnFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-bench-'));
   process.env.TMPDIR = folder;
   process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 }
 
-/** Servers have to be gone before their folders are; the other programs end with this process. */
+/** Servers must be stopped before their folders are removed. The other programs end with this process. */
 function endWhenInterrupted() {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    // Not once: where nobody else listens any more, the drivers' own listener ends the process before the folders are gone.
+    // Not `once`: without another listener, that of the drivers would end the process before the folders are removed.
     process.on(signal, () => {
       say('interrupted');
       isInterrupted = true;
@@ -56,7 +56,7 @@ async function measure(row, bench) {
 
 /**
  * @param {import('./options.mjs').Options} options
- * @param {(results: import('./report/markdown.mjs').Results) => void} onRow given all so far, after each row
+ * @param {(results: import('./report/markdown.mjs').Results) => void} onRow called after each row with all results so far
  * @returns {Promise<import('./report/markdown.mjs').Results>}
  */
 async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
@@ -79,11 +79,11 @@ async function measureAll({ rows, quick, rounds, contestants, crowds }, onRow) {
       };
       findings.push(await measure(row, bench));
     } catch (error) {
-      // What was measured so far, and what comes, is worth keeping.
+      // The results of the other rows are kept.
       say(`${row} failed: ${error instanceof Error ? error.stack : error}`);
       failures.push({ row, reason: error instanceof Error ? error.message : String(error) });
     }
-    // The servers of a row that was interrupted are gone: what it says then is nothing to keep.
+    // The servers of an interrupted row are stopped, so that it has failed for no reason of its own.
     if (isInterrupted) break;
     onRow(results());
   }
@@ -130,7 +130,7 @@ function verdict({ findings }) {
 async function run(options) {
   useOwnFolder();
   endWhenInterrupted();
-  // After each row: whoever ends it in the middle of an hour keeps what was measured by then.
+  // After each row, so that an interrupted run keeps the rows that it has finished.
   const results = await measureAll(options, (soFar) => keep(soFar, { ...options, docs: false }));
   if (options.docs && !isInterrupted) keep(results, options);
   for (const line of verdict(results)) say(line);

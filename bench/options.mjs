@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** All rows, in the order in which they are measured: a module of `bench/rows` each. */
+/** All rows, in the order in which they are measured. Each is a module of `bench/rows`. */
 export const ROWS = /** @type {const} */ ([
   'uncontended',
   'handover',
@@ -16,7 +16,7 @@ export const ROWS = /** @type {const} */ ([
   'package',
 ]);
 
-export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of its own.
+export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
   npm run bench                        everything: 70 to 80 minutes
   npm run bench -- --quick             a first impression
@@ -24,11 +24,11 @@ export const HELP = `Measures Conclave beside its peers, on ZooKeeper servers of
 
   --rounds N           how often the contestants take turns (5; with --quick 2)
   --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
-  --crowds N,N         how many contend for what is handed over (15,100,1000; with --quick 15,100)
+  --crowds N,N         numbers of contenders for what is handed over (15,100,1000; with --quick 15,100)
   --out FOLDER         where results.json, results.md and the plots go (bench/results)
   --docs               also puts tables and the machine's description into docs/benchmarks.md, and the plots beside it
 
-Packages of peers that are missing are installed, as root on Debian; those that can't be had are left out.`;
+Missing packages of the other clients are installed, as root on Debian; clients that can't be installed are left out.`;
 
 const KNOWN = /** @type {const} */ ({
   help: { type: 'boolean', default: false },
@@ -42,7 +42,7 @@ const KNOWN = /** @type {const} */ ({
 });
 
 /**
- * What the command line asks for.
+ * The options of the command line.
  *
  * @typedef {object} Options
  * @property {boolean} help
@@ -59,7 +59,7 @@ const KNOWN = /** @type {const} */ ({
  * @param {string[]} args
  * @param {readonly string[]} names of all contestants
  * @returns {Options}
- * @throws {Error} that says what would be right
+ * @throws {Error} with the expected values
  */
 export function parseOptions(args, names) {
   const values = read(args);

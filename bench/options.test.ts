@@ -4,7 +4,7 @@ import { parseOptions, ROWS } from './options.mjs';
 const NAMES = ['Conclave lock', 'raw'];
 
 describe("a benchmark's options", () => {
-  it('are by default those of the whole run', () => {
+  it('default to a full run', () => {
     expect(parseOptions([], NAMES)).toMatchObject({
       quick: false,
       rounds: 5,
@@ -33,7 +33,7 @@ describe("a benchmark's options", () => {
     [['--out', ''], /--out is empty: expected a folder/],
     [['--fast'], /Unknown option '--fast'.*npm run bench -- --help/s],
     [['handover'], /Unexpected argument 'handover'.*npm run bench -- --help/s],
-  ])('that are wrong are refused with what would be right: %j', (args, message) => {
+  ])('are rejected with the expected values: %j', (args, message) => {
     expect(() => parseOptions(args, NAMES)).toThrow(message);
   });
 });

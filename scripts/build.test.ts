@@ -21,20 +21,20 @@ function loadedWith(entry: string): string[] {
 }
 
 describe('what is built', () => {
-  it('loads few files for those who import the package, and little for those who need little', () => {
+  it('loads few files for each entry, and only base for the light ones', () => {
     expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
     expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
     expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
   });
 
-  it('has one copy of each class, whichever entry it comes from', async () => {
+  it('has one copy of each class in all entries', async () => {
     const wrong = { port: -1 } as const;
     await expect(EmbeddedZooKeeper.start(wrong)).rejects.toBeInstanceOf(InvalidOptionError);
     expect(() => new LeaderRunCoordinator({} as never, 1 as never)).toThrow(InvalidOptionError);
   });
 
-  it('finds each file that it starts or reads by its URL', () => {
+  it('contains each file that it starts or reads by URL', () => {
     const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.js'),
     );
@@ -50,14 +50,14 @@ describe('what is built', () => {
     expect(asked.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('asks, in what users may bundle, for no file by its URL, and requires nothing', () => {
+  it('neither opens files by URL nor requires modules in what users may bundle', () => {
     const files = new Set(ENTRIES.flatMap((entry) => loadedWith(`${entry}.js`)));
     expect(files.size).toBeGreaterThan(5);
     for (const file of files)
       expect(read(file)).not.toMatch(/new URL\([^)]*import\.meta|(?<![#.\w])require\(/);
   });
 
-  it('imports what users install with it, and they install nothing that it has no use for', () => {
+  it('imports each of its dependencies, and nothing else that users would have to install', () => {
     const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.js'),
     );
@@ -67,7 +67,7 @@ describe('what is built', () => {
     expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
   });
 
-  it('comes with the licences of what it contains', () => {
+  it('contains the licences of the packages that it inlines', () => {
     const licences = read('THIRD-PARTY-LICENSES.txt');
     for (const name of ['eventemitter3 5.', 'node-zookeeper-client 1.']) expect(licences).toContain(name);
     expect(licences.match(/Permission is hereby granted/g)).toHaveLength(2);
@@ -84,13 +84,13 @@ describe('what is declared', () => {
     expect(files.sort()).toEqual(ENTRIES.map((entry) => `${entry}.d.ts`).sort());
   });
 
-  it.each(ENTRIES)('of %s is, as a value, what is there at run time', async (entry) => {
+  it.each(ENTRIES)('of %s has as values what exists at run time', async (entry) => {
     const values = declared(entry).flatMap(({ name, isValue }) => (isValue ? [name] : []));
     const module = await import(pathToFileURL(join(BUILT, `${entry}.js`)).href);
     expect(values.sort()).toEqual(Object.keys(module).sort());
   });
 
-  it('of the other entries says nothing again that conclave says: two classes would be different types', () => {
+  it('of the other entries imports the classes of conclave: declared twice they would be different types', () => {
     for (const entry of ENTRIES.slice(1)) {
       const text = read(`${entry}.d.ts`);
       expect(text).toMatch(/^import \{[^}]*\} from '\.\.\/index\.js';$/m);
@@ -98,12 +98,12 @@ describe('what is declared', () => {
     }
   });
 
-  it('leaves out what is internal', () => {
+  it('leaves out internal declarations', () => {
     const text = read('index.d.ts');
     expect(text).not.toMatch(/@internal|\b(EphemeralNode|WatchRegistry|ResolvedSessionOptions|GrantHold)\b/);
   });
 
-  it.each(ENTRIES)('of %s is explained, and refers to nothing that users have not', (entry) => {
+  it.each(ENTRIES)('of %s is documented, and links only to public names', (entry) => {
     const text = read(`${entry}.d.ts`);
     expect(text.match(/\/\*\*/g)?.length).toBeGreaterThan(10);
     const known = new Set(

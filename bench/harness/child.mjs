@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A process of a row's own, which does what it is told, one thing after the other. */
+/** A child process of a row, which carries out commands one after the other. */
 export class Child {
   #process;
 
   /**
-   * @param {URL} script one that calls {@link serve}
+   * @param {URL} script a program that calls {@link serve}
    * @param {{ execArgv?: string[], args?: string[] }} [options]
    */
   constructor(script, { execArgv = [], args = [] } = {}) {
@@ -16,14 +16,14 @@ export class Child {
   /**
    * @param {string} order
    * @param {unknown[]} args
-   * @returns {Promise<any>} what it answers
+   * @returns {Promise<any>} the child's answer
    */
   async ask(order, ...args) {
     const gone = new AbortController();
     const ended = once(this.#process, 'exit', { signal: gone.signal }).then(([code, signal]) => {
       throw new Error(`the process ended at ${order} (${code ?? signal})`);
     });
-    ended.catch(() => undefined); // Of no interest once it has answered.
+    ended.catch(() => undefined); // Ignored once the child has answered.
     this.#process.send([order, ...args]);
     try {
       const [message] = await Promise.race([once(this.#process, 'message', { signal: gone.signal }), ended]);
@@ -34,17 +34,17 @@ export class Child {
     }
   }
 
-  /** Makes it stand still, its connections open. */
+  /** Suspends the child with its connections open. */
   freeze() {
     this.#process.kill('SIGSTOP');
   }
 
-  /** Lets it go on. */
+  /** Continues after {@link freeze}. */
   thaw() {
     this.#process.kill('SIGCONT');
   }
 
-  /** Ends it as it is. */
+  /** Kills the child. */
   async end() {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exited = once(this.#process, 'exit');
@@ -54,7 +54,7 @@ export class Child {
 }
 
 /**
- * In the child: carries out orders, until the parent has gone.
+ * In the child process: carries out commands until the parent disconnects.
  *
  * @param {Record<string, (...args: any[]) => unknown>} orders
  */
@@ -70,13 +70,13 @@ export function serve(orders) {
 }
 
 /**
- * Does `task` for each number from 0, some at a time.
+ * Runs `task` for each number from 0, some at a time.
  *
  * @template T
  * @param {number} count
  * @param {number} atOnce
  * @param {(index: number) => Promise<T>} task
- * @returns {Promise<T[]>} in order
+ * @returns {Promise<T[]>} the results by number
  */
 export async function forEach(count, atOnce, task) {
   /** @type {T[]} */

@@ -1,4 +1,4 @@
-/** What the rows that compare contestants have in common. */
+/** Functions for the rows that compare contestants. */
 import { findContestants } from './contestants.mjs';
 import { Driver } from './driver.mjs';
 import { median, quantile } from './quantiles.mjs';
@@ -7,14 +7,14 @@ import { median, quantile } from './quantiles.mjs';
 /** @typedef {{ name: string, driver: Driver }} Running */
 
 const LOOK_AGAIN_MS = 50;
-/** What stays as it is for so long is as it should be, if it can be that. */
+/** How long the servers' state must stay the same, if it can be the expected one. */
 const UNCHANGED_MS = 100;
-/** And otherwise it is as it will be. */
+/** How long it must stay the same if it is not the expected one: then it will not become that. */
 const STUCK_MS = 1000;
 const SETTLED_WITHIN_MS = 30_000;
 
 /**
- * Those that take part.
+ * The contestants that take part.
  *
  * @param {import('./finding.mjs').Bench} bench
  * @param {(contestant: import('./contestants.mjs').Contestant) => boolean} [suits]
@@ -28,7 +28,7 @@ export function chosen({ contestants, say }, suits = () => true) {
 }
 
 /**
- * A program of each.
+ * Starts a program for each contestant.
  *
  * @param {readonly Found[]} contestants
  * @param {{ connect: string, sessionMs: number }} place
@@ -44,8 +44,8 @@ export async function startAll(contestants, place) {
 }
 
 /**
- * Puts `count` contenders in line, and waits until all have their place and know whom they wait for, as far as the servers
- * can tell: a program answers as soon as they have begun. Those of an earlier line may still be leaving when it is called.
+ * Lets `count` contenders join a queue, and waits until all have created their nodes and set their watches, by the servers'
+ * counts: a program answers as soon as its contenders have begun to join. Contenders of the queue before may still be leaving.
  *
  * @param {Driver} driver
  * @param {import('./meter.mjs').Meter} meter
@@ -59,8 +59,8 @@ export async function queueUp(driver, meter, path, count) {
 }
 
 /**
- * Waits until `count` contenders more than `before` are in line, all but the first watch somebody, and nobody does
- * anything more: some watch other nodes as well.
+ * Waits until there are `count` ephemeral nodes more than `before`, watches for all of them but the first, and no more
+ * changes: some contenders set further watches.
  *
  * @param {import('./meter.mjs').Meter} meter
  * @param {import('./meter.mjs').Holdings} before
@@ -75,8 +75,8 @@ export async function settled(meter, before, count) {
 }
 
 /**
- * Waits until what the servers keep doesn't change any more: for a moment if it is `complete`, for longer if it isn't, 30 s
- * at most.
+ * Waits until nodes and watches of the servers have not changed for a moment if they are `complete`, for longer if they are
+ * not, and for 30 s at most.
  *
  * @param {import('./meter.mjs').Meter} meter
  * @param {(holdings: import('./meter.mjs').Holdings) => boolean} complete
@@ -96,7 +96,7 @@ async function untilSettled(meter, complete) {
 }
 
 /**
- * All of them, another one first in each round: who comes first finds the servers as the last one has left them.
+ * All contestants, with another one first in each round, because the first one finds the servers as the last one left them.
  *
  * @template T
  * @param {readonly T[]} all
@@ -114,7 +114,7 @@ export function pause(ms) {
 }
 
 /**
- * How one compares with another: the median of what each round says.
+ * The ratio of two contestants: the median of the ratios of each round.
  *
  * @param {readonly (readonly number[])[]} ours the times of each round
  * @param {readonly (readonly number[])[]} theirs

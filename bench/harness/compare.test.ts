@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inTurn, ratio } from './compare.mjs';
 
 describe('the order of the contestants', () => {
-  it('begins with another one in each round, and leaves nobody out', () => {
+  it('begins with another contestant in each round, and leaves none out', () => {
     const rounds = [0, 1, 2, 3].map((round) => inTurn(['a', 'b', 'c'], round).join(''));
     expect(rounds).toEqual(['abc', 'bca', 'cab', 'abc']);
     expect(inTurn([], 1)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Whom the benchmark measures, and how each is started: `bench/peers/README.md` has what they do. */
+/** The clients that the benchmark compares (contestants), and how their programs are started: see `bench/peers/README.md`. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,23 +6,23 @@ import { findCuratorClassPath, findGo, findKazoo } from '../../tools/peers/insta
 
 const ROOT = join(import.meta.dirname, '../..');
 const PEERS = join(ROOT, 'bench/peers');
-// Below node_modules, so that nobody has to ignore it.
+// Below node_modules, which git ignores.
 const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 
 /**
  * @typedef {object} Contestant
  * @property {string} name
- * @property {'lock' | 'election'} kind what it is compared with
- * @property {string} recipe what its program is to contend with
- * @property {import('./handovers.mjs').Pace} [floor] it is what nobody can be faster than, at that pace: at once the next one has
- *   to look, after a while it may know
- * @property {true} [keeps] of a floor: it sends what Conclave's promises take, so it is what Conclave can't be faster than
- * @property {() => string[]} command what starts it, but for the arguments. Installs and compiles what it needs
+ * @property {'lock' | 'election'} kind with which others it is compared
+ * @property {string} recipe the recipe that its program uses
+ * @property {import('./handovers.mjs').Pace} [lowerBound] the pace at which it is a lower bound: no client on Node can be faster.
+ *   At once the next contender must list the queue; after a while it may know that it is next
+ * @property {true} [keeps] whether a lower bound sends all requests that Conclave's guarantees need: a lower bound for Conclave
+ * @property {() => string[]} command the command that starts it, without the arguments. Installs and compiles what it needs
  */
 
 const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
 const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
-const floor = () => [process.execPath, join(PEERS, 'floor.mjs')];
+const readyMadePackets = () => [process.execPath, join(PEERS, 'ready-made-packets.mjs')];
 const go = once(() => {
   const program = join(COMPILED, 'go-peer');
   const source = join(PEERS, 'go/peer.go');
@@ -35,7 +35,7 @@ const curator = once(() => {
   const source = join(PEERS, 'Curator.java');
   if (isNewer(source, join(COMPILED, 'Curator.class')))
     compile('javac', '-d', COMPILED, '-cp', classPath, source);
-  // A thousand sessions have five threads each.
+  // For a thousand sessions, which have five threads each.
   return ['java', '-Xmx2g', '-Xss256k', '-cp', `${COMPILED}:${classPath}`, 'Curator'];
 });
 const kazoo = once(() => [...findKazoo(), join(PEERS, 'kazoo_peer.py')]);
@@ -49,61 +49,73 @@ export const CONTESTANTS = [
   { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
   { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
-  { name: 'ready-made packets', kind: 'lock', recipe: 'lock', floor: 'at once', command: floor },
+  {
+    name: 'ready-made packets',
+    kind: 'lock',
+    recipe: 'lock',
+    lowerBound: 'at once',
+    command: readyMadePackets,
+  },
   {
     name: 'packets without a listing',
     kind: 'lock',
     recipe: 'lock-known',
-    floor: 'after a while',
-    command: floor,
+    lowerBound: 'after a while',
+    command: readyMadePackets,
   },
-  { name: 'ready-made claims', kind: 'election', recipe: 'election', floor: 'at once', command: floor },
+  {
+    name: 'ready-made claims',
+    kind: 'election',
+    recipe: 'election',
+    lowerBound: 'at once',
+    command: readyMadePackets,
+  },
   {
     name: 'claims without a listing',
     kind: 'election',
     recipe: 'election-known',
-    floor: 'after a while',
-    command: floor,
+    lowerBound: 'after a while',
+    command: readyMadePackets,
   },
   {
     name: 'Conclave packets',
     kind: 'lock',
     recipe: 'lock-kept',
-    floor: 'at once',
+    lowerBound: 'at once',
     keeps: true,
-    command: floor,
+    command: readyMadePackets,
   },
   {
     name: 'Conclave packets without a listing',
     kind: 'lock',
     recipe: 'lock-kept-known',
-    floor: 'after a while',
+    lowerBound: 'after a while',
     keeps: true,
-    command: floor,
+    command: readyMadePackets,
   },
   {
     name: 'Conclave claims',
     kind: 'election',
     recipe: 'election-kept',
-    floor: 'at once',
+    lowerBound: 'at once',
     keeps: true,
-    command: floor,
+    command: readyMadePackets,
   },
   {
     name: 'Conclave claims without a listing',
     kind: 'election',
     recipe: 'election-kept-known',
-    floor: 'after a while',
+    lowerBound: 'after a while',
     keeps: true,
-    command: floor,
+    command: readyMadePackets,
   },
 ];
 
 /**
- * Those that can be started here. One whose packages can't be had is left out.
+ * The contestants that can be started on this machine. A contestant whose packages can't be installed is left out.
  *
- * @param {(line: string) => void} say is told who is left out, and how to get it
- * @param {(contestant: Contestant) => boolean} [suits] others are not looked for
+ * @param {(line: string) => void} say is called with each contestant that is left out, and how to install it
+ * @param {(contestant: Contestant) => boolean} [suits] whether to look for a contestant
  * @returns {(Omit<Contestant, 'command'> & { command: string[] })[]}
  */
 export function findContestants(say, suits = () => true) {
@@ -130,7 +142,7 @@ function compile(compiler, ...args) {
 }
 
 /**
- * Also what it throws is kept: nobody has to hear twice that something can't be installed.
+ * Calls `find` once, and returns or throws its outcome again after that: a package that can't be installed is tried once.
  *
  * @template T
  * @param {() => T} find

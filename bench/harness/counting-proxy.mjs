@@ -19,23 +19,23 @@ const OPERATIONS = {
   101: 'setWatches',
 };
 
-/** What went over one connection since the counts were taken last. */
+/** The traffic of one connection since its counts were read last. */
 export class Line {
-  /** How many requests of each kind. @type {Record<string, number>} */
+  /** Numbers of requests by kind. @type {Record<string, number>} */
   requests = {};
   /** When the handshake passed, in milliseconds. */
   openedAt = Number.NaN;
   /** When each multi passed, in milliseconds. @type {number[]} */
   multisAt = [];
-  /** When each `exists` passed that leaves no watch. @type {number[]} */
-  looksAt = [];
+  /** When each `exists` without a watch (an existence probe) passed. @type {number[]} */
+  probesAt = [];
   notifications = 0;
   bytesOut = 0;
   bytesIn = 0;
   isOpen = true;
 }
 
-/** Stands in front of a server and counts by kind what the server counts only in all. */
+/** A proxy in front of a server, which counts requests by kind. The server counts only their total. */
 export class CountingProxy {
   #server;
   /** @type {Line[]} */
@@ -60,7 +60,7 @@ export class CountingProxy {
     return `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port}`;
   }
 
-  /** The counts since this was asked last, of each connection that was open meanwhile. They begin anew. */
+  /** The counts since the last call, for each connection that was open meanwhile. Resets them. */
   take() {
     const lines = this.#lines.map((line) => ({ ...line }));
     this.#lines = this.#lines.filter((line) => line.isOpen);
@@ -97,8 +97,8 @@ export class CountingProxy {
         line.requests[operation] = (line.requests[operation] ?? 0) + 1;
         if (operation === 'connect') line.openedAt = performance.now();
         if (operation === 'multi') line.multisAt.push(performance.now());
-        // Whether it leaves a watch is the last thing that it says.
-        if (operation === 'exists' && frame.at(-1) === 0) line.looksAt.push(performance.now());
+        // The last byte of the request says whether it sets a watch.
+        if (operation === 'exists' && frame.at(-1) === 0) line.probesAt.push(performance.now());
       }),
     );
     server.on(
@@ -118,7 +118,7 @@ export class CountingProxy {
   }
 }
 
-/** All requests of some connections by kind. @param {readonly Line[]} lines @returns {Record<string, number>} */
+/** The requests of some connections by kind. @param {readonly Line[]} lines @returns {Record<string, number>} */
 export function totals(lines) {
   /** @type {Record<string, number>} */
   const all = {};
@@ -128,14 +128,14 @@ export function totals(lines) {
 }
 
 /**
- * How many of the looks at a node that a session took were taken in the place of its pings, of which one is due `everyMs`:
- * those before which so much time has passed for each since it was opened. Whoever looks more often looks for other reasons.
+ * How many of a session's existence probes replaced a ping, which is due `everyMs`: no more of them than pings would have been
+ * due since the session was opened. Further probes have other reasons.
  *
  * @param {Line} line since it was opened
  * @param {number} everyMs
  */
-export function looksInPlaceOfPings({ openedAt, looksAt }, everyMs) {
-  return looksAt.reduce((count, at) => count + Number(at >= openedAt + (count + 1) * everyMs), 0);
+export function probesInPlaceOfPings({ openedAt, probesAt }, everyMs) {
+  return probesAt.reduce((count, at) => count + Number(at >= openedAt + (count + 1) * everyMs), 0);
 }
 
 /** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */

@@ -12,15 +12,15 @@ import { createInterface } from 'node:readline';
 const COMPLAINTS_CHARS = 10_000;
 const INTERRUPTIONS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
-/** Those that run. @type {Set<() => void>} */
+/** Kill the running drivers. @type {Set<() => void>} */
 const killers = new Set();
 
-/** Drivers read from this process, and most end with it; not one that sits in a command. */
+/** Most drivers end with this process, because they read from it, but not while they carry out a command. */
 const killAll = () => {
   for (const kill of killers) kill();
 };
 
-/** An interrupted process has no `exit` of its own. Where others listen too, they say what becomes of it.
+/** A signal ends a process without an `exit` event. If there are other listeners, they decide when the process ends.
  * @param {NodeJS.Signals} signal */
 const exitOn = (signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal]);
@@ -41,17 +41,17 @@ function killWithUs(kill) {
   };
 }
 
-/** A program that contends, in a process of its own: `bench/peers/README.md` has the protocol. */
+/** A contestant's program in a child process. `bench/peers/README.md` describes the protocol. */
 export class Driver {
-  /** When it said `held`, by `performance.now()`. @type {Promise<number>} */
+  /** When the program printed `held`, by `performance.now()`. @type {Promise<number>} */
   held;
-  /** What it ended with, an exit code or a signal, once it has and all it said was heard. @type {Promise<number | string>} */
+  /** The exit code or signal, once the program has ended and its output was read. @type {Promise<number | string>} */
   ended;
   #process;
-  /** Those without an answer yet, in the order of asking.
+  /** Commands without an answer yet, in the order in which they were sent.
    * @type {{ expected: string, resolve: (words: string[]) => void, reject: (error: Error) => void }[]} */
   #questions = [];
-  /** What it ends of, where that is known before it ends. @type {string | undefined} */
+  /** Why the program ends, if that is known before it ends. @type {string | undefined} */
   #reason;
   /** @type {Error | undefined} */
   #end;
@@ -67,7 +67,7 @@ export class Driver {
       this.#resolveHeld = resolve;
       this.#rejectHeld = reject;
     });
-    // Most are never asked to stand.
+    // Only few drivers are asked to `stand`.
     this.held.catch(() => undefined);
     const child = spawn(command, [...args, connect, String(sessionMs), recipe], {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -77,7 +77,7 @@ export class Driver {
     child.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints = (this.#complaints + text).slice(-COMPLAINTS_CHARS);
     });
-    // Writing to one that has ended: its end says it.
+    // The program has ended: that rejects all commands.
     child.stdin.on('error', () => undefined);
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line));
     child.once('error', ({ message }) => {
@@ -95,7 +95,7 @@ export class Driver {
   }
 
   /**
-   * Starts one, and waits until it can be told something.
+   * Starts a program, and waits until it takes commands.
    *
    * @param {readonly string[]} command
    * @param {Contention} contention
@@ -110,12 +110,12 @@ export class Driver {
     return this.#process.pid;
   }
 
-  /** Why it can't be told anything any more, if that is so. */
+  /** Why the program takes no more commands, if it has ended. */
   get end() {
     return this.#end;
   }
 
-  /** @param {number} count how many sessions are to be open */
+  /** @param {number} count the number of sessions to have open */
   async open(count) {
     await this.#ask(`open ${count}`, 'opened');
   }
@@ -123,18 +123,18 @@ export class Driver {
   /**
    * @param {string} path
    * @param {number} count
-   * @returns {Promise<number[]>} how long each cycle took, in microseconds
+   * @returns {Promise<number[]>} the time of each cycle, in microseconds
    */
   async cycle(path, count) {
     return (await this.#ask(`cycle ${path} ${count}`, 'took')).map(Number);
   }
 
-  /** @param {string} path @param {number} count how many get in line */
+  /** @param {string} path @param {number} count the number of contenders */
   async queue(path, count) {
     await this.#ask(`queue ${path} ${count}`, 'queued');
   }
 
-  /** @returns {Promise<number>} how long it took, in microseconds */
+  /** @returns {Promise<number>} the time of the handover, in microseconds */
   async hand() {
     const [took] = await this.#ask('hand', 'took');
     return Number(took);
@@ -149,19 +149,19 @@ export class Driver {
     await this.#ask(`stand ${path}`, 'standing');
   }
 
-  /** Lets it close its sessions, and waits for its end. */
+  /** Lets the program close its sessions, and waits for its end. */
   async quit() {
     this.#process.stdin.end('quit\n');
     return await this.ended;
   }
 
-  /** Ends it as it stands, and waits for its end. @param {NodeJS.Signals} [signal] */
+  /** Kills the program, and waits for its end. @param {NodeJS.Signals} [signal] */
   async kill(signal = 'SIGKILL') {
     this.#process.kill(signal);
     return await this.ended;
   }
 
-  /** @param {string} command @param {string} expected what its answer begins with */
+  /** @param {string} command @param {string} expected the first word of the answer */
   async #ask(command, expected) {
     this.#process.stdin.write(`${command}\n`);
     return await this.#answer(expected);
@@ -180,7 +180,7 @@ export class Driver {
     const [answer, ...words] = line.trim().split(' ');
     if (answer === 'held') return this.#resolveHeld(performance.now());
     if (answer === this.#questions[0]?.expected) return this.#questions.shift()?.resolve(words);
-    // It ends by itself after `failed`; one that says what nobody asked for may not.
+    // After `failed` the program ends by itself; after an unexpected line it may not.
     this.#reason ??= answer === 'failed' ? line : `expected the driver to say something else than: ${line}`;
     this.#process.kill('SIGKILL');
   }

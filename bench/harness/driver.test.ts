@@ -17,7 +17,7 @@ async function start(recipe = 'lock', command = FAKE) {
 }
 
 describe("a benchmark's driver", () => {
-  it('is told everything that the protocol knows, and answers', async () => {
+  it('sends each command of the protocol, and reads the answer', async () => {
     const driver = await start();
     await driver.open(3);
     expect(await driver.cycle('/cycle', 3)).toEqual([1.5, 2.5, 3.5]);
@@ -27,13 +27,13 @@ describe("a benchmark's driver", () => {
     expect(await driver.quit()).toBe(0);
   });
 
-  it('answers each command in its turn', async () => {
+  it('matches answers to commands in their order', async () => {
     const driver = await start();
     const answers = [driver.cycle('/cycle', 2), driver.hand(), driver.cycle('/cycle', 1), driver.leave()];
     expect(await Promise.all(answers)).toEqual([[1.5, 2.5], 42, [1.5], undefined]);
   });
 
-  it('says when it held', async () => {
+  it('tells when the program held', async () => {
     const driver = await start();
     const before = performance.now();
     await driver.stand('/stand');
@@ -42,7 +42,7 @@ describe("a benchmark's driver", () => {
     expect(heldAt).toBeLessThanOrEqual(performance.now());
   });
 
-  it('rejects all that is outstanding when one command fails, with what it complained of', async () => {
+  it('rejects all outstanding commands when one fails, with the standard error', async () => {
     const driver = await start('failing');
     const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
     for (const outcome of outcomes)
@@ -51,7 +51,7 @@ describe("a benchmark's driver", () => {
     await driver.ended;
   });
 
-  it('rejects all that is outstanding when its process ends', async () => {
+  it('rejects all outstanding commands when its process ends', async () => {
     const driver = await start('dying');
     const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
     for (const outcome of outcomes)
@@ -62,27 +62,27 @@ describe("a benchmark's driver", () => {
     expect(await driver.ended).toBe(3);
   });
 
-  it('rejects what is outstanding when it is killed', async () => {
+  it('rejects outstanding commands when it is killed', async () => {
     const driver = await start('silent');
     const hand = expect(driver.hand()).rejects.toThrow('the driver ended (SIGKILL)');
     expect(await driver.kill()).toBe('SIGKILL');
     await hand;
   });
 
-  it('is ended when it says what nobody asked for', async () => {
+  it('is killed when it prints an unexpected line', async () => {
     const driver = await start('chattering');
     await expect(driver.hand()).rejects.toThrow('something else than: log: something happened');
     expect(await driver.ended).toBe('SIGKILL');
   });
 
-  it('says why it did not start', async () => {
+  it('reports why the program did not start', async () => {
     await expect(start('lock', ['/no/such/program'])).rejects.toThrow('ENOENT');
     await expect(
       start('lock', [process.execPath, '-e', 'throw new Error("no such recipe")']),
     ).rejects.toThrow(/the driver ended \(1\)\n[\s\S]*no such recipe/);
   });
 
-  it('listens to nothing once no driver is left', async () => {
+  it('removes its listeners when no driver is left', async () => {
     const names = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'];
     const listeners = () => names.map((name) => process.listenerCount(name));
     const before = listeners();
@@ -93,7 +93,7 @@ describe("a benchmark's driver", () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    it(`doesn't outlive a process that is ended by ${signal}, whatever it is busy with`, async () => {
+    it(`doesn't outlive a process that is ended by ${signal}, also while it carries out a command`, async () => {
       const program = `
         const { Driver } = await import(${JSON.stringify(HARNESS)});
         const driver = await Driver.start(${JSON.stringify([...FAKE])}, { connect: 'here:2181', sessionMs: 5000, recipe: 'silent' });

@@ -1,4 +1,4 @@
-/** Speaks the protocol of `bench/peers/README.md` without any servers. Its recipe is how it goes wrong, if it does. */
+/** A program for the tests of the driver, which answers without servers. Its recipe is the fault that it has, if any. */
 import { createInterface } from 'node:readline';
 
 const [servers, timeoutMs, recipe] = process.argv.slice(2);
@@ -36,7 +36,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const [command = '', ...words] = line.split(' ');
   const fault = faults[recipe ?? ''];
   if (fault === undefined || command === 'open') commands[command]?.(words);
-  // What is asked after it stays without an answer.
+  // Later commands get no answer.
   else if (command === 'hand') fault();
 });
 say('ready');

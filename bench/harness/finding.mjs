@@ -1,29 +1,29 @@
 /**
- * What a row of the benchmark is given, and what it finds out. A row is a module of `bench/rows/` whose default export is an
- * async function from the one to the other.
+ * A row of the benchmark is a module of `bench/rows/`. Its default export is an async function from `Bench`, which says how
+ * to measure, to `Finding`, the result.
  *
  * @typedef {object} Bench
- * @property {boolean} quick whether a first impression is enough
+ * @property {boolean} quick whether to measure briefly
  * @property {number} rounds how often the contestants take turns, in rows that compare them
- * @property {readonly string[]} [contestants] the names of those that are to be compared, if not all
- * @property {readonly number[]} [crowds] how many contend, in rows that compare crowds, if not as usual
- * @property {(text: string) => void} say tells how far it is, in a short line
+ * @property {readonly string[]} [contestants] the names of the contestants to compare, if not all
+ * @property {readonly number[]} [crowds] numbers of contenders, in rows that compare them, if not the default
+ * @property {(text: string) => void} say prints a short line about the progress
  *
- * @typedef {object} Bar
+ * @typedef {object} Bar a limit that a measured value must meet
  * @property {string} what
  * @property {number} measured
- * @property {number} bar met when what was measured is no more than that
+ * @property {number} bar the limit: met if the measured value is not higher
  * @property {string} [unit]
- * @property {boolean} [atLeast] met when it is no less
+ * @property {boolean} [atLeast] met if the measured value is not lower
  *
  * @typedef {object} Finding
  * @property {string} id
  * @property {string} title
- * @property {string[]} columns of the table, which is what people read
+ * @property {string[]} columns of the table
  * @property {(string | number)[][]} table
  * @property {Bar[]} bars
- * @property {string[]} notes conditions that a reader must know
- * @property {unknown} data everything that was measured
+ * @property {string[]} notes conditions of the measurement
+ * @property {unknown} data all measured values
  */
 
 /** @param {Bar} bar */

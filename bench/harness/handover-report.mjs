@@ -1,4 +1,4 @@
-/** How rows show what was measured of handovers, and what it has to be. */
+/** Tables and bars for measured handovers. */
 import { percentiles, ratio } from './compare.mjs';
 import { CONTESTANTS } from './contestants.mjs';
 import { median, rounded } from './quantiles.mjs';
@@ -36,10 +36,10 @@ export function rowsOf(measured) {
 }
 
 /**
- * What has to be so whatever is handed over: the crowd makes no difference.
+ * Bars for locks and elections: the number of contenders makes no difference.
  *
  * @param {readonly Handovers[]} measured
- * @param {string} name ours
+ * @param {string} name of Conclave's contestant
  * @returns {import('./finding.mjs').Bar[]}
  */
 export function barsOfCrowds(measured, name) {
@@ -55,7 +55,7 @@ export function barsOfCrowds(measured, name) {
     const among = ours.filter((each) => each.servers === 1 && each.pace === pace);
     const many = among.find(({ crowd }) => crowd === 1000);
     const fews = among.filter(({ crowd }) => crowd === 15);
-    // Best on the same servers.
+    // Preferably on the same servers.
     const few = fews.find(({ sessions }) => sessions === 1000) ?? fews[0];
     if (few === undefined || many === undefined) return [];
     const measuredRatio = percentiles(many.rounds).p50 / percentiles(few.rounds).p50;
@@ -84,7 +84,7 @@ export function barsOfCrowds(measured, name) {
   ];
 }
 
-/** Whose figures some rounds are missing from, and why. @param {readonly Handovers[]} measured @returns {string[]} */
+/** Says which rounds are missing from a contestant's figures, and why. @param {readonly Handovers[]} measured @returns {string[]} */
 export function notesOfFailures(measured) {
   return measured.flatMap(({ setting: { crowd, pace }, failures }) =>
     failures.map(
@@ -94,35 +94,35 @@ export function notesOfFailures(measured) {
   );
 }
 
-const FLOORS = CONTESTANTS.flatMap(({ floor, name }) => (floor === undefined ? [] : [name]));
+const LOWER_BOUNDS = CONTESTANTS.flatMap(({ lowerBound, name }) => (lowerBound === undefined ? [] : [name]));
 
 /**
- * What bounds the bars: what nobody can be faster than, beside the rival and beside ours.
+ * Compares the lower bounds with Conclave and with its rival.
  *
  * @param {readonly Handovers[]} measured
  * @param {{ ours: string, rival: string }} comparison
  * @returns {string[]}
  */
-export function notesOfFloors(measured, { ours, rival }) {
+export function notesOfLowerBounds(measured, { ours, rival }) {
   return measured.flatMap(({ setting: { servers, crowd, pace }, series }) => {
     const where = `${servers === 1 ? 'one server' : 'three servers'}, ${crowd} contenders, ${pace}`;
     const beside = series.filter(({ name }) => name === rival || name === ours);
-    const floors = series.filter(({ name }) => FLOORS.includes(name));
-    return floors.flatMap((floor) => {
+    const lowerBounds = series.filter(({ name }) => LOWER_BOUNDS.includes(name));
+    return lowerBounds.flatMap((lowerBound) => {
       const times = beside.map(
-        ({ name, rounds }) => `${rounded(ratio(floor.rounds, rounds), 2)} times ${name}`,
+        ({ name, rounds }) => `${rounded(ratio(lowerBound.rounds, rounds), 2)} times ${name}`,
       );
-      return times.length === 0 ? [] : [`${where}: ${floor.name} take ${times.join(', ')}.`];
+      return times.length === 0 ? [] : [`${where}: ${lowerBound.name} take ${times.join(', ')}.`];
     });
   });
 }
 
 /**
- * What has to be so beside a rival: on one server, in the crowds that there are bars for.
+ * Bars for the ratio to a rival, on one server, for the numbers of contenders that have a bar.
  *
  * @param {Handovers} measured
- * @param {{ ours: string, rival: string, p50: Readonly<Record<number, number>>, p99?: number }} comparison `p50` by crowd;
- *   bars are in times of the rival's
+ * @param {{ ours: string, rival: string, p50: Readonly<Record<number, number>>, p99?: number }} comparison the highest
+ *   ratios to the rival; `p50` by number of contenders
  * @returns {import('./finding.mjs').Bar[]}
  */
 export function barsBeside({ setting: { servers, crowd, pace }, series }, { ours, rival, p50, p99 }) {

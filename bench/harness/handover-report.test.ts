@@ -15,7 +15,7 @@ describe('bars of handovers', () => {
   });
   const comparison = { ours: 'ours', rival: 'rival', p50: { 15: 0.8 } };
 
-  it('compare with one rival, where there is a bar for the crowd', () => {
+  it('compare with a rival, for numbers of contenders that have a bar', () => {
     const measured = among(15, series('ours', 300, [3]), series('rival', 400, [2]));
     expect(barsBeside(measured, { ...comparison, p99: 1 })).toEqual([
       { what: 'p50 at 15, times rival, at once', measured: 0.75, bar: 0.8 },
@@ -26,7 +26,7 @@ describe('bars of handovers', () => {
     expect(barsBeside(among(15, series('ours', 300, [3])), comparison)).toEqual([]);
   });
 
-  it('see requests that grow with the crowd in every line, and no pings that fell into one line', () => {
+  it('see requests that grow with the contenders in every queue, but not pings in a single queue', () => {
     const requests = (...perLine: number[]) =>
       barsOfCrowds(
         [among(15, series('ours', 300, [3, 3, 3])), among(100, series('ours', 300, perLine))],
@@ -36,7 +36,7 @@ describe('bars of handovers', () => {
     expect(requests(4, 4.2, 4)).toBe(1);
   });
 
-  it('hold a thousand against the few on the same servers, where there are such', () => {
+  it('compare a thousand with few on the same servers, if they were measured', () => {
     const [few, many] = [among(15, series('ours', 500, [3])), among(1000, series('ours', 600, [3]))];
     const beside = { ...among(15, series('ours', 300, [3])), setting: { ...few.setting, sessions: 1000 } };
     const growth = (measured: Parameters<typeof barsOfCrowds>[0]) =>
@@ -46,7 +46,7 @@ describe('bars of handovers', () => {
     expect(rowsOf([beside]).map(([, contenders]) => contenders)).toEqual(['15, beside 985 sessions']);
   });
 
-  it('tell of rounds that broke down, and count ours', () => {
+  it('report rounds that failed, and count those of Conclave', () => {
     const failure = (name: string) => ({ name, round: 2, reason: 'ConnectionLoss\nwith a trace' });
     const measured = among(1000, series('ours', 300, [3]));
     measured.failures.push(failure('rival'), failure('ours'));

@@ -1,32 +1,33 @@
-/** How rows measure handovers, whatever is handed over. */
+/** Measures handovers of locks and elections. */
 import { inTurn, pause, queueUp, startAll } from './compare.mjs';
 import { Driver } from './driver.mjs';
 import { startServers } from './servers.mjs';
 
 /**
- * How soon one handover follows another. Who is next in line has had no time to notice it, or has had plenty.
+ * How soon one handover follows another. `at once`: the next contender has not noticed yet that it is next. `after a while`:
+ * it has.
  *
  * @typedef {'at once' | 'after a while'} Pace
  *
  * @typedef {object} Setting
  * @property {1 | 3} servers
- * @property {number} crowd how many contend, on a session each
+ * @property {number} crowd the number of contenders, each with a session of its own
  * @property {Pace} pace
- * @property {number} [sessions] how many are open, where those are more
+ * @property {number} [sessions] the number of open sessions, if there are more
  *
  * @typedef {object} Plan settings that need the same servers and sessions
  * @property {1 | 3} servers
  * @property {Pace} pace
  * @property {readonly number[]} crowds
- * @property {number} rounds how often the contestants take turns in each of them
+ * @property {number} rounds how often the contestants take turns in each setting
  *
- * @typedef {object} Series what was measured of one contestant
+ * @typedef {object} Series the measurements of one contestant
  * @property {string} name
  * @property {number[][]} rounds times in microseconds, by round
- * @property {number[]} requests of a handover, on average, by line that was formed
- * @property {number[]} notifications of a handover, by line or handover
+ * @property {number[]} requests for a handover, on average, for each queue that was formed
+ * @property {number[]} notifications for a handover, for each queue or handover
  *
- * @typedef {object} Failure a round of a contestant that broke down: nothing of it counts
+ * @typedef {object} Failure a round in which a contestant's program failed, and which is left out
  * @property {string} name
  * @property {number} round from 1
  * @property {string} reason
@@ -34,41 +35,41 @@ import { startServers } from './servers.mjs';
  * @typedef {{ setting: Setting, series: Series[], failures: Failure[] }} Handovers
  */
 
-// For those that follow at once: hardly anybody's heartbeats, and looks at a neighbour, fall into what is counted.
+// For handovers at once: so long that hardly any heartbeat or existence probe is counted.
 const LONG_SESSION_MS = 86_400_000;
-// A follower of 3.8.0 was seen to forget a committed request until it was asked something else: here somebody asks before long.
+// A follower of 3.8.0 was seen to forget a committed request until it got another one. With this timeout there is one soon.
 const LONG_WITH_FOLLOWERS_MS = 600_000;
 const HANDOVERS = 40;
 const QUICK_HANDOVERS = 7;
-// For the others: what is done now and then is done by parts of the session timeout.
+// For handovers after a while: periodic requests depend on the session timeout.
 const SHORT_SESSION_MS = 5000;
 const HOLD_MS = 1300;
 const PACED_HANDOVERS = 14;
-/** Of a crowd that has servers for itself, which take their time to start. */
+/** For a contestant that has servers for itself, which take time to start. */
 const PACED_ALONE = 10;
 const QUICK_PACED = 3;
-/** Beyond it, all contestants' sessions would ping so often that they'd be in each other's way. */
+/** With more contenders, the pings of all contestants' sessions would disturb the measurement. */
 const TOGETHER = 100;
-/** Cycles with nobody else there, and lines of {@link WARM_UP_CROWD} that are handed down to their last, at once. */
+/** Uncontended cycles, and queues of {@link WARM_UP_CROWD} that are handed over at once down to the last contender. */
 const WARM_UP = { cycles: 1000, lines: 100 };
 const QUICK_WARM_UP = { cycles: 100, lines: 2 };
 const WARM_UP_CROWD = 15;
-/** What a handover leads to is over by then. */
+/** After this time all requests that follow from a handover are done. */
 const AFTERMATH_MS = 100;
 
 /**
  * @typedef {object} Contest
  * @property {import('./finding.mjs').Bench} bench
- * @property {readonly import('./compare.mjs').Found[]} contestants of the floors only those that bound the plan's pace take part
+ * @property {readonly import('./compare.mjs').Found[]} contestants of the lower bounds only those for the plan's pace take part
  * @property {Plan} plan
- * @property {(name: string, crowd: number) => boolean} takesPart whether one does in a crowd of that size
- * @property {string} [ours] where each has servers for itself, this one is also measured in the smallest crowd on the servers
- *   of the largest: what differs then is the crowd, and not the servers
+ * @property {(name: string, crowd: number) => boolean} takesPart whether a contestant takes part with that number of contenders
+ * @property {string} [ours] where each contestant has servers for itself, this one is also measured with the fewest contenders on
+ *   the servers for the most: then only the number of contenders differs
  */
 
 /** @param {Contest} contest @returns {Promise<Handovers[]>} */
 export async function measureHandovers({ bench, contestants: all, plan, takesPart, ours }) {
-  const contestants = all.filter(({ floor }) => floor === undefined || floor === plan.pace);
+  const contestants = all.filter(({ lowerBound }) => lowerBound === undefined || lowerBound === plan.pace);
   const contest = { bench, contestants, takesPart, ours };
   if (plan.pace === 'at once') return await together({ ...contest, plan });
   const few = plan.crowds.filter((crowd) => crowd <= TOGETHER);
@@ -78,7 +79,7 @@ export async function measureHandovers({ bench, contestants: all, plan, takesPar
   return measured;
 }
 
-/** All on the same servers, in turns. @param {Contest} contest @returns {Promise<Handovers[]>} */
+/** Measures all contestants on the same servers, in turns. @param {Contest} contest @returns {Promise<Handovers[]>} */
 async function together({ bench, contestants, plan, takesPart }) {
   const servers = await startServers({ count: plan.servers });
   const place = { connect: servers.connect, sessionMs: sessionMs(plan) };
@@ -104,18 +105,18 @@ async function together({ bench, contestants, plan, takesPart }) {
         bench.say(`${words(plan, crowd)}: round ${round + 1} of ${plan.rounds}`);
       }
       measured.push(handovers(plan, crowd, series, failures));
-      if (failures.length > 0) break; // Whoever broke down isn't there any more: what is measured stands.
+      if (failures.length > 0) break; // The failed program has ended. What was measured before counts.
     }
     return measured;
   } finally {
-    // A thousand sessions take some programs a minute to close, and nobody needs these servers any more.
+    // Killed, because some programs take a minute to close a thousand sessions.
     await Promise.all(running.map(({ driver }) => driver.kill()));
     await servers.stop();
   }
 }
 
 /**
- * Whose programs have ended in a round, which is left out for all: they take turns in it.
+ * The contestants whose programs have ended in a round. The round is left out for all, because they take turns in it.
  *
  * @param {readonly Contestant[]} series
  * @param {number} round from 0
@@ -129,8 +130,8 @@ function brokenDown(series, round) {
 }
 
 /**
- * Each on servers of its own, one after the other in each round. Where one breaks down, a session of a thousand was lost
- * say, its round is left out, and told of: the others have nothing to do with it.
+ * Measures each contestant on servers of its own, one after the other in each round. If a contestant's program fails, for
+ * example because one of a thousand sessions is lost, only its own round is left out, and reported.
  *
  * @param {Contest} contest
  * @param {number} crowd
@@ -152,7 +153,7 @@ async function alone({ bench, contestants, plan, takesPart, ours }, crowd) {
         await warmUp(name, driver, bench.quick);
         await driver.open(crowd);
         const crowds = name === ours && few < crowd ? [few, crowd] : [crowd];
-        if (round % 2 === 0) crowds.reverse(); // In turns: servers get warmer.
+        if (round % 2 === 0) crowds.reverse(); // In turns, because servers become faster.
         for (const size of crowds) {
           const contestant = new Contestant(name, driver, size);
           await goRound([contestant], servers.meter, { ...plan, crowd: size, quick: bench.quick });
@@ -186,8 +187,8 @@ async function alone({ bench, contestants, plan, takesPart, ours }, crowd) {
 }
 
 /**
- * What compiles while it runs does so after hundreds of times, and only what it has run: so waiting and handing over come
- * before anything is timed, as often for each.
+ * A just-in-time compiler compiles code after hundreds of calls, and only code that runs. So each contestant waits and hands
+ * over the same number of times before anything is timed.
  *
  * @param {string} name
  * @param {Driver} driver
@@ -252,15 +253,15 @@ function sessionMs({ pace, servers }) {
   return servers === 1 ? LONG_SESSION_MS : LONG_WITH_FOLLOWERS_MS;
 }
 
-/** Who has handed over stays out, so the line gets shorter: not by more than that. @param {number} crowd */
+/** How many of a queue's contenders hand over at most: they don't join again, and the queue gets shorter. @param {number} crowd */
 function half(crowd) {
   return Math.max(2, Math.floor(crowd / 2));
 }
 
-/** One that takes part, and what was seen of it. */
+/** A contestant in one setting, with its measurements. */
 class Contestant {
   #lines = 0;
-  /** When its holder has come to hold. */
+  /** When the holder began to hold. */
   #heldAt = 0;
   /** @type {number[][]} */
   rounds = [];
@@ -269,7 +270,7 @@ class Contestant {
   /** @type {number[]} */
   notifications = [];
 
-  /** @param {string} name @param {Driver} driver whose sessions are open @param {number} crowd */
+  /** @param {string} name @param {Driver} driver with open sessions @param {number} crowd */
   constructor(name, driver, crowd) {
     this.name = name;
     this.driver = driver;
@@ -283,10 +284,10 @@ class Contestant {
   }
 
   /**
-   * A round of handovers, each right after the one before, and what they cost.
+   * Measures a round of handovers, each right after the one before, and their requests and notifications.
    *
    * @param {import('./meter.mjs').Meter} meter
-   * @param {number} count how many are timed
+   * @param {number} count the number of timed handovers
    */
   async handAtOnce(meter, count) {
     const ofLine = Math.min(count, half(this.crowd));
@@ -294,7 +295,7 @@ class Contestant {
     const times = [];
     while (times.length < count) {
       await this.formLine(meter);
-      // The first holder, and the one after it, have come to the head of the line as nobody else does.
+      // Not counted: unlike all others, the first two contenders did not come to the head of the queue by a handover.
       times.push(await this.driver.hand());
       await pause(AFTERMATH_MS);
       let notifications = 0;
@@ -311,7 +312,7 @@ class Contestant {
     this.rounds.push(times);
   }
 
-  /** Hands over once its holder has held for a while. @param {import('./meter.mjs').Meter} meter */
+  /** Hands over when the holder has held for a while. @param {import('./meter.mjs').Meter} meter */
   async handWhenDue(meter) {
     await pause(Math.max(0, this.#heldAt + HOLD_MS - performance.now()));
     const { notifications } = await meter.during(async () => {
@@ -328,13 +329,13 @@ class Contestant {
 }
 
 /**
- * A round in which each holds for a while before it hands over. They take turns at each handover, so that their waiting
- * takes place at the same time.
+ * Measures a round in which each holder holds for a while before it hands over. The contestants take turns at each handover,
+ * so that all of them wait at the same time.
  *
  * @param {readonly Contestant[]} contestants
  * @param {import('./meter.mjs').Meter} meter
- * @param {number} count how many are timed of each
- * @param {number} ofLine how many of them at most in one line
+ * @param {number} count the number of timed handovers of each contestant
+ * @param {number} ofLine the number of handovers in one queue, at most
  */
 async function handAfterAWhile(contestants, meter, count, ofLine) {
   for (const { rounds } of contestants) rounds.push([]);

@@ -4,10 +4,10 @@ const QUICK_CROWDS = [15, 50];
 /** @typedef {import('./handovers.mjs').Pace} Pace */
 
 /**
- * In which crowds and at which pace handovers are measured.
+ * The numbers of contenders and paces for which handovers are measured.
  *
  * @param {import('./finding.mjs').Bench} bench
- * @param {readonly Pace[]} quickPaces at which there is a first impression
+ * @param {readonly Pace[]} quickPaces the paces for a quick run
  * @returns {import('./handovers.mjs').Plan[]}
  */
 export function plansOf({ quick, rounds, crowds: asked }, quickPaces) {

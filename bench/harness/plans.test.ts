@@ -4,7 +4,7 @@ import { plansOf } from './plans.mjs';
 const say = () => undefined;
 
 describe('the plans of a benchmark', () => {
-  it('decide at which pace and in which crowds something is handed over', () => {
+  it('are fewer paces and fewer contenders in a quick run', () => {
     const quick = plansOf({ quick: true, rounds: 2, say }, ['at once', 'after a while']);
     expect(quick).toEqual([
       { servers: 1, pace: 'at once', crowds: [15, 50], rounds: 2 },

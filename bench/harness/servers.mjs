@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { Meter } from './meter.mjs';
 
-/** @typedef {'tmpfs' | 'disk'} Storage in memory, or on a disk that is waited for at each write, as in production */
+/** @typedef {'tmpfs' | 'disk'} Storage in memory, or on disk with a sync at each write, as in production */
 
 const HOST = '127.0.0.1';
 const MEMORY = '/dev/shm';
 
-/** What ends those that run. @type {Set<() => Promise<void>>} */
+/** Stop the running servers. @type {Set<() => Promise<void>>} */
 const running = new Set();
 
-/** Ends all servers of this process, and removes what they wrote: for one that is interrupted. */
+/** Stops all servers of this process and removes their data, when the benchmark is interrupted. */
 export async function stopAllServers() {
   await Promise.all([...running].map((stop) => stop()));
 }
 
 /**
- * A ZooKeeper of the benchmark's own, which nobody else uses.
+ * Starts ZooKeeper servers for a row of the benchmark.
  *
  * @param {object} [options]
  * @param {1 | 3} [options.count] how many servers
@@ -36,7 +36,7 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
     settings: {
       maxSessionTimeout: 86_400_000,
       forceSync: storage === 'disk' ? 'yes' : 'no',
-      // A handover is over before a snapshot of everything could be written beside it.
+      // So many that no server writes a snapshot during a measurement.
       snapCount: 10_000_000,
       ...settings,
     },

@@ -6,11 +6,11 @@ import { once } from 'node:events';
  *
  * @param {URL} script
  * @param {readonly string[]} [args]
- * @returns {Promise<{ line: string, tookMs: number }>} the line, and from the start of the process until it came
+ * @returns {Promise<{ line: string, tookMs: number }>} the line, and the time from the start of the process until it came
  */
 export async function timedProcess(script, args = []) {
   const began = performance.now();
-  // As it is by default: also what it says on standard error takes its time.
+  // With the default log level, because logging takes time too.
   const { CONCLAVE_LOG_LEVEL: _, ...env } = process.env;
   const child = spawn(process.execPath, [script.pathname, ...args], {
     env,

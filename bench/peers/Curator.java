@@ -19,7 +19,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Contends with Curator's InterProcessMutex or LeaderLatch: bench/peers/README.md has the protocol. */
+/** Contends with Curator's InterProcessMutex or LeaderLatch. bench/peers/README.md describes the protocol. */
 public class Curator {
   private static final List<Contender> contenders = new ArrayList<>();
   private static final BlockingQueue<Contender> held = new LinkedBlockingQueue<>();
@@ -64,12 +64,12 @@ public class Curator {
         say("queued");
       }
       case "hand" -> {
-        if (inLine < 2) throw new IllegalStateException("nobody waits");
+        if (inLine < 2) throw new IllegalStateException("no contender waits");
         long from = handOver();
         say("took" + micros(holder.heldAt - from));
       }
       case "leave" -> {
-        // Each has its turn: one who is called off wakes the one behind, who lists everybody, for each of them.
+        // Each gets its turn: a contender that leaves wakes the next one, which lists the whole queue.
         while (inLine > 0) handOver();
         say("left");
       }
@@ -78,7 +78,7 @@ public class Curator {
     }
   }
 
-  /** To the next one, if there is one; gives when it began. */
+  /** Hands over to the next contender, if there is one; returns when it began. */
   private static long handOver() throws Exception {
     Contender before = holder;
     long from = before.onThread(() -> {
@@ -118,7 +118,7 @@ public class Curator {
 
     abstract void prepare(String path);
 
-    /** Sets when it knew that it holds. */
+    /** Notes when the contender knew that it holds. */
     abstract void acquire() throws Exception;
 
     abstract void release() throws Exception;

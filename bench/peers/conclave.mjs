@@ -1,10 +1,10 @@
-/** Conclave, as `README.md` says. */
+/** Contends with Conclave's lock or election. `README.md` describes the protocol. */
 import { DistributedLock, LeaderElector, Session } from 'conclave';
 import { failLoudly, obey } from './protocol.mjs';
 
 /**
  * @param {(session: Session, path: string) => import('./protocol.mjs').Contender} contend
- * @param {number} [leases] how many a session timeout is as long as: there are four heartbeats in each
+ * @param {number} [leases] the number of leases in a session timeout. There are four heartbeats in a lease
  */
 const client =
   (contend, leases) => async (/** @type {string} */ connect, /** @type {number} */ sessionTimeoutMs) => {
@@ -24,11 +24,11 @@ function lock(session, path) {
   let quit = new AbortController();
   return {
     async join() {
-      if (quit.signal.aborted) quit = new AbortController(); // One for all, as a program has that is told to stop.
+      if (quit.signal.aborted) quit = new AbortController(); // One controller for all cycles, as in a program with a stop signal.
       const { signal } = quit;
       hold = await distributed.acquire({ signal }).catch((error) => {
         if (!signal.aborted) throw error;
-        return new Promise(() => undefined); // It has left.
+        return new Promise(() => undefined); // The contender has left.
       });
     },
     release: async () => await hold?.release(),

@@ -1,4 +1,4 @@
-"""Contends with kazoo's Lock: bench/peers/README.md has the protocol."""
+"""Contends with kazoo's Lock. bench/peers/README.md describes the protocol."""
 
 import logging
 import os
@@ -99,7 +99,7 @@ class Peer:
         for contender in self.contenders[: self.in_line]:
             contender.tasks.put((contender.wait_in_line, path, begun))
             begun.acquire()
-            # A thousand threads that all list at once take a minute to agree on who may run.
+            # A thousand threads that list at the same time take a minute, because of the interpreter's lock.
             while contender.lock.node is None:
                 time.sleep(0.001)
         self.holder = held.get()
@@ -107,18 +107,18 @@ class Peer:
 
     def hand(self):
         if self.in_line < 2:
-            raise ValueError("nobody waits")
+            raise ValueError("no contender waits")
         start = self.release()
         say("took", micros(self.holder.held_at - start))
 
     def leave(self):
-        # Each has its turn: one who is called off wakes the one behind, who lists everybody, for each of them.
+        # Each gets its turn: a contender that leaves wakes the next one, which lists the whole queue.
         while self.in_line > 0:
             self.release()
         say("left")
 
     def release(self):
-        """Hands it to the next one, if there is one; gives when that began."""
+        """Hands over to the next contender, if there is one; returns when it began."""
         start = perf_counter_ns()
         self.holder.lock.release()
         self.in_line -= 1
@@ -139,7 +139,7 @@ class Peer:
 def main(servers, timeout_ms, recipe):
     if recipe != "lock":
         raise ValueError(f"no such recipe: {recipe}")
-    # Four threads a session.
+    # For four threads a session.
     threading.stack_size(256 * 1024)
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     peer = Peer(servers, int(timeout_ms))

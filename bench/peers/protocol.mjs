@@ -1,16 +1,16 @@
 import { createInterface } from 'node:readline';
 
 /**
- * One contender on a session of its own.
+ * A contender on a session.
  *
  * @typedef {object} Contender
- * @property {() => Promise<unknown>} join gets in line; resolves when it holds, and never if it leaves before
- * @property {() => Promise<unknown>} release gives back what it holds
- * @property {() => Promise<unknown>} leave gets out of the line, or gives back
+ * @property {() => Promise<unknown>} join joins the queue; resolves when the contender holds, and never if it leaves before
+ * @property {() => Promise<unknown>} release releases
+ * @property {() => Promise<unknown>} leave leaves the queue, or releases
  */
 
 /**
- * A session with a client.
+ * A client with a session.
  *
  * @typedef {object} Client
  * @property {(path: string) => Contender} contender
@@ -24,7 +24,7 @@ const nowUs = () => Number(process.hrtime.bigint()) / 1000;
 /** @param {number[]} times */
 const took = (times) => `took ${times.map((us) => us.toFixed(1)).join(' ')}`;
 
-/** Contenders in one line, and who of them holds. */
+/** The contenders of one queue, and the one that holds. */
 class Line {
   /** @type {Contender[]} */
   #contenders = [];
@@ -49,7 +49,7 @@ class Line {
 
   async handOver() {
     const former = this.#holder?.contender;
-    if (former === undefined) throw new Error('nobody holds');
+    if (former === undefined) throw new Error('no contender holds');
     const held = this.#nextHeld();
     const releasedUs = nowUs();
     const released = former.release();
@@ -62,7 +62,7 @@ class Line {
   }
 
   async leave() {
-    // From the end: otherwise everybody would get its turn.
+    // From the end, so that none of them gets its turn.
     await Promise.all(this.#contenders.reverse().map((contender) => contender.leave()));
   }
 
@@ -74,7 +74,7 @@ class Line {
 }
 
 /**
- * Obeys the commands of `README.md` until it is told to quit.
+ * Carries out the commands of `README.md` until `quit`.
  *
  * @param {Record<string, (connect: string, sessionTimeoutMs: number) => Promise<Client>>} recipes
  */

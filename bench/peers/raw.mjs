@@ -1,11 +1,11 @@
 /**
- * What somebody writes who needs a lock and has node-zookeeper-client only, as `README.md` says: the recipe, and nothing
- * against lost replies, lost connections or lost sessions.
+ * A lock on node-zookeeper-client without a library: the recipe, with no protection against lost replies, connections or
+ * sessions. `README.md` describes the protocol.
  */
 import { RawClient } from '../strategies/raw-client.mjs';
 import { failLoudly, obey } from './protocol.mjs';
 
-/** Each is created once. @type {Map<string, Promise<void>>} */
+/** Paths that were created. @type {Map<string, Promise<void>>} */
 const parents = new Map();
 
 /** @param {any} error */

@@ -1,14 +1,14 @@
-/** Packets of ZooKeeper's, and a socket that they go through, with nothing around them. */
+/** ZooKeeper's packets, and a plain socket for them. */
 
 import { connect } from 'node:net';
 
 const EVENT_XID = -1;
 const PING_XID = -2;
 
-/** What is read, before the next one reads: a stream would take as much for each piece that comes. */
+/** One buffer for all reads: a stream would allocate a new one for each chunk. */
 const received = Buffer.allocUnsafeSlow(65_536);
 
-/** A connection on which one thing is asked at a time. */
+/** A connection with one request, or group of requests, at a time. */
 export class Wire {
   /** @type {import('node:net').Socket} */
   socket;
@@ -34,7 +34,7 @@ export class Wire {
 
   /** @param {number} count of replies @param {Buffer} packets */
   async ask(count, packets) {
-    // But for the first one, the handshake, each carries its number: so the server can say how many there were.
+    // Each packet after the handshake gets its number, so that the server can report how many there were.
     if (this.#isOpen)
       for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
         packets.writeInt32BE(++this.#xid, at + 4);
@@ -47,7 +47,7 @@ export class Wire {
     return this.#replies;
   }
 
-  /** Resolves when something that is watched has changed. */
+  /** Resolves when a watch notification arrives. */
   event() {
     return new Promise((resolve) => {
       this.#onEvent = resolve;

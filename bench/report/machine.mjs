@@ -10,7 +10,7 @@ const PACKAGES = {
 };
 
 /**
- * What the figures were measured on.
+ * The machine on which the figures were measured.
  *
  * @typedef {object} Machine
  * @property {string} processor
@@ -38,14 +38,14 @@ export function describeMachine() {
   };
 }
 
-/** @typedef {{ load: number, stolenTicks: number, allTicks: number }} Moment how busy others keep the machine */
+/** @typedef {{ load: number, stolenTicks: number, allTicks: number }} Moment how busy the machine is with other things */
 
 /** @returns {Moment} */
 export function moment() {
   const ticks = readStat();
   return {
     load: Number((loadavg()[0] ?? Number.NaN).toFixed(2)),
-    // user, nice, system, idle, iowait, irq, softirq, steal; what guests take is in user already.
+    // user, nice, system, idle, iowait, irq, softirq, steal. User contains the time of guests.
     stolenTicks: ticks[7] ?? Number.NaN,
     allTicks: ticks.slice(0, 8).reduce((sum, count) => sum + count, 0),
   };
@@ -56,7 +56,7 @@ function readStat() {
     const [, ...counts] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/) ?? [];
     return counts.map(Number);
   } catch {
-    return []; // Only Linux tells.
+    return []; // Only Linux has this file.
   }
 }
 

@@ -1,13 +1,13 @@
-/** The page that people read. Nothing here asks the machine for anything. */
+/** Formats results as Markdown. */
 import { isMet } from '../harness/finding.mjs';
 
 /** @import { Finding, Bar } from '../harness/finding.mjs' */
 
 /**
  * @typedef {object} Results
- * @property {string} date when it was begun, in ISO's notation
+ * @property {string} date of the start, in ISO format
  * @property {readonly string[]} args of the command
- * @property {number} seconds that it took
+ * @property {number} seconds the duration
  * @property {import('./machine.mjs').Machine} machine
  * @property {import('./machine.mjs').Moment} before
  * @property {import('./machine.mjs').Moment} after
@@ -20,17 +20,17 @@ const END = '<!-- results: end -->';
 
 /**
  * @param {Results} results
- * @param {readonly string[]} plots the files, from where the page is
+ * @param {readonly string[]} plots paths of the files, relative to the page
  */
 export function page(results, plots) {
   return `# Benchmark\n\n${body(results, plots, '##')}`;
 }
 
 /**
- * What a document shows of it.
+ * The part of a document that shows the results.
  *
  * @param {Results} results
- * @param {readonly string[]} plots the files, from where the document is
+ * @param {readonly string[]} plots paths of the files, relative to the document
  * @param {string} heading of each finding
  */
 export function body(results, plots, heading) {
@@ -94,11 +94,11 @@ export function tableOf(columns, rows) {
 }
 
 /**
- * Puts `text` between the two marks of a document.
+ * Replaces the text between the two marks of a document.
  *
  * @param {string} document
  * @param {string} text
- * @throws {Error} if the document has no place for it
+ * @throws {Error} if the document has no such marks
  */
 export function fillIn(document, text) {
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];

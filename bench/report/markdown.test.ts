@@ -43,7 +43,7 @@ describe('a bar', () => {
 });
 
 describe("a benchmark's page", () => {
-  it('has tables of as many columns in each line', () => {
+  it('has tables with the same number of columns in each line', () => {
     expect(tableOf(['a', 'b'], [[1, 'x|y']])).toBe('| a | b |\n|---|---|\n| 1 | x\\|y |\n');
   });
 
@@ -58,7 +58,7 @@ describe("a benchmark's page", () => {
     );
   });
 
-  it('says on what it was measured, and how much others took of it', () => {
+  it('describes the machine, and how busy it was with other things', () => {
     const text = conditions(results);
     expect(text).toContain('`npm run bench -- --quick`, 2026-11-21, 2 minutes.');
     expect(text).toContain('A processor, 2 cores, 8 GB; Linux 6;\nNode v20.');
@@ -66,14 +66,14 @@ describe("a benchmark's page", () => {
     expect(text).toContain("5.0 % of the processors' time");
   });
 
-  it('says what failed, and links its plots', () => {
+  it('reports failures, and links the plots', () => {
     const text = page(results, ['handover.svg']);
     expect(text).toContain('**memory failed**: out of it');
     expect(text).toContain('\n![handover.svg](handover.svg)\n');
     expect(body(results, ['../results/herd.svg'], '###')).toContain('![herd.svg](../results/herd.svg)');
   });
 
-  it('is put between the marks of a document, again and again', () => {
+  it('replaces the text between the marks of a document', () => {
     const document = 'before\n<!-- results: begin -->\nold\n<!-- results: end -->\nafter\n';
     const filled = fillIn(document, 'new\n');
     expect(filled).toBe('before\n<!-- results: begin -->\n\nnew\n\n<!-- results: end -->\nafter\n');

@@ -1,4 +1,4 @@
-/** Which plots there are, from what the rows have found. */
+/** Draws plots of the rows' results. */
 import { median } from '../harness/quantiles.mjs';
 import { draw } from './line-chart.mjs';
 
@@ -6,7 +6,7 @@ import { draw } from './line-chart.mjs';
 /** @import { Line } from './line-chart.mjs' */
 
 /**
- * Those for which there is something to plot.
+ * Draws the plots for which there are results.
  *
  * @param {readonly Finding[]} findings
  * @returns {Record<string, string>} files by their names
@@ -82,14 +82,14 @@ function failover(guarded, unguarded = []) {
   ];
   return drawIfAny({
     title: "Failover after kill -9, by the session's timeout",
-    x: 'ms until somebody else leads',
+    x: 'ms until the successor leads',
     y: 'share of the failovers',
     lines,
     steps: true,
   });
 }
 
-/** How many were over by then. @param {readonly number[]} times @returns {[number, number][]} */
+/** The cumulative distribution: the share of all times that are not longer. @param {readonly number[]} times @returns {[number, number][]} */
 export function distribution(times) {
   const sorted = [...times].sort((a, b) => a - b);
   return sorted.flatMap((time, at) => [

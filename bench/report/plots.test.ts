@@ -15,7 +15,7 @@ const finding = {
 };
 
 describe("a benchmark's plots", () => {
-  it('show how many were over by when', () => {
+  it('show a cumulative distribution', () => {
     expect(distribution([30, 10])).toEqual([
       [10, 0],
       [10, 0.5],
@@ -23,7 +23,7 @@ describe("a benchmark's plots", () => {
     ]);
   });
 
-  it('are those for which something was measured', () => {
+  it('are drawn only for rows with results', () => {
     expect(plots([finding])).toEqual({});
     const setting = { servers: 1, crowd: 15, pace: 'at once' };
     const files = plots([

@@ -4,7 +4,7 @@ import {
   barsOfCrowds,
   COLUMNS,
   notesOfFailures,
-  notesOfFloors,
+  notesOfLowerBounds,
   rowsOf,
 } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
@@ -14,11 +14,11 @@ const OURS = 'Conclave election';
 const RIVAL = 'Curator LeaderLatch';
 /** @type {{ ours: string, rival: string, p50: Record<number, number> }} */
 const COMPARISON = { ours: OURS, rival: RIVAL, p50: { 15: 1, 1000: 0.6 } };
-// At a thousand they bound nothing, and there each has servers for itself: minutes.
+// With a thousand contenders these bound nothing, and starting servers for each of them takes minutes.
 const FEW = ['claims without a listing', 'Conclave claims without a listing'];
 
 /**
- * How long it takes from a leader's stepping down until the next one knows that it leads.
+ * Measures the time from a leader's `stop()` until the next candidate knows that it leads.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -26,7 +26,7 @@ const FEW = ['claims without a listing', 'Conclave claims without a listing'];
 export default async function electionHandover(bench) {
   const contestants = chosen(
     bench,
-    ({ kind, floor }) => kind === 'election' && !(bench.quick && floor !== undefined),
+    ({ kind, lowerBound }) => kind === 'election' && !(bench.quick && lowerBound !== undefined),
   );
   const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
     crowd < 1000 || !FEW.includes(name);
@@ -42,7 +42,7 @@ export default async function electionHandover(bench) {
     notes: [
       'The paces are those of the locks.',
       "Conclave's successor has its claim committed by a quorum before it leads: a transaction more than the latch does.",
-      ...notesOfFloors(measured, COMPARISON),
+      ...notesOfLowerBounds(measured, COMPARISON),
       ...notesOfFailures(measured),
     ],
     data: measured,

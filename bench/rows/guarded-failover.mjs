@@ -6,17 +6,17 @@ import { quantile, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
 const WORKER = fileURLToPath(new URL('processes/supervised-worker.mjs', import.meta.url));
-// A guardian hears of a new worker within its first greetings; a round begins when it has.
+// The guardian learns of a new worker from the worker's first messages. A round begins after that.
 const GUARDED_BY_THEN_MS = 500;
 const BAR_MS = 15;
 
 /**
- * How long it takes until somebody leads again when a leader's process was killed, with a guardian in its parent and
- * without, for more than one session timeout.
+ * Measures how long an election has no leader when the leader's process is killed, with a guardian in its parent and without,
+ * for several session timeouts.
  *
- * Each worker is a process of its own, with a warm successor that waits. Counted from the news of the process's end until
- * the successor's `elected`, by the machine's monotonic clock. The rounds without a guardian are waited for while those with
- * one take place, each in an election of its own.
+ * Each worker is a process, and a successor that is warm waits. Measured from the parent's `exit` event until the successor's
+ * `elected`, by the machine's monotonic clock. The rounds without a guardian run at the same time as those with one, each in
+ * an election of its own.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -42,7 +42,7 @@ export default async function guardedFailover({ quick, say }) {
     );
     for (let round = 0; round < plan.rounds; round++) {
       await Promise.all(successions.map((succession) => succession.prepare()));
-      // One after the other, so that neither disturbs the other.
+      // One after the other, so that they don't disturb each other.
       for (const succession of successions) await succession.fail();
       if (round % 10 === 9) say(`guarded failover: ${round + 1} of ${plan.rounds} rounds`);
     }
@@ -58,7 +58,7 @@ export default async function guardedFailover({ quick, say }) {
   }
 }
 
-/** One worker, and when it was elected. */
+/** A worker process, and when it was elected. */
 class Worker {
   /** @param {{ connect: string, path: string, sessionTimeoutMs: number }} place */
   constructor({ connect, path, sessionTimeoutMs }) {
@@ -75,7 +75,7 @@ class Worker {
     });
   }
 
-  /** Kills it, and gives when its end was known. */
+  /** Kills the worker, and resolves with the time at which this process learned of its end. */
   async kill() {
     this.child.kill('SIGKILL');
     await once(this.child, 'exit');
@@ -83,7 +83,7 @@ class Worker {
   }
 }
 
-/** An election in which one leader after the other is killed. */
+/** An election in which the leader is killed again and again. */
 class Succession {
   #place;
   #guardian;
@@ -101,7 +101,7 @@ class Succession {
     this.sessionTimeoutMs = place.sessionTimeoutMs;
   }
 
-  /** One leads and one waits, and the guardian knows of both. */
+  /** Waits until one worker leads, another waits, and the guardian knows both. */
   async prepare() {
     this.#leader ??= await this.#start();
     await this.#leader.elected;
@@ -116,11 +116,11 @@ class Succession {
     return worker;
   }
 
-  /** Kills the leader, and notes how long it took until the other one led. */
+  /** Kills the leader, and notes the time until the successor led. */
   async fail() {
     const former = this.#leader;
     const next = this.#next;
-    if (former === undefined || next === undefined) throw new Error('nobody was prepared');
+    if (former === undefined || next === undefined) throw new Error('no leader or successor was prepared');
     const endedAt = await former.kill();
     this.tookMs.push(Number((await next.elected) - endedAt) / 1e6);
     this.#leader = next;

@@ -4,7 +4,7 @@ import {
   barsOfCrowds,
   COLUMNS,
   notesOfFailures,
-  notesOfFloors,
+  notesOfLowerBounds,
   rowsOf,
 } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
@@ -18,15 +18,15 @@ const COMPARISON = {
   p50: { 15: 0.8, 100: 0.8, 1000: 0.5 },
   p99: 1,
 };
-// Those that take seconds to start are left out of a first impression.
+// Slow to start, and left out of a quick run.
 const LATER = ['Curator InterProcessMutex', 'kazoo Lock'];
-// Its threads take minutes to get in line.
+// Its threads take minutes to join the queue.
 const NOT_A_THOUSAND = 'kazoo Lock';
-// It bounds less than the one with what Conclave sends, and a thousand contenders have servers for themselves: minutes.
+// A weaker bound than the one with Conclave's requests; and starting servers for a thousand contenders takes minutes.
 const FEW = 'packets without a listing';
 
 /**
- * How long it takes from the release of a lock until the next one in line knows that it holds.
+ * Measures the time from the release of a lock until the next contender knows that it holds.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -34,8 +34,8 @@ const FEW = 'packets without a listing';
 export default async function handover(bench) {
   const locks = chosen(
     bench,
-    ({ kind, name, floor }) =>
-      kind === 'lock' && !(bench.quick && (floor !== undefined || LATER.includes(name))),
+    ({ kind, name, lowerBound }) =>
+      kind === 'lock' && !(bench.quick && (lowerBound !== undefined || LATER.includes(name))),
   );
   const takesPart = (/** @type {string} */ name, /** @type {number} */ crowd) =>
     crowd < 1000 || (name !== NOT_A_THOUSAND && name !== FEW);
@@ -54,7 +54,7 @@ export default async function handover(bench) {
       ...(measured.some(({ setting }) => setting.crowd >= 1000)
         ? [`${NOT_A_THOUSAND} is left out at 1000: its threads take minutes to get in line.`]
         : []),
-      ...notesOfFloors(measured, COMPARISON),
+      ...notesOfLowerBounds(measured, COMPARISON),
       ...notesOfFailures(measured),
     ],
     data: measured,

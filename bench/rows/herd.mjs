@@ -3,7 +3,7 @@ import { startServers } from '../harness/servers.mjs';
 import { compare, mean } from '../strategies/contest.mjs';
 
 /**
- * What a handover costs the servers where all are woken, and where only the next one is.
+ * Measures what a handover costs the servers if it wakes all contenders, and if it wakes only the next one.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -23,8 +23,8 @@ export default async function herd({ quick, crowds, say }) {
   }
   return {
     id: 'herd',
-    title: 'What a handover costs where all are woken, and where only the next one is',
-    columns: ['contenders', 'what everybody does', 'p50 µs', 'requests', 'notifications'],
+    title: 'What a handover costs if it wakes all contenders, and if it wakes only the next one',
+    columns: ['contenders', 'what each contender does', 'p50 µs', 'requests', 'notifications'],
     table: costs.map(({ contenders, name, timesUs, handovers }) => {
       const { requests, notifications } = mean(handovers);
       return [
@@ -37,7 +37,7 @@ export default async function herd({ quick, crowds, say }) {
     }),
     bars: [],
     notes: [
-      'The strategies are those of `bench/strategies`; a handover with all that follows from it, without the joining again.',
+      'The strategies are those of `bench/strategies`. A handover includes all requests that follow from it, but not those to join again.',
     ],
     data: costs.map(({ contenders, name, timesUs, handovers }) => ({
       contenders,

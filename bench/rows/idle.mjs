@@ -10,13 +10,13 @@ const HEARTBEATS_PER_LEASE = 4;
 const SETTLE_MS = 1500;
 
 /**
- * What a thousand waiting candidates and their leader send while nothing happens.
+ * Measures what a thousand waiting candidates and their leader send while nothing happens.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
  */
 export default async function idle({ quick, say }) {
-  // In full so long that a machine that stands still for two seconds ends no lease.
+  // In a full run so long that a pause of the machine for two seconds ends no lease.
   const sessionMs = quick ? 6000 : 10_000;
   const timeouts = quick ? 1 : 5;
   const waiting = quick ? 200 : 1000;
@@ -48,12 +48,12 @@ export default async function idle({ quick, say }) {
  * @returns {import('../harness/finding.mjs').Finding}
  */
 function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
-  // Sessions are opened many at once, so which of them belongs to whom shows only in what it sends.
+  // Many sessions are opened at the same time: only its requests show which one is the leader's.
   const beating = lines.filter(({ multisAt }) => multisAt.length > 0);
   const waiting = lines.filter(({ multisAt }) => multisAt.length === 0);
   const sent = totals(waiting);
-  // Whoever waits looks at the nearest that it doesn't watch, where it would ping otherwise.
-  const { ping: pings = 0, exists: looks = 0, ...others } = sent;
+  // In place of a ping, a waiting candidate checks that the second predecessor's node exists.
+  const { ping: pings = 0, exists: probes = 0, ...others } = sent;
   const timeouts = elapsedMs / sessionMs;
   const leaseMs = sessionMs / 3;
   const each = (/** @type {number} */ count) => count / waiting.length / timeouts;
@@ -69,22 +69,22 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
       [`the ${waiting.length} others`, 'pings', rounded(each(pings), 2), rounded(each(pings) / 3, 2)],
       [
         'the others',
-        'a look (exists) in the place of a ping',
-        rounded(each(looks), 2),
-        rounded(each(looks) / 3, 2),
+        'an existence probe in place of a ping',
+        rounded(each(probes), 2),
+        rounded(each(probes) / 3, 2),
       ],
       ['the others', 'anything else', sum(others), sum(others)],
       ['the server, to all of them', 'notifications', notifications, notifications],
     ],
     bars: [
       {
-        what: 'requests of those that wait, other than pings and looks in their place',
+        what: 'requests of waiting candidates, other than pings and probes in their place',
         measured: sum(others),
         bar: 0,
       },
       {
-        what: 'pings and looks of one that waits, per session timeout',
-        measured: rounded(each(pings + looks), 2),
+        what: 'pings and probes of a waiting candidate, per session timeout',
+        measured: rounded(each(pings + probes), 2),
         bar: PINGS_PER_TIMEOUT,
       },
       {
@@ -106,7 +106,7 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
   };
 }
 
-/** Over whole periods, which don't depend on when the counting began. @param {readonly number[]} at @param {number} leaseMs */
+/** Counted over whole periods, so that it doesn't matter when the counting began. @param {readonly number[]} at @param {number} leaseMs */
 function heartbeatsPerLease(at, leaseMs) {
   const first = at[0] ?? Number.NaN;
   const last = at.at(-1) ?? Number.NaN;

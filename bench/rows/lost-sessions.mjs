@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Child } from '../harness/child.mjs';
-import { CountingProxy, looksInPlaceOfPings, totals } from '../harness/counting-proxy.mjs';
+import { CountingProxy, probesInPlaceOfPings, totals } from '../harness/counting-proxy.mjs';
 import { median, rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
@@ -10,10 +10,11 @@ const BAR = 1.1;
 const PINGS_PER_TIMEOUT = 5;
 
 /**
- * Many supervisors lose their sessions at once: how long until somebody leads and all stand again, and what it takes.
+ * Measures how long an election takes to recover when many supervisors lose their sessions at the same time, and how many
+ * requests it takes.
  *
- * Their process stands still until the server has ended all sessions, and goes on then. What is sent from there on is
- * counted by kind, before the server, so that pings, of which there are more the longer it takes, can be told apart.
+ * Their process is suspended until the server has expired all sessions, and then continues. A proxy counts the requests by
+ * kind, so that pings, of which there are more the longer it takes, can be left out.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -47,11 +48,11 @@ export default async function lostSessions({ quick, say }) {
 /**
  * @typedef {object} Recovery
  * @property {number} count
- * @property {number} leaderMs until the last `elected`, after which nobody else was
+ * @property {number} leaderMs until the last `elected`
  * @property {number} electedTimes
- * @property {number} standingMs until the last of those that wait had its place again
+ * @property {number} standingMs until the last waiting supervisor had joined the queue again
  * @property {Record<string, number>} requests
- * @property {number} looks of those that wait, in the place of their pings
+ * @property {number} probes existence probes of waiting supervisors in place of their pings
  * @property {number} notifications
  */
 
@@ -72,7 +73,7 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
     const began = Number(process.hrtime.bigint()) / 1e6;
     child.thaw();
     const { elected, standing } = await child.ask('recovered');
-    // If there were others, they would come now.
+    // Another leader would be elected now.
     await pause(SETTLE_MS);
     const lines = proxy.take();
     await child.ask('leave');
@@ -82,8 +83,8 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
       electedTimes: elected.length,
       standingMs: standing - began,
       requests: totals(lines),
-      looks: lines.reduce(
-        (sum, line) => sum + looksInPlaceOfPings(line, sessionTimeoutMs / PINGS_PER_TIMEOUT),
+      probes: lines.reduce(
+        (sum, line) => sum + probesInPlaceOfPings(line, sessionTimeoutMs / PINGS_PER_TIMEOUT),
         0,
       ),
       notifications: lines.reduce((sum, line) => sum + line.notifications, 0),
@@ -94,10 +95,10 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
   }
 }
 
-/** What all of them asked, each by its kind, without what time alone brings. @param {Recovery} recovery */
-function perCandidate({ requests, looks, count }) {
+/** The requests of a supervisor, without those that depend only on the time. @param {Recovery} recovery */
+function perCandidate({ requests, probes, count }) {
   const { ping: _, multi: __, ...asked } = requests;
-  return (Object.values(asked).reduce((sum, each) => sum + each, 0) - looks) / count;
+  return (Object.values(asked).reduce((sum, each) => sum + each, 0) - probes) / count;
 }
 
 /** @param {Recovery[]} recoveries @param {number} sessionTimeoutMs @returns {import('../harness/finding.mjs').Finding} */
@@ -164,8 +165,8 @@ function report(recoveries, sessionTimeoutMs) {
     ],
     notes: [
       `Session timeout ${sessionTimeoutMs / 1000} s; from the moment at which the process goes on, its sessions all expired. ${Math.round(takeoverMs)} ms of the time until a leader are the takeover delay.`,
-      'Requests are those that the loss brings about; what time brings about is left out: heartbeats, pings, and looks at a neighbour (exists) in the place of a ping, no more of them than there would be pings.',
-      `In the last round of ${largest}: ${kinds.join(', ')}; ${recoveries.at(-1)?.looks} were looks in the place of pings.`,
+      'Requests are those that the loss brings about; what time brings about is left out: heartbeats, pings, and existence probes in place of a ping, no more of them than there would be pings.',
+      `In the last round of ${largest}: ${kinds.join(', ')}; ${recoveries.at(-1)?.probes} were probes in place of pings.`,
     ],
     data: { recoveries },
   };

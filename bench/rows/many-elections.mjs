@@ -11,7 +11,8 @@ const START_BAR_MS = 30_000;
 const SETTLE_MS = 2000;
 
 /**
- * Ten thousand elections on one session, which leads all of them: their start, what their heartbeats cost, their end.
+ * Measures ten thousand elections on one session, which leads all of them: their start, the cost of their heartbeats, and their
+ * end.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}

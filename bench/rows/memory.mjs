@@ -19,7 +19,7 @@ const WAYS = {
 };
 
 /**
- * What it costs a process to wait a thousand times in one lock's queue.
+ * Measures the memory of a process with a thousand contenders in one lock's queue.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -36,7 +36,7 @@ export default async function memory({ quick, say }) {
       for (const how of /** @type {How[]} */ (Object.keys(WAYS))) {
         const path = `/memory-${how}-${round}`;
         await holder.createPersistent(path);
-        // A name that both recipes take for a contender's, so that everybody waits.
+        // A name that the recipe takes for a contender's, so that all the others wait.
         await holder.createSequential(`${path}/${how === 'raw' ? '' : `_c_${crypto.randomUUID()}-`}lock-`);
         costs[how].push(
           await costOf(how, servers.meter, { connect: servers.connect, path, count: contenders }),
@@ -120,7 +120,7 @@ function report(costs, contenders) {
     notes: [
       `${costs.raw.length} rounds in turns, a fresh process each; after garbage collections, less the same process's memory before it opened anything.`,
       "Heap and external memory, without what the system's sockets take; the resident size also shows what the collector hasn't given back.",
-      'Somebody else holds the lock. The raw client has no lease and does not watch its own node.',
+      'Another session holds the lock. The raw client has no lease and does not watch its own node.',
     ],
     data: { contenders, costs },
   };

@@ -15,7 +15,7 @@ const IMPORT_BAR = 2;
 const run = promisify(execFile);
 
 /**
- * What an installation of the package weighs, and how long it takes to import it.
+ * Measures the size of an installation of the package, and the time to import it.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -64,7 +64,7 @@ async function packagesBelow(modules, scope = '') {
   return found;
 }
 
-/** @param {string} folder @returns {Promise<number>} the sizes of all files, whatever blocks they take */
+/** @param {string} folder @returns {Promise<number>} the sum of the sizes of all files */
 async function bytesBelow(folder) {
   const sizes = (await readdir(folder, { withFileTypes: true })).map(async (entry) => {
     const path = join(folder, entry.name);
@@ -73,10 +73,10 @@ async function bytesBelow(folder) {
   return sum(await Promise.all(sizes));
 }
 
-/** What is needed from `roots` on. @param {readonly Package[]} packages @param {readonly string[]} roots */
+/** The packages that `roots` need, directly or not. @param {readonly Package[]} packages @param {readonly string[]} roots */
 function reached(packages, roots) {
   const names = new Set(roots);
-  // A set is walked with what is added to it on the way.
+  // The loop also visits what is added to the set meanwhile.
   for (const name of names)
     for (const needed of packages.find((each) => each.name === name)?.needs ?? []) names.add(needed);
   return names;
@@ -86,7 +86,7 @@ function reached(packages, roots) {
 async function importTimes(rounds) {
   /** @type {Record<'conclave' | 'node-zookeeper-client', number[]>} */
   const importMs = { conclave: [], 'node-zookeeper-client': [] };
-  // The first of each reads its files from the disk.
+  // Not counted: the first import reads the files from the disk.
   for (let round = -1; round < rounds; round++)
     for (const [name, times] of Object.entries(importMs)) {
       const { line } = await timedProcess(IMPORT, [name]);
@@ -102,7 +102,7 @@ async function importTimes(rounds) {
  */
 function report(packages, importMs) {
   const conclave = packages.find(({ name }) => name === 'conclave')?.needs ?? [];
-  // From the package itself one comes to everything: its own needs are named here instead.
+  // Without pino, which the package itself would lead to: so its other dependencies are named here instead.
   const needed = reached(
     packages.filter(({ name }) => name !== 'conclave'),
     ['conclave', ...conclave.filter((name) => name !== 'pino')],

@@ -9,7 +9,7 @@ const SESSION_MS = 6000;
 const BAR = 1.2;
 
 /**
- * From the start of a process until its first `elected`, beside the raw client's.
+ * Measures the time from the start of a process until its first `elected`, and the same for the raw client.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -21,7 +21,7 @@ export default async function startUp({ quick, say }) {
   /** @type {Record<'conclave' | 'raw', number[]>} */
   const tookMs = { conclave: [], raw: [] };
   try {
-    // The first of each reads its files from the disk.
+    // Not counted: the first process reads the files from the disk.
     for (let round = -1; round < rounds; round++) {
       for (const [name, script] of Object.entries({ conclave: CONCLAVE, raw: RAW })) {
         const path = `/start-up-${name}-${round + 1}`;

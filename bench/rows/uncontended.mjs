@@ -2,20 +2,20 @@ import { chosen, inTurn, percentiles, ratio, startAll } from '../harness/compare
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
-// So long that nobody's pings and heartbeats fall into what is counted.
+// So long that no pings and heartbeats are counted.
 const SESSION_MS = 600_000;
 const CYCLE_REQUESTS = 3;
 const OURS = 'Conclave lock';
-// They are left out of a first impression.
+// Left out of a quick run.
 const SLOW_TO_START = ['Curator InterProcessMutex', 'Curator LeaderLatch', 'kazoo Lock'];
-const FLOOR = 'ready-made packets';
+const LOWER_BOUND = 'ready-made packets';
 const BARS = { 'go-zookeeper Lock': 0.85, 'Curator InterProcessMutex': 0.75 };
 
 /** @typedef {{ count: 1 | 3, storage: import('../harness/servers.mjs').Storage }} Place */
 /** @typedef {{ name: string, rounds: number[][], requests: number }} Cycles its times in microseconds, by round, and the requests of one */
 
 /**
- * Acquires and releases with nobody in the way, on one session: blocks of cycles, the contestants in turn.
+ * Measures uncontended acquire and release on one session: blocks of cycles, the contestants in turn.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -32,15 +32,15 @@ export default async function uncontended(bench) {
 
 /** @param {import('../harness/finding.mjs').Bench} bench @param {Place} place @returns {Promise<Cycles[]>} */
 async function measure(bench, place) {
-  // What compiles while it runs needs so many, or more, wherever the servers keep their data.
+  // Just-in-time compilers need that many cycles or more, with any storage.
   const warmUp = bench.quick ? 200 : 6000;
   const block = bench.quick ? 100 : 1000;
   const servers = await startServers(place);
   const running = await startAll(
     chosen(
       bench,
-      ({ name, floor, keeps }) =>
-        floor !== 'after a while' && !keeps && !(bench.quick && SLOW_TO_START.includes(name)),
+      ({ name, lowerBound, keeps }) =>
+        lowerBound !== 'after a while' && !keeps && !(bench.quick && SLOW_TO_START.includes(name)),
     ),
     { connect: servers.connect, sessionMs: SESSION_MS },
   );
@@ -82,7 +82,7 @@ function words({ count, storage }) {
 function report(measured) {
   return {
     id: 'uncontended',
-    title: 'Acquire and release with nobody in the way',
+    title: 'Uncontended acquire and release',
     columns: ['servers', 'who', 'p50 µs', 'p99 µs', 'requests a cycle'],
     table: measured.flatMap(({ place, cycles }) =>
       cycles.map(({ name, rounds, requests }) => {
@@ -100,15 +100,17 @@ function report(measured) {
   };
 }
 
-/** What bounds the bars. @param {Place} place @param {readonly Cycles[]} cycles */
+/** Compares the lower bound with the others. @param {Place} place @param {readonly Cycles[]} cycles */
 function floorOf(place, cycles) {
-  const floor = cycles.find(({ name }) => name === FLOOR);
-  if (floor === undefined) return [];
+  const lowerBound = cycles.find(({ name }) => name === LOWER_BOUND);
+  if (lowerBound === undefined) return [];
   const against = (/** @type {string} */ name) => {
     const other = cycles.find((each) => each.name === name);
-    return other === undefined ? [] : [`${rounded(ratio(floor.rounds, other.rounds), 2)} times ${name}`];
+    return other === undefined ? [] : [`${rounded(ratio(lowerBound.rounds, other.rounds), 2)} times ${name}`];
   };
-  return [`${words(place)}: ${FLOOR} take ${[OURS, ...Object.keys(BARS)].flatMap(against).join(', ')}.`];
+  return [
+    `${words(place)}: ${LOWER_BOUND} take ${[OURS, ...Object.keys(BARS)].flatMap(against).join(', ')}.`,
+  ];
 }
 
 /** @param {Place} place @param {readonly Cycles[]} cycles */

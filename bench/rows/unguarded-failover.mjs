@@ -6,15 +6,15 @@ import { startServers } from '../harness/servers.mjs';
 const SESSION_MS = 2000;
 const OURS = 'Conclave election';
 const WITHOUT_DELAY = 'Conclave election, takeoverDelayMs: 0';
-/** What fewer heartbeats would gain: servers count from when they last heard of a session. */
+/** What fewer heartbeats would gain: servers count from the last request of a session. */
 const RARELY = 'Conclave election, takeoverDelayMs: 0, fewer heartbeats';
 const RIVAL = 'Curator LeaderLatch';
 const LEAST_ROUNDS = 15;
-// Servers look for sessions that are over at each tick, so it matters when in a tick somebody was last heard of.
+// Servers expire sessions at each tick, so it matters when in a tick they received the last request.
 const PHASES_MS = 500;
 
 /**
- * How long it takes until somebody leads or holds in another process when the leader's was killed and nobody guarded it.
+ * Measures the time until another process leads or holds after the leader's process was killed, without a guardian.
  *
  * @param {import('../harness/finding.mjs').Bench} bench
  * @returns {Promise<import('../harness/finding.mjs').Finding>}
@@ -29,7 +29,7 @@ export default async function unguardedFailover(bench) {
     for (let round = 0; round < rounds; round++) {
       for (const succession of successions) await succession.prepare();
       const phaseMs = (round * PHASES_MS) / rounds;
-      // They fail one after the other, in turn, and are waited for at the same time.
+      // The processes are killed one after the other, and their successors are awaited at the same time.
       await Promise.all(
         successions.map(async (succession, at) => {
           await pause((at * PHASES_MS) / successions.length + phaseMs);
@@ -47,9 +47,9 @@ export default async function unguardedFailover(bench) {
 
 /** @param {import('../harness/finding.mjs').Bench} bench */
 function contestantsOf(bench) {
-  // For a first impression, those that there is a bar for.
-  const suits = (/** @type {import('../harness/contestants.mjs').Contestant} */ { name, kind, floor }) =>
-    floor === undefined && (bench.quick ? kind === 'election' : name !== 'raw');
+  // In a quick run only contestants with a bar.
+  const suits = (/** @type {import('../harness/contestants.mjs').Contestant} */ { name, kind, lowerBound }) =>
+    lowerBound === undefined && (bench.quick ? kind === 'election' : name !== 'raw');
   return chosen(bench, suits).flatMap((contestant) => {
     if (contestant.name !== OURS) return [contestant];
     return [
@@ -60,7 +60,7 @@ function contestantsOf(bench) {
   });
 }
 
-/** One that holds and one that waits, again and again. */
+/** Programs of one contestant: one holds and one waits, again and again. */
 class Succession {
   #contestant;
   #servers;
@@ -89,7 +89,7 @@ class Succession {
     await this.#leader.held;
     const before = await this.#servers.meter.holdings();
     this.#next = await this.#stand();
-    // Both have a node of their own now, and the second watches the first.
+    // Both have a node now, and the second watches that of the first.
     await settled(this.#servers.meter, { ...before, watches: before.watches + 1 }, 1);
   }
 
@@ -109,7 +109,7 @@ class Succession {
 
   async fail() {
     const [former, next] = [this.#leader, this.#next];
-    if (former === undefined || next === undefined) throw new Error('nobody was prepared');
+    if (former === undefined || next === undefined) throw new Error('no leader or successor was prepared');
     const killedAt = performance.now();
     await former.kill();
     this.tookMs.push((await next.held) - killedAt);

@@ -1,19 +1,19 @@
-/** One that wants to lead, on a session of its own, whatever its strategy. */
+/** A contender for leadership with a session of its own, by any strategy. */
 export interface Contender {
-  /** Takes part. Resolves when it leads, or waits. */
+  /** Joins. Resolves when the contender leads, or waits. */
   join(): Promise<void>;
-  /** Leads no longer, and takes no part. Resolves when its node is gone. */
+  /** Stops to lead, and leaves. Resolves when its node is deleted. */
   release(): Promise<void>;
-  /** Ends its session. */
+  /** Closes the session. */
   close(): Promise<void>;
 }
 
 export interface Surroundings {
   readonly connect: string;
   readonly sessionTimeoutMs: number;
-  /** A node that exists and is the strategy's own. */
+  /** An existing node, for this strategy only. */
   readonly path: string;
-  /** Called at the very moment from which the contender leads. */
+  /** Called as soon as the contender leads. */
   readonly onLead: (contender: Contender) => void;
 }
 

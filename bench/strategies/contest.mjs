@@ -1,4 +1,4 @@
-/** The strategies side by side, on one server: all contenders of all of them are there, and the strategies take turns. */
+/** Compares strategies on one server: the contenders of all strategies wait there, and the strategies take turns. */
 import { RawClient } from './raw-client.mjs';
 import { sameNode } from './same-node.mjs';
 import { watchParent } from './watch-parent.mjs';
@@ -7,7 +7,7 @@ import { watchPredecessor } from './watch-predecessor.mjs';
 /** @import { Contender, Strategy } from './contender.js' */
 /** @import { Meter, Traffic } from '../harness/meter.mjs' */
 
-// So long that nobody's pings and heartbeats fall into what is counted.
+// So long that no pings and heartbeats are counted.
 export const SESSION_MS = 600_000;
 const WARM_UP = 10;
 
@@ -18,7 +18,7 @@ const STRATEGIES = {
   'each watches the one ahead (Conclave)': watchPredecessor,
 };
 
-/** A strategy at work: one leads, all others wait. */
+/** The contenders of one strategy: one leads, the others wait. */
 class Contest {
   /** @type {Contender[]} */
   #contenders = [];
@@ -58,10 +58,10 @@ class Contest {
     }
   }
 
-  /** The leader gives up, somebody else takes over, and the former leader joins again. */
+  /** The leader releases, another contender takes over, and the former leader joins again. */
   async handOver() {
     const former = this.#leader;
-    if (former === undefined) throw new Error('nobody leads');
+    if (former === undefined) throw new Error('no contender leads');
     /** @type {Promise<void>} */
     const led = new Promise((resolve) => {
       this.#led = resolve;
@@ -93,7 +93,7 @@ class Contest {
 }
 
 /**
- * @typedef {object} Costs of a strategy
+ * @typedef {object} Costs what was measured of a strategy
  * @property {string} name
  * @property {number} contenders
  * @property {number[]} timesUs of each handover
@@ -134,7 +134,7 @@ export async function compare({ connect, meter, contenders, rounds }) {
   }
 }
 
-/** @param {readonly Traffic[]} traffic @returns {Traffic} of one, on average */
+/** @param {readonly Traffic[]} traffic @returns {Traffic} the mean */
 export function mean(traffic) {
   /** @param {keyof Traffic} key */
   const of = (key) => traffic.reduce((sum, one) => sum + one[key], 0) / traffic.length;

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 
-// It has no declarations, and those of others are wrong in a dozen places.
+// It has no declarations, and those of third parties are wrong in a dozen places.
 const zookeeper = createRequire(import.meta.url)('node-zookeeper-client');
 const { EPHEMERAL, EPHEMERAL_SEQUENTIAL } = zookeeper.CreateMode;
 
-/** node-zookeeper-client, with promises: what somebody who writes a recipe begins with. */
+/** node-zookeeper-client with promises, for recipes without a library. */
 export class RawClient {
   /** @type {any} */
   #client;
@@ -28,12 +28,12 @@ export class RawClient {
     });
   }
 
-  /** @param {string} path @returns {Promise<string>} the path with its number */
+  /** @param {string} path @returns {Promise<string>} the path with its sequence number */
   createSequential(path) {
     return promisify(this.#client.create.bind(this.#client))(path, null, EPHEMERAL_SEQUENTIAL);
   }
 
-  /** @param {string} path @returns {Promise<boolean>} whether it is ours, and not somebody else's already */
+  /** @param {string} path @returns {Promise<boolean>} whether it was created; `false` if it exists */
   async createEphemeral(path) {
     try {
       await promisify(this.#client.create.bind(this.#client))(path, null, EPHEMERAL);

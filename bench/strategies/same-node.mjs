@@ -1,8 +1,8 @@
 import { RawClient } from './raw-client.mjs';
 
 /**
- * Everybody tries to create the same node, and leads if that succeeds; else everybody watches it, and when it is gone
- * everybody tries again. Whoever is quickest is next, in no order.
+ * Each contender tries to create the same node. The contender that succeeds leads. The others watch the node, and try again
+ * when it is deleted: the fastest one is next, in no order.
  *
  * @type {import('./contender.js').Strategy}
  */
@@ -17,7 +17,7 @@ export const sameNode = async ({ connect, sessionTimeoutMs, path, onLead }) => {
         state = 'leading';
         return onLead(contender);
       }
-      // It may be gone again before it is watched; the watch that this leaves then finds nothing left to do.
+      // The node may be deleted before the watch is set. The watch that remains then has no effect.
       if (await client.exists(node, attempt)) return;
     }
   };

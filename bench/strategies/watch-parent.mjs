@@ -1,8 +1,8 @@
 import { RawClient } from './raw-client.mjs';
 
 /**
- * Everybody creates a sequential node and watches the parent's children; the lowest leads. Each change wakes everybody, and
- * everybody lists everybody.
+ * Each contender creates a sequential node and watches the parent's children; the lowest one leads. Each change wakes all
+ * contenders, and each of them lists all.
  *
  * @type {import('./contender.js').Strategy}
  */
@@ -13,7 +13,7 @@ export const watchParent = async ({ connect, sessionTimeoutMs, path, onLead }) =
   const look = async () => {
     if (state.name === 'out') return;
     const [first] = (await client.children(path, look)).sort();
-    // A leader is woken by each change as well, and has nothing to do about it.
+    // Each change wakes the leader too, which has nothing to do.
     if (state.name !== 'waiting' || state.node !== first) return;
     state = { name: 'leading', node: first };
     onLead(contender);

@@ -1,7 +1,7 @@
 import { DistributedLock, Session } from 'conclave';
 
 /**
- * Conclave's own: everybody creates a sequential node and watches the nearest ahead.
+ * Conclave's strategy: each contender creates a sequential node and watches its predecessor.
  *
  * @type {import('./contender.js').Strategy}
  */

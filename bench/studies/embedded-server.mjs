@@ -1,10 +1,10 @@
 /**
- * What the embedded ZooKeeper takes: how fast it starts, 5,000 sessions with 100,000 znodes and their watches, requests a
- * second, and whether its memory comes back when they are gone. Needs `npm run build` before.
+ * Measures the embedded ZooKeeper: its start, 5,000 sessions with 100,000 znodes and their watches, requests per second, and
+ * whether it frees the memory afterwards. Needs `npm run build` before.
  *
  *     node --expose-gc bench/studies/embedded-server.mjs
  *
- * The clients are raw sockets in a process of their own, so that what is measured of this process is the server.
+ * The clients are sockets in another process, so that the figures of this process are those of the server.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -44,7 +44,7 @@ const HANDSHAKE = bytes(
   ]),
 );
 
-/** A client that asks and counts its answers. */
+/** A client that sends requests and counts the answers. */
 class Client {
   /** @param {number} port */
   constructor(port) {
@@ -81,7 +81,7 @@ const GET_DATA = 4;
 const SET_DATA = 5;
 const CLOSE = -11;
 
-/** The clients' process: does what the server's process says. @param {number} port */
+/** The clients' process, which carries out the commands of the server's process. @param {number} port */
 async function clients(port) {
   /** @type {Client[]} */
   let all = [];
@@ -120,13 +120,13 @@ async function clients(port) {
   });
 }
 
-/** A third of it writes. @param {number} i */
+/** A third of the requests write. @param {number} i */
 const request = (i) =>
   i % 3 === 0
     ? packet(i, SET_DATA, bytes(`/node-${i % SESSIONS}-1`), bytes('other data'), int(-1))
     : packet(i, GET_DATA, bytes(`/node-${i % SESSIONS}-1`), Buffer.from([0]));
 
-/** So many requests a second, spread over all sessions, and how long each took. @param {Client[]} all */
+/** Sends requests at a fixed rate, over all sessions in turn, and measures the time of each. @param {Client[]} all */
 async function load(all) {
   /** @type {number[]} */
   const tookMs = [];
@@ -156,7 +156,7 @@ async function load(all) {
   return { p50: median(tookMs), p99: quantile(tookMs, 0.99), max: quantile(tookMs, 1) };
 }
 
-/** As fast as it goes, with 20 requests in flight on each connection. @param {Client[]} some */
+/** Sends requests as fast as possible, with 20 outstanding on each connection. @param {Client[]} some */
 async function saturate(some) {
   const EACH = 4000;
   await Promise.all(

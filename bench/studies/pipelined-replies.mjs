@@ -1,6 +1,7 @@
 /**
- * How the time that one reply takes depends on how many are outstanding: `npm run build && node bench/studies/pipelined-replies.mjs`.
- * The windows take turns; medians of all rounds. The server is a process of its own that answers at once.
+ * Measures how the time for a reply depends on the number of outstanding requests (the window):
+ * `npm run build && node bench/studies/pipelined-replies.mjs`. The windows take turns. The server is another process, which
+ * answers immediately.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +22,7 @@ const connect = `127.0.0.1:${String(port).trim()}`;
 const session = await Session.connect(connect, { sessionTimeoutMs: 60_000 });
 
 /**
- * Microseconds for each reply, with always `window` of them outstanding.
+ * Microseconds for each reply, with `window` requests outstanding at any time.
  *
  * @param {number} window
  */
@@ -37,7 +38,7 @@ async function timePerReply(window) {
 
 /** @type {Map<number, number[]>} */
 const measured = new Map(WINDOWS.map((window) => [window, []]));
-await timePerReply(100); // Compiles.
+await timePerReply(100); // Warm-up for the just-in-time compiler.
 for (let round = 0; round < ROUNDS; round++) {
   for (const [window, times] of measured) times.push(await timePerReply(window));
 }

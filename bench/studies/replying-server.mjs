@@ -1,6 +1,6 @@
 /**
- * A process that greets as a ZooKeeper server does and answers whatever is asked with the same node: as fast as can be,
- * so that what is measured is the client. Prints its port; ends with its parent.
+ * A server that answers ZooKeeper's handshake, and each request with the same node, as fast as possible, so that the figures
+ * are those of the client. Prints its port, and ends with its parent.
  */
 import { createServer } from 'node:net';
 

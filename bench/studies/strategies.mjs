@@ -1,9 +1,10 @@
 /**
- * What a handover costs the servers, and how long it takes, by three strategies: `npm run build && node bench/studies/strategies.mjs
- * [--contenders 2,15,100] [--rounds 200]`. `bench/strategies/README.md` says what they are and what was seen.
+ * Measures the time of a handover, and its cost for the servers, by three strategies:
+ * `npm run build && node bench/studies/strategies.mjs [--contenders 2,15,100] [--rounds 200]`. `bench/strategies/README.md`
+ * describes the strategies and shows results.
  *
- * All contenders of all strategies are there at the same time, each on a session of its own, and the strategies take
- * turns, one handover each. Requests and notifications are counted by the server.
+ * The contenders of all strategies wait at the same time, each with a session of its own, and the strategies take turns, one
+ * handover each. The server counts requests and notifications.
  */
 import { parseArgs } from 'node:util';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';

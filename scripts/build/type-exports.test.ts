@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { asTypes } from './type-exports.mjs';
 
 describe('what a declaration file exports', () => {
-  it('is a type, if there is nothing of that name at run time', () => {
+  it('is a type, if it does not exist at run time', () => {
     const code = 'declare class A {}\nexport { A, B as C, D };\nexport type { E };\n';
     expect(asTypes(code, new Set(['A', 'C']))).toBe(
       'declare class A {}\nexport { A, B as C };\nexport type { D };\nexport type { E };\n',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runChecks } from './checks.mjs';
 
 describe('the checks of the package', () => {
-  it('are all run, each is told of, and those that failed are counted', async () => {
+  it('all run and are reported, and failures are counted', async () => {
     const said: string[] = [];
     const failed = await runChecks(
       [

@@ -1,4 +1,4 @@
-// Contends with go-zookeeper's Lock: bench/peers/README.md has the protocol.
+// Contends with go-zookeeper's Lock. bench/peers/README.md describes the protocol.
 package main
 
 import (
@@ -67,11 +67,11 @@ func (p *peer) obey(words []string) {
 		say("queued")
 	case "hand":
 		if p.inLine < 2 {
-			check(errors.New("nobody waits"))
+			check(errors.New("no contender waits"))
 		}
 		say("took " + micros(p.release()))
 	case "leave":
-		// A Lock that waits can't be called off: each has its turn.
+		// A Lock that waits can't be cancelled: each gets its turn.
 		for p.inLine > 0 {
 			p.release()
 		}
@@ -132,7 +132,7 @@ func (p *peer) queue(path string, n int) {
 	p.inLine, p.holding = n, <-p.held
 }
 
-// Gives the time until the next one holds, if there is one.
+// Returns the time until the next contender holds, if there is one.
 func (p *peer) release() (took time.Duration) {
 	from := time.Now()
 	check(p.holding.lock.Unlock())
@@ -156,7 +156,7 @@ func say(line string) {
 	fmt.Println(line)
 }
 
-// Held from the moment in which the sessions are closed: what fails then is no failure.
+// Locked when the sessions are being closed: errors after that are no failures.
 var closing sync.Mutex
 
 func check(err error) {

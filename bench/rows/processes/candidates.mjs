@@ -1,9 +1,9 @@
-/** A process with many candidates of one election, a session each, or one session's candidates of many elections. */
+/** A process with many candidates of one election, each with a session, or with one session that stands in many elections. */
 import { ElectionSupervisor, LeaderElector, Session } from 'conclave';
 import { forEach, serve } from '../../harness/child.mjs';
 
 const AT_ONCE = 50;
-/** Of the starts on one session. */
+/** How many elections are started at the same time on one session. */
 const MANY_AT_ONCE = 500;
 /** @type {Session[]} */
 const sessions = [];
@@ -12,7 +12,7 @@ const electors = [];
 /** @type {ElectionSupervisor[]} */
 const supervisors = [];
 
-/** By the machine's monotonic clock, which all its processes share, in milliseconds. */
+/** The machine's monotonic clock, which all processes share, in milliseconds. */
 function now() {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -31,18 +31,18 @@ function untilPlaced(supervisor) {
   });
 }
 
-/** What the supervisors do after a loss. @type {Promise<{ elected: number[], standing: number }>} */
+/** When supervisors were elected, and when all stood again, after the loss. @type {Promise<{ elected: number[], standing: number }>} */
 let recovery;
 
 serve({
-  /** Candidates of one election, the first of which leads. */
+  /** Starts candidates of one election, of which the first one leads. */
   stand: async ({ connect, path, count, sessionTimeoutMs }) => {
     await forEach(count, AT_ONCE, async (index) => {
       const session = await Session.connect(connect, { sessionTimeoutMs });
       sessions[index] = session;
       session.on('error', (error) => console.error(error));
     });
-    // The leader first, then the one that is next, then the others, so that who is who is known.
+    // The leader first, then the next candidate, then the others.
     for (const [from, to] of [
       [0, 1],
       [1, 2],
@@ -90,7 +90,7 @@ serve({
         supervisor
           .on('expired', () => expired.add(supervisor))
           .on('waiting', () => {
-            // Not by what leads, which may have waited for a takeover delay.
+            // Not counted for the leader, which may have waited for the takeover delay.
             stoodAt = now();
             stands();
           })
@@ -107,7 +107,7 @@ serve({
   },
   recovered: () => recovery,
   leave: () => Promise.all(supervisors.map((supervisor) => supervisor.stop())),
-  /** One session that stands in many elections, all of which it leads. */
+  /** Starts many elections on one session, which leads all of them. */
   standInMany: async ({ connect, path, count, sessionTimeoutMs }) => {
     const session = await Session.connect(connect, { sessionTimeoutMs });
     sessions.push(session);

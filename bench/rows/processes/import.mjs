@@ -1,4 +1,4 @@
-/** Prints how long it takes to import the module that is named, in milliseconds. */
+/** Prints the time, in milliseconds, to import the module in the first argument. */
 const [name = ''] = process.argv.slice(2);
 const began = performance.now();
 await import(name);

@@ -1,4 +1,4 @@
-/** A worker of the benchmark: stands for election, and tells its parent when it leads. Arguments: servers, path, session timeout. */
+/** A worker that stands for election, and tells its parent when it leads. Arguments: servers, path, session timeout. */
 import { ElectionSupervisor } from 'conclave';
 
 const [connect = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const supervisor = new ElectionSupervisor({
   path,
   session: { sessionTimeoutMs: Number(sessionTimeoutMs) },
 });
-// Monotonic, and the same for all processes of a machine.
+// A monotonic clock that all processes of a machine share.
 supervisor.on('elected', () => process.send?.({ electedAt: String(process.hrtime.bigint()) }));
 supervisor.on('error', (error) => console.error(error));
 await supervisor.start();

@@ -1,18 +1,18 @@
 /**
- * A process in which many wait in one lock's queue, in one of several ways, and that tells how much memory it takes.
- * Started with --expose-gc.
+ * A process with many contenders in one lock's queue, of one of several kinds, which reports its memory. Runs with
+ * --expose-gc.
  */
 import { forEach, serve } from '../../harness/child.mjs';
 
 const AT_ONCE = 50;
 const COLLECTIONS = 5;
 
-/** What waits, so that nothing of it is collected. @type {unknown[]} */
+/** The contenders, so that none of them is garbage-collected. @type {unknown[]} */
 const kept = [];
 
 /** @typedef {{ connect: string, path: string, count: number, sessionTimeoutMs: number }} Line */
 
-/** Each on a session of its own. @param {Line} line */
+/** Each with a session of its own. @param {Line} line */
 async function sessions({ connect, path, count, sessionTimeoutMs }) {
   const { DistributedLock, Session } = await import('conclave');
   return async () => {
@@ -37,7 +37,7 @@ async function shared({ connect, path, count, sessionTimeoutMs }) {
   };
 }
 
-/** The recipe over the bare client: a node, a listing, a watch on the one ahead. @param {Line} line */
+/** The recipe on node-zookeeper-client: a node, a listing, a watch on the predecessor. @param {Line} line */
 async function raw({ connect, path, count, sessionTimeoutMs }) {
   const { RawClient } = await import('../../strategies/raw-client.mjs');
   return async () => {
@@ -45,10 +45,10 @@ async function raw({ connect, path, count, sessionTimeoutMs }) {
       const client = await RawClient.open(connect, sessionTimeoutMs);
       const created = await client.createSequential(`${path}/lock-`);
       const node = created.slice(created.lastIndexOf('/') + 1);
-      // By number: the one that the parent holds the lock with has the same prefix.
+      // By number: the prefixes are the same, also that of the parent, which holds the lock.
       const children = (await client.children(path)).sort();
       const ahead = children[children.indexOf(node) - 1];
-      if (ahead === undefined) throw new Error(`${created} has nobody ahead`);
+      if (ahead === undefined) throw new Error(`${created} has no predecessor`);
       const turn = new Promise((resolve) => {
         kept.push(client.exists(`${path}/${ahead}`, () => resolve(undefined)));
       });

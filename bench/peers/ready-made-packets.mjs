@@ -1,7 +1,7 @@
 /**
- * What Node's own sockets take for a lock or an election, as `README.md` says: packets that lie ready, as few round trips as can
- * be, and of the answers little is read but the numbers at the ends of names. Nothing that is written for Node can be faster on
- * these servers.
+ * A lower bound for locks and elections on Node: packets that are ready to send, on plain sockets, with as few round trips as
+ * possible. Of the answers it reads little more than the numbers at the ends of names. No client for Node can be faster on the
+ * same servers. `README.md` describes the recipes and the protocol.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,42 +17,42 @@ const GET_CHILDREN = 8;
 const CHECK = 13;
 const TRANSACTION = 14;
 const REMOVE_WATCHES = 18;
-/** Of watches: those for what a node says, and for whether it is there. */
+/** Kinds of watches: for a node's data, and for its existence. */
 const DATA_WATCH = 2;
 const EPHEMERAL_SEQUENTIAL = 3;
 const ALL_PERMISSIONS = 31;
 const ANY_VERSION = -1;
-/** Of a reply, before what it says: xid, zxid, error code. */
+/** The header of a reply: xid, zxid, error code. */
 const HEADER_BYTES = 16;
 const ERROR_AT = 12;
-/** In a stat, behind two transactions and two times. */
+/** Of the version in a stat, behind two transactions and two times. */
 const VERSION_AT = 32;
 const ZERO = 0x30;
-/** What is behind the last part of a transaction. */
+/** The end of a transaction. */
 const END = Buffer.concat([int(-1), bool(true), int(-1)]);
-/** As long as what an election's record says of a leader, and of none. */
+/** Of the same lengths as an election's record with a leader, and without. */
 const HELD = Buffer.alloc(200, ' ');
 const VACANT = Buffer.alloc(40, ' ');
 
-/** Each is created once. @type {Set<string>} */
+/** Paths that were created. @type {Set<string>} */
 const created = new Set();
-/** The versions of the elections' records, by path, for those who are to know them. @type {Map<string, number>} */
+/** The versions of the elections' records by path, for recipes that know them. @type {Map<string, number>} */
 const versions = new Map();
 
 /**
  * @typedef {object} Recipe
- * @property {boolean} knows whether it knows, when the one ahead goes, that nobody else is ahead: else it looks
- * @property {boolean} claims whether a term is claimed, in a record, by a transaction, and given back in another one
- * @property {boolean} [keeps] whether it keeps what Conclave promises, and so sends what Conclave sends: names that are found
- *   again after a lost reply, a watch on the own node, taken back before its end would be news, transactions that check the node
+ * @property {boolean} knows whether it takes for granted that it is first when its predecessor's node is deleted; else it lists
+ * @property {boolean} claims whether it claims a term in a record by a transaction, and releases it by another one
+ * @property {boolean} [keeps] whether it gives Conclave's guarantees, and so sends what Conclave sends: names that can be found
+ *   after a lost reply, a watch on its own node, removed before the node is deleted, transactions that check the node
  */
 
 /** @param {Recipe} recipe */
 const client = (recipe) => async (/** @type {string} */ servers, /** @type {number} */ sessionTimeoutMs) => {
-  const [host, port] = servers.split(/[:,]/); // Of the first server.
+  const [host, port] = servers.split(/[:,]/); // The first server.
   const wire = new Wire(/** @type {string} */ (host), Number(port));
   await once(wire.socket, 'connect');
-  // No version, transaction or session before; 16 bytes of a password that there is not yet.
+  // The connect request: no version, transaction or session yet; an empty password of 16 bytes.
   await wire.ask(
     1,
     frame(int(0), Buffer.alloc(8), int(sessionTimeoutMs), Buffer.alloc(8), int(16), Buffer.alloc(16)),
@@ -83,19 +83,19 @@ function contend(wire, path, { knows, claims, keeps = false }) {
     frame(int(4), int(EXISTS), text(Buffer.concat([Buffer.from(`${path}/`), name])), bool(true));
   /** @type {Buffer} */
   let own;
-  /** Claims a term, and gives it back, but for the record's version. @type {Buffer} */
+  /** Claim and release of a term, without the record's version. @type {Buffer} */
   let claim;
   /** @type {Buffer} */
   let release;
   let releaseAnswers = 1;
   let left = false;
 
-  /** The last of several packets, or the only one, is the transaction. @param {Buffer} packets @param {number} count */
+  /** Sends packets, of which the last one is the transaction. @param {Buffer} packets @param {number} count */
   const write = async (packets, count) => {
     const version = versions.get(path) ?? 0;
     packets.writeInt32BE(version, packets.length - END.length - 4);
     const asking = wire.ask(count, packets);
-    versions.set(path, version + 1); // The next one is told before this one is answered.
+    versions.set(path, version + 1); // The next contender is notified before this one has its answer.
     const reply = /** @type {Buffer} */ ((await asking).at(-1));
     if (reply.readInt32BE(ERROR_AT) !== 0) throw new Error(`the record isn't at version ${version}`);
   };
@@ -109,7 +109,7 @@ function contend(wire, path, { knows, claims, keeps = false }) {
       ? transaction(...deleting, onRecord(VACANT))
       : frame(int(3), int(DELETE), own, int(ANY_VERSION));
   };
-  /** Keeps an eye on the own node, until the release. */
+  /** Watches its own node until the release. */
   const watchOwn = () => {
     release = Buffer.concat([frame(int(6), int(REMOVE_WATCHES), own, int(DATA_WATCH)), release]);
     releaseAnswers = 2;
@@ -118,7 +118,7 @@ function contend(wire, path, { knows, claims, keeps = false }) {
 
   return {
     async join() {
-      if (!created.has(path)) await wire.ask(1, creation(path, 0)); // Refused if it is there.
+      if (!created.has(path)) await wire.ask(1, creation(path, 0)); // Fails if the node exists.
       created.add(path);
       const [reply, list, read] = /** @type {Buffer[]} */ (await wire.ask(1 + answers, joining));
       own = /** @type {Buffer} */ (reply).subarray(HEADER_BYTES);
@@ -141,7 +141,7 @@ function contend(wire, path, { knows, claims, keeps = false }) {
     release: () => (claims ? write(release, releaseAnswers) : wire.ask(releaseAnswers, release)),
     async leave() {
       left = true;
-      await wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))); // Refused if it has held.
+      await wire.ask(1, frame(int(3), int(DELETE), own, int(ANY_VERSION))); // Fails if it has held.
     },
   };
 }
@@ -166,18 +166,18 @@ function transaction(...parts) {
   return frame(int(5), int(TRANSACTION), ...parts, END);
 }
 
-/** What is in front of a part of a transaction: what is asked, that it isn't over, and no error. @param {number} code */
+/** The header of a transaction's part: operation, not the end, no error. @param {number} code */
 function part(code) {
   return Buffer.concat([int(code), bool(false), int(-1)]);
 }
 
-/** Of the node that was read. @param {Buffer} read */
+/** The version in the stat of a node that was read. @param {Buffer} read */
 function versionOf(read) {
   const dataBytes = Math.max(0, read.readInt32BE(HEADER_BYTES));
   return read.readInt32BE(HEADER_BYTES + 4 + dataBytes + VERSION_AT);
 }
 
-/** The name of the last one before `own` in a listing, if there is one. @param {Buffer | undefined} listing @param {Buffer} own */
+/** The name of the predecessor of `own` in a listing, if there is one. @param {Buffer | undefined} listing @param {Buffer} own */
 function nearestAhead(listing = Buffer.alloc(0), own) {
   const number = numberAt(own, own.length);
   let nearest = -1;
