@@ -1,10 +1,10 @@
 /**
- * One replica of a service with a scheduler. Many run; only one at a time runs the job, every period.
+ * One replica of a service with a scheduler. Of several replicas only the leader runs the job, once in each period.
  *
  *     node examples/active-scheduler/replica.mjs ZOOKEEPER ID [LOG_URL]
  *
  * With a LOG_URL (see ../support/fenced-sink.mjs) each execution is written there, with its token; without, it is
- * printed. Started by another process (`fork`) it also reports what happens, and does as it is told.
+ * printed. A replica that was forked also reports events to its parent, and takes commands from it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
@@ -20,7 +20,7 @@ const sessionTimeoutMs = Number(process.env.SESSION_TIMEOUT_MS ?? 6000);
 const report = (event, details = {}) =>
   process.send?.({ event, id, atMs: Number(process.hrtime.bigint() / 1000n) / 1000, ...details });
 
-/** The leader's work: one tick after the other, from where the leader before has stopped.
+/** The leader's work: one tick after the other, from where the former leader stopped.
  * @param {import('conclave').Term} term */
 async function runSchedule(term) {
   const log = logUrl === undefined ? undefined : new LogClient(logUrl, term, id);
@@ -40,7 +40,7 @@ const supervisor = new ElectionSupervisor({
   session: { sessionTimeoutMs },
   lead: runSchedule,
   cleanup: async ({ reason, attempt }) => {
-    report('cleanup', { reason, attempt }); // Here the application drops what must not outlive its session.
+    report('cleanup', { reason, attempt }); // Here the application discards state that must not outlive its session.
   },
 });
 supervisor.on('elected', (term) => report('elected', { term: term.number, token: String(term.token) }));

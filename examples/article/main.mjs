@@ -1,6 +1,6 @@
 /**
- * The program of the articles on leader election with ZooKeeper: fifteen nodes, each takes the lock once and leads
- * for 500 to 3500 ms, while all others follow.
+ * The program of the articles on leader election with ZooKeeper: each of fifteen nodes acquires the lock once and leads for
+ * 500 to 3500 ms, while all others follow.
  *
  *     node examples/article/main.mjs [--seed N] [--scale FACTOR]
  */
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, scale: { type: 'string', default: '1' } },
 });
 
-/** The same numbers for the same seed: a linear congruential generator, good enough for durations.
+/** A linear congruential generator, good enough for durations: the same numbers for the same seed.
  * @param {number} seed */
 function* randomNumbers(seed) {
   for (let state = seed >>> 0; ; ) {

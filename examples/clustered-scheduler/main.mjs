@@ -1,6 +1,6 @@
 /**
- * One service of four processes, one of which is the active scheduler. The active one is killed, and then all are replaced,
- * as for a new version. Prints who ran the job, and how long nobody did.
+ * A service of four processes, one of which is the active scheduler. The active process is killed, and then all processes are
+ * replaced, as for a new version. Prints which process ran the job, and the longest time without a run.
  */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import '../support/quiet.mjs';
 
 const PERIOD_MS = 50;
 
-/** One line for each run of the job, in the order in which the primary hears of them.
+/** An entry for each run of the job, in the order in which the primary learns of them.
  * @type {{ pid: number, term: number, atMs: number }[]} */
 const runs = [];
 
@@ -30,7 +30,7 @@ workers.guardian.on('cleanedUp', ({ pid, tookMs }) => {
   console.log(`what process ${pid} led was given back ${tookMs.toFixed(0)} ms after its end`);
 });
 
-/** The active one, once there is one and all the others wait. */
+/** The active process, once there is one and all the others wait. */
 async function allStand() {
   for (;;) {
     const leader = workers.workers.find(({ role }) => role === 'leading');

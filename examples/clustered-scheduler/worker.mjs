@@ -1,4 +1,4 @@
-/** One worker of the service. All do their share of its work; the scheduler is active in one of them. */
+/** One worker of the service. All workers share its work; the scheduler is active in one of them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionSupervisor } from 'conclave';
 
@@ -10,7 +10,7 @@ const supervisor = new ElectionSupervisor({
   session: { sessionTimeoutMs: 10_000 },
   lead: async (term) => {
     while (term.isHeld()) {
-      // Here the job runs: `term.token` is for what it writes to. The time is the machine's, the same for all processes.
+      // Here the job runs. What it writes to should check `term.token`. All processes share the machine's clock.
       const atMs = Number(process.hrtime.bigint() / 1000n) / 1000;
       process.send?.({ ran: { pid: process.pid, term: term.number, atMs } });
       await sleep(Number(periodMs), undefined, { signal: term.signal });
@@ -19,5 +19,5 @@ const supervisor = new ElectionSupervisor({
 });
 supervisor.on('error', (error) => console.error(error));
 supervisor.shutdownOn(['SIGTERM']);
-process.on('SIGINT', () => undefined); // Ctrl-C goes to all at once; it is the primary that ends them, in order.
+process.on('SIGINT', () => undefined); // Ctrl-C goes to all processes; the primary stops the workers, in order.
 await supervisor.start();

@@ -1,5 +1,5 @@
 /**
- * One replica of a service with jobs on node-cron's schedule. Many run; each job runs in the one that leads.
+ * One replica of a service with jobs on node-cron's schedule. Of several replicas only the leader runs the jobs.
  *
  *     node examples/cron-jobs/replica.mjs ZOOKEEPER ID
  */

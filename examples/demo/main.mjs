@@ -1,9 +1,9 @@
 /**
- * The main job, in half a minute: three replicas of a scheduler, one of them active. The leader is killed, one
- * resigns, one loses its session; and after all that, every tick has run exactly once, and never two led.
+ * Leader election in half a minute: three replicas of a scheduler, one of them active. One leader is killed, one resigns, one
+ * loses its session. In the end every tick has run exactly once, and there were never two leaders.
  *
  *     npm run demo                          with the embedded server: nothing is installed
- *     npm run demo -- --real                with a real ZooKeeper server of its own, installed if it has to be
+ *     npm run demo -- --real                with a real ZooKeeper server of its own, installed if it is missing
  *     ZOOKEEPER=host:port,… npm run demo    with yours
  */
 import { fork } from 'node:child_process';
@@ -57,11 +57,11 @@ async function startReplica(id) {
   return { id, child, link };
 }
 
-/** The job goes on for a while. */
+/** Lets the job run for a while. */
 const someTicks = async () => {
   const enough = log.entries.length + TICKS_BETWEEN;
   while (log.entries.length < enough) await sleep(50);
-  // On a machine that stands still for a moment a lease may just have ended: the next leader is a moment away.
+  // After a pause of the machine a lease may just have ended: wait for the next leader.
   await timeline.until(() => timeline.leader !== undefined);
 };
 

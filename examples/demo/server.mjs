@@ -1,9 +1,9 @@
-/** The server that the demo runs on: the embedded one, unless a real one is asked for. */
+/** The demo's server: the embedded one, unless `--real` or `ZOOKEEPER` asks for a real one. */
 import { parseArgs } from 'node:util';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 import { externalEnsemble, startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 
-// As fine as the real server's: failover takes as long with either.
+// The same for both kinds of server, so that failover takes the same time.
 const TICK_MS = 200;
 
 /**

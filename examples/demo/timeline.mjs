@@ -1,4 +1,4 @@
-/** What happened, in plain words and in order; and in the end, whether it was what should happen. */
+/** Prints what happens, in order, and in the end whether it is what should happen. */
 
 /** @typedef {{ event: string, id: string, atMs: number, term?: number, token?: string, reason?: string, attempt?: number, delayMs?: number, message?: string }} Report */
 /** @typedef {{ id: string, number: number, token: bigint, from: number, to: number | undefined }} Leadership */
@@ -7,10 +7,10 @@ export class Timeline {
   #beganAt = this.now();
   /** @type {{ matches: (report: Report) => boolean, resolve: (report: Report) => void }[]} */
   #waiting = [];
-  /** Every term that was led: by whom, from when to when. @type {Leadership[]} */
+  /** All terms: their leaders, beginnings and ends. @type {Leadership[]} */
   terms = [];
 
-  /** Milliseconds of the machine's monotonic clock, the one that the replicas report by. */
+  /** Milliseconds of the machine's monotonic clock, which the replicas use too. */
   now() {
     return Number(process.hrtime.bigint() / 1000n) / 1000;
   }
@@ -90,7 +90,7 @@ export class Timeline {
   }
 
   /**
-   * Says what came of it; whether all of it is as it should be.
+   * Prints the results, and returns whether all of them are as expected.
    *
    * @param {import('../support/fenced-sink.mjs').FencedLog} log
    * @param {Record<string, boolean>} more

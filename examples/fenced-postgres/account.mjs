@@ -1,14 +1,14 @@
 /**
- * An account whose balance only the newest leader can change. Each row carries the highest token that it has seen, and
- * each write brings its own and is compared in the statement that writes: between a check and a write of its own, a
- * leader could stand still for as long as it takes to be replaced.
+ * An account whose balance only the newest leader can change. Each row has the highest token that it has seen, and each write
+ * compares its own token in the statement that writes: between a check and a separate write, a leader could be suspended for
+ * so long that it is replaced.
  *
  * PostgreSQL makes this safe at its default isolation, READ COMMITTED: a statement that waits for another's row lock
  * evaluates its condition again, on the row as the other has left it.
  */
 import { Client } from 'pg';
 
-/** The row has seen the token of a later leader: this one's term is over, whatever it believes. */
+/** The row has seen the token of a later leader: the term of the leader that writes is over. */
 export class FencedOutError extends Error {
   /**
    * @param {string} id
@@ -21,12 +21,12 @@ export class FencedOutError extends Error {
 }
 
 /**
- * A connection for one term, so that nothing of an earlier one is on its way in it.
+ * Opens a connection for one term, so that no statement of an earlier term is outstanding on it.
  *
  * @param {string} connectionString
  * @param {string} schema where the table is, or will be
- * @param {number} [idleInTransactionMs] A leader that stands still in a transaction keeps its row locks, and its kernel
- *   keeps the connection: after this time the server ends both, or the next leader would wait for it.
+ * @param {number} [idleInTransactionMs] A leader that is suspended in a transaction keeps its row locks, and its kernel
+ *   keeps the connection. After this time the server ends both; otherwise the next leader would wait.
  */
 export async function connect(connectionString, schema, idleInTransactionMs = 1000) {
   const client = new Client({
@@ -34,7 +34,7 @@ export async function connect(connectionString, schema, idleInTransactionMs = 10
     options: `-c search_path=${schema}`,
     idle_in_transaction_session_timeout: idleInTransactionMs,
   });
-  // Emitted when the connection ends while nothing is asked of it; the next query rejects. Unheard, it ends the process.
+  // Emitted when the connection ends without an outstanding query. Without a listener it would end the process; the next query rejects.
   client.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
   await client.connect();
   return client;
@@ -66,7 +66,7 @@ export class Account {
 
   /**
    * A new leader's first statement: raises the fence, and only then reads, so that what it has read can't be changed
-   * any more by a late write of a former leader. Opens the account if there is none.
+   * any more by a late write of a former leader. Creates the account if there is none.
    */
   async begin() {
     const { rows } = await this.#client.query(
@@ -76,7 +76,7 @@ export class Account {
       [this.#id, this.#token],
     );
     if (rows.length === 0) throw new FencedOutError(this.#id, this.#token);
-    return BigInt(rows[0].value); // A bigint comes as a string: not every one is a number of JavaScript.
+    return BigInt(rows[0].value); // pg returns a bigint as a string.
   }
 
   /** @param {bigint} value */
@@ -89,8 +89,8 @@ export class Account {
   }
 
   /**
-   * Reads, computes and writes in one transaction. It begins with the fence as well: that locks the row, and who has
-   * been replaced learns it before it computes.
+   * Reads, computes and writes in one transaction. It begins with the fence too: that locks the row, and a leader that was
+   * replaced learns of it before it computes.
    *
    * @param {(value: bigint) => bigint} compute
    */
@@ -102,7 +102,7 @@ export class Account {
       await this.#client.query('COMMIT');
       return value;
     } catch (error) {
-      // If this fails the connection is gone, and the transaction with it: the first error is the one that counts.
+      // If the rollback fails, the connection and its transaction are gone. Report the first error.
       await this.#client.query('ROLLBACK').catch(() => undefined);
       throw error;
     }

@@ -1,6 +1,6 @@
 /**
- * A leader stands still between its check and its write, for so long that another is elected and writes. When it goes
- * on its write is late, it can't know that, and PostgreSQL refuses it.
+ * A leader is suspended between its check and its write, for so long that another leader is elected and writes. When it
+ * continues, it can't know that its write is late, and PostgreSQL refuses it.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -15,7 +15,7 @@ const GIVE_UP_MS = 45_000;
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const replicas = new Set();
-// A replica that stands still doesn't notice that this process has ended: it has to be ended too.
+// A suspended replica doesn't notice that this process has ended, so it is killed.
 process.once('exit', () => {
   for (const replica of replicas) replica.kill('SIGKILL');
 });
@@ -46,7 +46,7 @@ function start(id, ...options) {
 
 const giveUp = AbortSignal.timeout(GIVE_UP_MS);
 /**
- * Resolves when the replica has told something.
+ * Resolves with the next message of the replica.
  *
  * @param {import('node:child_process').ChildProcess} replica
  */
@@ -59,9 +59,9 @@ const news = (replica) =>
   ]);
 
 const a = start('A', 'stall');
-await news(a); // It is about to write, and stands still.
+await news(a); // A is about to write, and is suspended.
 const b = start('B');
-const [written] = await news(b); // It has been elected.
+const [written] = await news(b); // B was elected.
 const tried = news(a);
 a.kill('SIGCONT');
 const [outcome] = await tried;
@@ -73,7 +73,7 @@ console.log(
   `The balance is ${balance}. The late write was refused, its successor's stands: ${held ? 'yes' : 'NO'}`,
 );
 
-// A first: it stands for election again by now, and would lead once more after B.
+// A first: it stands for election again, and would lead after B.
 for (const replica of [a, b]) {
   const ended = once(replica, 'exit', { signal: giveUp });
   replica.disconnect();

@@ -1,10 +1,10 @@
 /**
- * One replica of a service that keeps an account. While it leads it deposits. One that is told to stall stands still
- * between its check and its write, as a process may in a long garbage collection or on a machine that is suspended.
+ * One replica of a service that keeps an account. While it leads, it deposits. With `stall` it suspends itself between its
+ * check and its write, as a process may be by a long garbage collection or by a machine that is suspended.
  *
  *     POSTGRES=postgresql://… node examples/fenced-postgres/replica.mjs ZOOKEEPER ID SCHEMA [stall]
  *
- * The database is named in the environment: its password isn't for everybody who may list processes.
+ * The environment names the database, because arguments, and a password in them, are visible in the process list.
  */
 import { once } from 'node:events';
 import { ElectionSupervisor } from 'conclave';
@@ -13,7 +13,7 @@ import { Account, connect, FencedOutError } from './account.mjs';
 const [zookeeper = '', id = '', schema = '', stall] = process.argv.slice(2);
 const postgres = process.env.POSTGRES ?? '';
 
-/** Resolves when the message has been handed over: it is not lost if this process stands still next.
+/** Resolves when the message was sent: it is not lost if this process is suspended next.
  * @param {string} message */
 const tell = (message) =>
   new Promise((resolve) => (process.send ? process.send(message, resolve) : resolve(undefined)));
@@ -51,9 +51,9 @@ async function writeAfterStall(term, account, value) {
   console.log(`${id} is about to write ${value}, has asked whether it leads, and stands still`);
   await tell('stands still');
   const before = performance.now();
-  process.kill(process.pid, 'SIGSTOP'); // Ends at the SIGCONT of main.mjs.
+  process.kill(process.pid, 'SIGSTOP'); // Until main.mjs sends SIGCONT.
   const stoodMs = Math.round(performance.now() - before);
-  // It was true a moment ago that it leads, as far as it can tell: it doesn't ask again.
+  // The replica checked before its suspension that it leads, and doesn't check again.
   const refusal = await account.set(value).then(
     () => undefined,
     (error) => {

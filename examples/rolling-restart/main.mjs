@@ -1,6 +1,6 @@
 /**
- * Four workers share one election. Each is restarted, one after the other, while the leader among them runs a job every
- * 50 ms; at the end every job must have run exactly once.
+ * Four workers share one election. They are restarted one after the other, while the leader runs a job every 50 ms. In the end
+ * every job must have run exactly once.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const jobs = [];
 /** @type {{ id: string, term: number, at: number, event: string }[]} */
 const changes = [];
 
-/** Starts a worker, and resolves when that is ready to lead.
+/** Starts a worker, and resolves when it is ready to lead.
  * @param {string} id */
 async function start(id) {
   const child = fork(join(import.meta.dirname, 'worker.mjs'), [zookeeper.connectString, id], {
@@ -33,7 +33,7 @@ async function start(id) {
   return child;
 }
 
-/** As whoever deploys does it: SIGTERM, and wait for the end.
+/** Stops a worker as a deployment does: sends SIGTERM, and waits for the end.
  * @param {import('node:child_process').ChildProcess} child */
 async function stop(child) {
   const began = performance.now();
@@ -65,10 +65,10 @@ await zookeeper.stop();
 for (const elected of changes.filter(({ event, term }) => event === 'elected' && term > 1)) {
   const before = changes.find(({ event, term }) => event === 'demoted' && term === elected.term - 1);
   const first = jobs.find(({ term }) => term === elected.term);
-  if (before === undefined || first === undefined) continue; // Elected when all were leaving.
+  if (before === undefined || first === undefined) continue; // Elected while all workers were stopping.
   const gapMs = (elected.at - before.at).toFixed(1);
   console.log(
-    `${before.id} -> ${elected.id}: nobody led for ${gapMs} ms, the first job was ${first.lateMs} ms late`,
+    `${before.id} -> ${elected.id}: no leader for ${gapMs} ms, the first job was ${first.lateMs} ms late`,
   );
 }
 

@@ -3,7 +3,8 @@
  *
  *     node examples/rolling-restart/worker.mjs ZOOKEEPER ID
  *
- * `/ready` and `/live` say how it is doing, to whoever restarts it. Forked, it reports what happens to its parent.
+ * `/ready` and `/live` report its health to the process that restarts it. A worker that was forked reports events to its
+ * parent.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -13,10 +14,10 @@ import { ElectionSupervisor } from 'conclave';
 const [connect = '127.0.0.1:2181', id = `worker-${process.pid}`] = process.argv.slice(2);
 const PATH = process.env.ELECTION ?? '/examples/rolling-restart';
 const PERIOD_MS = 50;
-/** The number of the next job to run: what a leader leaves to the one after it. */
+/** The number of the next job, which a leader leaves to its successor. */
 const CURSOR = `${PATH}/next-job`;
 
-/** Resolves when the parent has it for sure, since this process may end soon after.
+/** Resolves when the parent has the message, because this process may end soon after.
  * @param {string} event
  * @param {object} [details] */
 const report = (event, details = {}) =>
@@ -25,7 +26,7 @@ const report = (event, details = {}) =>
     else process.send({ event, id, at: performance.timeOrigin + performance.now(), ...details }, resolve);
   });
 
-/** The leader's work: one job after the other, beginning with the one at which the leader before it has stopped.
+/** The leader's work: one job after the other, from where the former leader stopped.
  * @param {import('conclave').Term} term */
 async function runJobs(term) {
   const session = await supervisor.session(term.signal);
@@ -38,9 +39,9 @@ async function runJobs(term) {
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: term.signal }); // Rejects when the term ends.
     term.assertHeld();
     await report('job', { job, lateMs: Date.now() - job * PERIOD_MS, term: term.number });
-    // Noted when it is done, and only while this term lasts. What is begun is brought to its end, also if the term has
-    // ended meanwhile: nobody else leads before this work has settled. After a crash between the two it would be done
-    // again: a job that writes to ZooKeeper puts that into the same transaction, others look at `term.token`.
+    // The next number is written when the job is done, and only while this term lasts. A job that has begun is finished, also
+    // if the term has ended meanwhile: no other worker leads before this work has settled. After a crash between the job and
+    // the write the job would run again: a job that writes to ZooKeeper writes in the same transaction, others check `term.token`.
     await term.transaction().setData(CURSOR, String(++job), version++).commit();
   }
 }
@@ -56,7 +57,7 @@ const server = createServer(({ url }, response) => {
   response.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' }).end(JSON.stringify(health));
 });
 
-// The first signal: the job that runs is finished, the server closed, the term given back, the session closed.
+// At the first signal: finish the job, close the server, release the term, close the session.
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => void server.close() });
 process.on('disconnect', () => process.exit(1)); // The parent is gone.
 

@@ -1,6 +1,6 @@
 /**
- * One replica of a consumer. The feed must be read in order, so only one reads at a time; after its death the next
- * goes on where it stopped, which is written where the results are: in the log.
+ * One replica of a consumer. The feed must be read in order, so only the leader reads. After its death the next leader
+ * continues where it stopped: the log, which has the results, has the position too.
  *
  *     node examples/singleton-consumer/consumer.mjs ZOOKEEPER ID FEED LOG_URL
  */
@@ -20,7 +20,7 @@ async function consume(term) {
     const records = (await readFile(feed, 'utf8')).split('\n').slice(0, -1);
     for (const record of records.slice(next)) {
       await log.write(next++, record.toUpperCase());
-      await sleep(2, undefined, { signal: term.signal }); // The work that a record makes.
+      await sleep(2, undefined, { signal: term.signal }); // The work for a record.
     }
     await sleep(20, undefined, { signal: term.signal });
   }

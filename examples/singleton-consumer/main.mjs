@@ -1,6 +1,6 @@
 /**
- * Three consumers of one feed, which grows while they read. The one that reads is killed, twice. In the end the log
- * has every record of the feed, in order, none twice.
+ * Three consumers of one feed, which grows while they read. The leader, which reads, is killed twice. In the end the log has
+ * every record of the feed exactly once, in order.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

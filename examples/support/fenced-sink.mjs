@@ -1,19 +1,19 @@
 /**
- * What the examples write to: a log over HTTP that stands for a database. It is fenced, as everything should be that
- * a leader writes to: it remembers the highest token it has seen and refuses lower ones, and it takes each entry once.
+ * A log over HTTP, which stands for a database that the examples write to. It is fenced, as everything that a leader writes to
+ * should be: it remembers the highest token it has seen and refuses lower ones, and it accepts each entry once.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
 /**
  * @typedef {object} Entry
- * @property {number} sequence the entry's number: the log takes 0, 1, 2, … in this order
+ * @property {number} sequence the entry's number: the log accepts 0, 1, 2, … in this order
  * @property {string} token the fencing token of the term in which it was written
  * @property {string} by who wrote it
  * @property {string} value
  */
 
-/** The log itself. `attempts` has all that came, `entries` what was taken. */
+/** The log. `attempts` has all writes, `entries` the accepted ones. */
 export class FencedLog {
   /** @type {Entry[]} */
   entries = [];
@@ -21,7 +21,7 @@ export class FencedLog {
   attempts = [];
   #highestToken = 0n;
 
-  /** A new leader shows its token: from now on lower ones are refused. Tells which entry comes next.
+  /** A new leader presents its token: from now on lower ones are refused. Returns the number of the next entry.
    * @param {string} token */
   begin(token) {
     const refused = this.#refusal(token);
@@ -85,7 +85,7 @@ export class LogClient {
     this.by = by;
   }
 
-  /** @returns {Promise<number>} which entry comes next */
+  /** @returns {Promise<number>} the number of the next entry */
   async begin() {
     return (await this.#post('/begin', {})).next;
   }
@@ -95,7 +95,7 @@ export class LogClient {
    * @param {string} value
    */
   async write(sequence, value) {
-    this.term.assertHeld(); // Check before you act; the log's own check is for what happens between the two.
+    this.term.assertHeld(); // Check before you act. The log checks the token for what happens between the two.
     await this.#post('/write', { sequence, value, by: this.by });
   }
 

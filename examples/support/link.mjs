@@ -1,8 +1,8 @@
-/** A TCP link to a ZooKeeper server that can be made to swallow everything: a network that fails without a word. */
+/** A TCP proxy in front of a ZooKeeper server that can drop all data silently, as a failed network does. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 
-/** @param {string} connectString the servers; the link goes to the first, and a chroot is kept */
+/** @param {string} connectString the servers, of which the proxy uses the first. A chroot is kept */
 export async function openLink(connectString) {
   const [, host = '', port = '2181', chroot = ''] =
     /^\s*(\[[^\]]+\]|[^:,/]+)(?::(\d+))?[^/]*(\/.*)?$/.exec(connectString) ?? [];
@@ -33,11 +33,11 @@ export async function openLink(connectString) {
   };
   return {
     connectString: `127.0.0.1:${address.port}${chroot}`,
-    /** From now on nothing comes through, and nobody is told. */
+    /** From now on all data are dropped, and both sides keep their connections. */
     break() {
       broken = true;
     },
-    /** The network is back; what was connected has to connect again. */
+    /** The network works again. Existing connections are closed, and clients must connect again. */
     mend() {
       broken = false;
       endAll();

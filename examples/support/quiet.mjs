@@ -1,5 +1,5 @@
 /**
- * Keeps what an example shows free of the warnings that Conclave says by default: of servers that are open to everybody, and of
- * the faults that the example is about. In a service of your own, leave them on.
+ * Silences the warnings that Conclave logs by default, about servers without access control and about the faults that an example
+ * causes. In your own service, keep them.
  */
 process.env.CONCLAVE_LOG_LEVEL ??= 'silent';

@@ -1,17 +1,16 @@
 import { ElectionSupervisor } from 'conclave';
 
 /**
- * A scheduler that runs one job after the other while it leads: what is tested here. It knows nothing of tests but that
- * sessions may have options.
+ * The scheduler under test, which runs one job after the other while it leads. For tests it only takes session options.
  */
 export class Scheduler {
-  /** What became of each job. @type {string[]} */
+  /** The outcome of each job. @type {string[]} */
   log = [];
 
   /**
    * @param {object} options
    * @param {string} options.connect
-   * @param {(term: import('conclave').Term) => Promise<void>} options.job has to end soon when `term.signal` aborts
+   * @param {(term: import('conclave').Term) => Promise<void>} options.job must end soon after `term.signal` aborts
    * @param {import('conclave').ElectionSupervisorOptions['session']} [options.session]
    */
   constructor({ connect, job, session = {} }) {
@@ -36,7 +35,7 @@ export class Scheduler {
     this.log.push(`begun in term ${term.number}`);
     try {
       await job(term);
-      term.assertHeld(); // What comes too late doesn't count.
+      term.assertHeld(); // A result after the end of the term doesn't count.
       this.log.push('done');
     } catch (error) {
       this.log.push(term.signal.aborted ? `given up: ${term.signal.reason.reason}` : `failed: ${error}`);

@@ -72,7 +72,7 @@ describe('the examples', () => {
     expect(exitCode, output).toBe(0);
     expect(output).toMatch(/^Each of the \d+ jobs, one every 50 ms, ran exactly once: yes$/m);
     const handovers = lines.filter((line) =>
-      /^\w+ -> \w+: nobody led for [\d.]+ ms, the first job/.test(line),
+      /^\w+ -> \w+: no leader for [\d.]+ ms, the first job/.test(line),
     );
     expect(handovers.length, output).toBeGreaterThanOrEqual(4);
   });
