@@ -9,28 +9,28 @@ import type { NodeData, PartResult, Stat, TransactionPart } from '../session/pro
 import type { Session } from '../session/session.js';
 import { Lease } from './lease.js';
 
-/** What a node says, as of one of its versions: as much of it as is of interest for as long as it is there. */
+/** A node's data at one of its versions: all that its holder keeps of what it read. */
 export interface NodeContent {
   readonly data: Buffer;
   readonly version: number;
 }
 
 /**
- * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and that it
- * is gone, as soon as anything tells.
+ * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and, as soon as
+ * any reply shows it, that it is gone.
  *
- * Ours means present and with this session's id as its `ephemeralOwner`. A node of that path under another session
- * is not ours, whatever its name.
+ * Of this session means: with the session's id as its `ephemeralOwner`. A node at this path that belongs to another
+ * session isn't this one, whatever its name.
  */
 export class EphemeralNode implements HeartbeatNode, NodeListener {
   readonly path: string;
-  /** Its path with the chroot. */
+  /** The path with the chroot. */
   readonly absolutePath: string;
   readonly #session: Session;
   readonly #lease: Lease;
   readonly #lost = new LazyAbortController<Error>();
-  /** Lost or released. */
-  #isOver = false;
+  /** Whether it is lost or released. */
+  #hasEnded = false;
   #lastRead: NodeContent | undefined;
   #onRead: (content: NodeContent) => void = ignore;
   #onConfirmed: () => void = ignore;
@@ -46,12 +46,12 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     this.absolutePath = session.absolute(path);
     this.#session = session;
     this.#lease = new Lease(session);
-    if (sentAt !== undefined) this.confirm(sentAt);
+    if (sentAt !== undefined) this.extendLease(sentAt);
     if (session.ended.aborted) this.handleEvent();
     else session.ended.addEventListener('abort', this);
   }
 
-  /** @internal Its session is over. */
+  /** @internal The session has ended. */
   handleEvent(): void {
     this.lose(this.#session.ended.reason as Error);
   }
@@ -64,56 +64,59 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     return this.#lost;
   }
 
-  /** {@link EphemeralNode.lost}, for those who need a signal of the platform's. */
+  /** {@link EphemeralNode.lost}, for callers that need an AbortSignal. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** Whether it is known to be gone: lost, or gone with its session. */
+  /** Whether the node is known to be gone: lost, or gone with its session. */
   get isGone(): boolean {
     return this.#lost.aborted || this.#session.ended.aborted;
   }
 
-  /** How much of the last lease is left, in milliseconds, also when the node is lost or released. */
+  /** How much of the lease is left, in milliseconds, also when the node is lost or released. */
   remainingMs(): number {
     return this.#lease.remainingMs();
   }
 
-  /** The same, or more where the machine was suspended just now: costs less. Never for whether to act. */
+  /** See {@link Lease.remainingAtMostMs}: never for whether to act. */
   remainingAtMostMs(): number {
     return this.#lease.remainingAtMostMs();
   }
 
-  /** Whether the node is ours and its lease lasts, at this very moment. */
+  /** Whether the node is neither lost nor released and its lease lasts, at this very moment. */
   isHeld(): boolean {
-    return !this.#isOver && this.#lease.isHeld();
+    return !this.#hasEnded && this.#lease.isHeld();
   }
 
-  /** A write that checked the node, or created it, was sent at `sentAt` and committed. */
-  confirm(sentAt: number): void {
+  /** @internal A write that created or checked the node was sent at `sentAt` and committed. */
+  extendLease(sentAt: number): void {
     if (this.#lost.aborted) return;
-    this.#lease.confirm(sentAt);
+    this.#lease.confirmed(sentAt);
     this.#onConfirmed();
   }
 
-  /** Calls `listener` whenever the lease may have got longer. */
+  /** Calls `listener` whenever the lease may have been extended. */
   whenConfirmed(listener: () => void): void {
     this.#onConfirmed = listener;
   }
 
-  /** Sends heartbeats for it from now on, so that its lease goes on and on. */
+  /** Sends heartbeats for the node from now on, which extend its lease again and again. */
   keepAlive(): void {
-    if (!this.#isOver) this.#session.heartbeat.add(this);
+    if (!this.#hasEnded) this.#session.heartbeat.add(this);
   }
 
-  /** A heartbeat found it in place. From the first one on it is watched: a lock that is free is mostly held for less. */
+  /**
+   * A heartbeat that was sent at `sentAt` found the node in place. The first one also begins a watch: not earlier, since a
+   * lock that was free is mostly released before the first heartbeat.
+   */
   confirmed(sentAt: number): void {
-    if (this.#isOver) return; // Given up while the answer was on its way.
-    this.confirm(sentAt);
+    if (this.#hasEnded) return; // Released while the reply was on its way.
+    this.extendLease(sentAt);
     this.watch();
   }
 
-  /** It was seen to be gone. */
+  /** A reply has shown that the node is gone. */
   gone(): void {
     this.#loseFor(
       () =>
@@ -122,11 +125,11 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /**
-   * @internal A server says that this session may not read it. It is there, as far as is known; but no heartbeat can prove it, so
-   * it is given up before its lease is over.
+   * @internal The session isn't allowed to read the node. As far as is known the node exists, but no heartbeat can prove it:
+   * so the node counts as lost before its lease is over.
    */
   unreadable(cause: Error): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     const why = `the session can't prove any more that ${this.absolutePath} is there (${describe(cause)}): it is given up. Its access list has to let the session read it; see who has changed that`;
     const error = new NodeLostError(why, { cause });
     this.#session.report(error, 'a node of this session can not be read');
@@ -134,16 +137,16 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /**
-   * Proves at once that the node is there, and begins a lease. After a lost reply it is also the barrier after which
-   * reads tell the truth: whatever was sent before it, on any connection of this session, has happened or never will.
+   * Proves now that the node exists, and extends its lease. After a lost reply it is also a barrier, after which reads
+   * show the outcome: a write sent before it, on any connection of this session, has been carried out or never will be.
    *
-   * @throws NodeLostError if it isn't there, what ended the session, or the signal's reason
+   * @throws NodeLostError if the node is gone, what ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
     try {
       const check = () => this.#session.commit([{ kind: 'check', path: this.path }]);
       const { sentAt } = await this.#session.retryUntilAnswered(check, signal);
-      this.confirm(sentAt);
+      this.extendLease(sentAt);
     } catch (error) {
       if (error instanceof NoNodeError) this.gone();
       else throw error;
@@ -152,24 +155,24 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /**
-   * Writes `parts` in one transaction that is carried out only while the node is there, and begins a lease if it was.
+   * Writes `parts` in one transaction that is carried out only while the node exists, and extends its lease.
    *
-   * @param beside - further nodes of this session that have to be there
-   * @throws NodeLostError if one of the nodes isn't there: nothing is written then; and what `Session.commit` throws
+   * @param others - further nodes of this session that have to exist
+   * @throws NodeLostError if one of the nodes is gone: nothing is written then; and what `Session.commit` throws
    */
   async commit(
     parts: readonly TransactionPart[],
-    beside: readonly EphemeralNode[] = [],
+    others: readonly EphemeralNode[] = [],
   ): Promise<Reply<PartResult[]>> {
-    const guards = [this, ...beside];
+    const guards = [this, ...others];
     for (const { lost } of guards) lost.throwIfAborted();
     try {
       const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
       const reply = await this.#session.commit([...checks, ...parts]);
-      for (const guard of guards) guard.confirm(reply.sentAt);
+      for (const guard of guards) guard.extendLease(reply.sentAt);
       return { ...reply, value: reply.value.slice(guards.length) };
     } catch (error) {
-      // There are no other checks among the parts.
+      // The parts contain no other checks.
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
       const missing = guards.find((guard) => guard.absolutePath === error.path) ?? this;
       missing.gone();
@@ -177,49 +180,49 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     }
   }
 
-  /** Calls `listener` with what the node says, as soon as that is known and whenever it has changed. */
+  /** Calls `listener` with the node's data, as soon as they are known and after each change. */
   whenRead(listener: (content: NodeContent) => void): void {
     this.#onRead = listener;
     this.watch();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
   }
 
-  /** It is about to be deleted by us, or has been: no heartbeat any more, and its end is nobody's loss. */
+  /** The holder is about to delete the node, or has: no more heartbeats for it, and its end is no loss. */
   release(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#watch?.stop();
-    // Others wait for the deletion, which is asked for next: the rest comes while that is on its way.
+    // The next contender waits for the deletion, which the caller sends next: the rest follows while that is on its way.
     microtask(() => {
       this.#session.heartbeat.remove(this);
       this.#session.ended.removeEventListener('abort', this);
     });
   }
 
-  /** It is gone. The first reason counts. */
+  /** The node is gone. The first reason counts. */
   lose(reason: Error): void {
     this.#loseFor(() => reason);
   }
 
   #loseFor(reason: () => Error): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.release();
     this.#lost.abortFor(reason);
   }
 
-  /** Watches it from now on; it would have been a little later. */
+  /** Watches the node from now on, if it isn't watched yet; else its first heartbeat would begin that. */
   watch(): void {
-    if (!this.#isOver) this.#watch ??= new NodeWatch(this.#session, this.path, this);
+    if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.#session, this.path, this);
   }
 
-  /** @internal What it says now. */
+  /** @internal The node's data and stat, at first and after each change. */
   read({ data, stat }: NodeData): void {
     this.#checkOwner(stat);
     this.#lastRead = { data, version: stat.version };
-    if (!this.#isOver) this.#onRead(this.#lastRead);
+    if (!this.#hasEnded) this.#onRead(this.#lastRead);
   }
 
-  /** @internal It can't be read any more. */
+  /** @internal The node can't be read any more. */
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
@@ -234,8 +237,8 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Deletes a node of this session, and goes on trying until it is gone or the session is over. A refusal is reported by
- * the session, at the first time: as long as the node stays, everybody behind it waits. Never rejects.
+ * Deletes a node of this session, and retries until it is gone or the session is over. The session reports the first
+ * refusal: as long as the node stays, every contender behind it waits. Never rejects.
  */
 export async function deleteForSure(session: Session, path: string): Promise<void> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {

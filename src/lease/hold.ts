@@ -1,55 +1,55 @@
-import { NodeLostError, SessionClosedError } from '../errors.js';
+import { type HoldEndReason, NodeLostError, SessionClosedError } from '../errors.js';
 import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { EphemeralNode } from './ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
 
-/** What can end a tenure without its holder's doing. */
-export type LossReason = 'lease-expired' | 'session-expired' | 'session-closed' | 'node-deleted';
+/** What can end a hold without its holder's doing. */
+export type LossReason = Exclude<HoldEndReason, 'released'>;
 
 /**
  * The time during which something is held, a lock or a term: it begins when it was granted and ends once, for one
  * reason. It is a value with a lifetime, not a flag: every question asks the clock, because after a stalled event loop
- * the lease is over before anything has told so.
+ * the lease is over before any callback could say so.
  */
 export abstract class Hold {
-  readonly #own: EphemeralNode;
+  readonly #node: EphemeralNode;
   readonly #clock: Clock;
   readonly #ended = new LazyAbortController<Error>();
-  readonly #forgetNode: () => void;
+  readonly #unsubscribe: () => void;
   #timer: Timer | undefined;
 
-  /** @param own - a node that isn't lost: whoever has just waited for something looks again */
-  constructor(own: EphemeralNode, clock: Clock) {
-    this.#own = own;
+  /** @param node - a node that isn't lost: a caller that has awaited anything checks that again */
+  constructor(node: EphemeralNode, clock: Clock) {
+    this.#node = node;
     this.#clock = clock;
-    // Whoever waits for it is told first. No timer could run before that anyway, and a lock is often given up by then.
+    // The caller that waits for the hold goes on first. No timer could fire earlier, and many locks are released by then.
     nextTick(() => {
       if (!this.#ended.aborted) this.#watchLease();
     });
-    this.#forgetNode = onAbort(own.lost, () => {
-      const reason = own.lost.reason as Error;
+    this.#unsubscribe = onAbort(node.lost, () => {
+      const reason = node.lost.reason as Error;
       this.onLoss(lossReason(reason), reason);
     });
   }
 
-  /** What is held is being lost, for this reason. Has to call {@link Hold.endTenure}. */
+  /** The hold is being lost, for this reason. Must call {@link Hold.endHold}. */
   protected abstract onLoss(reason: LossReason, cause?: Error): void;
 
   get signal(): AbortSignal {
     return this.#ended.signal;
   }
 
-  /** What {@link Hold.isHeld} would say, for those who only show it: an end that nobody has noticed isn't noticed here. */
+  /** What {@link Hold.isHeld} would answer, for logs and inspection: if the lease is over, this doesn't end the hold. */
   get seemsHeld(): boolean {
-    return !this.#ended.aborted && this.#own.isHeld();
+    return !this.#ended.aborted && this.#node.isHeld();
   }
 
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
-    if (this.#own.isHeld()) return true;
-    // Seen to be over, so it stays over: a heartbeat that comes late must not bring it back.
+    if (this.#node.isHeld()) return true;
+    // Seen to be over, so it stays over: a late reply to a heartbeat must not bring it back.
     this.onLoss('lease-expired');
     return false;
   }
@@ -59,35 +59,35 @@ export abstract class Hold {
   }
 
   remainingMs(): number {
-    return this.isHeld() ? this.#own.remainingMs() : 0;
+    return this.isHeld() ? this.#node.remainingMs() : 0;
   }
 
   transaction(): GuardedTransaction {
-    return new HolderTransaction([this.#own], () => {
-      this.isHeld(); // Notes the loss, if nothing else has.
+    return new HolderTransaction([this.#node], () => {
+      this.isHeld(); // Ends the hold, if nothing else has.
       return this.#ended.reason as Error;
     });
   }
 
-  /** Calls `listener` when it ends, before anybody who has the signal is told. */
+  /** Calls `listener` when the hold ends, before the listeners of its signal. */
   whenEnded(listener: () => void): void {
     onAbort(this.#ended, listener);
   }
 
   /** The first reason counts: it is the signal's. */
-  protected endTenure(reason: () => Error): void {
+  protected endHold(reason: () => Error): void {
     if (this.#ended.aborted) return;
     this.#ended.abortFor(reason);
-    // Others wait for what is given up, which is asked for next. Until then neither of these changes anything any more.
+    // The next holder waits for the release, which is sent before this. Until then neither of the two has any effect.
     nextTick(() => {
       this.#timer?.clear();
-      this.#forgetNode();
+      this.#unsubscribe();
     });
   }
 
-  /** A timer for the lease's end. Not in the background: as long as something is held, somebody must see its end. */
+  /** A timer for the lease's end. It keeps the process running: while something is held, its end must be noticed. */
   #watchLease(): void {
-    this.#timer = this.#clock.after(this.#own.remainingAtMostMs(), () => {
+    this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => {
       if (this.isHeld()) this.#watchLease();
     });
   }

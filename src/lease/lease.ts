@@ -1,51 +1,52 @@
 import { type Clock, lowerBoundNow } from '../platform/time/clock.js';
 
-/** By what leases go: a session. */
+/** What a lease is counted by: its session has both. */
 export interface LeaseTerms {
   readonly clock: Clock;
-  /** How long a lease is now, in milliseconds. */
+  /** How long a lease lasts now, in milliseconds. */
   readonly leaseMs: number;
 }
 
 /**
- * Until when a node is surely ours, by this process's clock.
+ * Until when a node surely belongs to this session, by this process's clock.
  *
- * The rule: a write that was committed while the node existed, and was sent at `sentAt`, proves that the node wasn't
- * given away before `sentAt`. So whoever owns it may act until `sentAt` plus the lease, counted from when the write was
- * *sent*: the reply may have been on its way for any time.
+ * The rule: a write that was sent at `sentAt`, and committed while the node existed, proves that the servers had not
+ * given the node away before `sentAt`. So its holder may act until `sentAt` plus the lease. It counts from when the write
+ * was *sent*: the reply may have been on its way for any time.
  *
- * What is kept is the newest proof, not the end: the length may shrink, when a server grants a shorter session timeout,
- * and from then on nobody waits longer than the shorter one for us to stop.
+ * The lease keeps the newest `sentAt`, not its end: `leaseMs` shrinks when a server grants a shorter session timeout, and
+ * from then on a successor waits out the shorter lease only.
  */
 export class Lease {
   readonly #terms: LeaseTerms;
-  #provenAt = Number.NEGATIVE_INFINITY;
+  #sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(terms: LeaseTerms) {
     this.#terms = terms;
   }
 
-  /** A committed write that was sent at `sentAt` found the node in place. One that is older than the last changes nothing. */
-  confirm(sentAt: number): void {
-    this.#provenAt = Math.max(this.#provenAt, sentAt);
+  /** A write that was sent at `sentAt` found the node in place. One that is older than the newest changes nothing. */
+  confirmed(sentAt: number): void {
+    this.#sentAt = Math.max(this.#sentAt, sentAt);
   }
 
-  /** How much of it is left, in milliseconds, at this very moment; 0 when it is over. */
+  /** How much of the lease is left at this very moment, in milliseconds; 0 when it is over. */
   remainingMs(): number {
     const { clock, leaseMs } = this.#terms;
-    return Math.max(0, this.#provenAt + leaseMs - clock.now());
+    return Math.max(0, this.#sentAt + leaseMs - clock.now());
   }
 
   /**
-   * As {@link Lease.remainingMs}, or more by as long as the machine has been suspended since the clock was last asked: for
-   * timers, which stand still then as well, and for what is done in good time. Never for whether to act.
+   * As {@link Lease.remainingMs}, or more by as long as the machine has been suspended since the clock was last asked. It
+   * costs less. For timers, which stand still during a suspension as well, and for renewing in good time; never for
+   * whether to act.
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;
-    return Math.max(0, this.#provenAt + leaseMs - lowerBoundNow(clock));
+    return Math.max(0, this.#sentAt + leaseMs - lowerBoundNow(clock));
   }
 
-  /** Asks the clock: after a stalled event loop, nothing else tells the truth. */
+  /** Asks the clock: after a stalled event loop, only the clock tells the truth. */
   isHeld(): boolean {
     return this.remainingMs() > 0;
   }

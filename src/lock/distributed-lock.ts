@@ -6,11 +6,11 @@ import { QueueLock } from './queue-lock.js';
 
 /**
  * A fair lock among all processes that use the same path: they hold it one after the other, in the order in which
- * they asked, each with a token that is higher than those before it.
+ * they asked, each with a higher token than the holder before.
  *
- * Guaranteed: at the servers at most one node is first in the queue. Not guaranteed: that a holder whose process
- * stands still notices in time that it isn't that one any more. So check `hold.isHeld()` right before acting, and
- * fence what the lock protects with `hold.token`.
+ * Guaranteed: at the servers at most one node is first in the queue. Not guaranteed: that a holder whose process was
+ * paused notices in time that its node is no longer the first. So check `hold.isHeld()` right before acting, and fence
+ * what the lock protects with `hold.token`.
  *
  * Curator's InterProcessMutex and go-zookeeper's Lock may wait in the same queue.
  *
@@ -30,7 +30,7 @@ export class DistributedLock extends QueueLock {
   }
 
   /** @internal */
-  override admission(): TurnRule {
+  override turnRule(): TurnRule {
     return EXCLUSIVE;
   }
 }

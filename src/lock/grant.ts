@@ -3,101 +3,98 @@ import { ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import type { Contender } from './queue/contender.js';
 
-/** How a place is held: alone, or beside others that only read. */
-export type Mode = 'alone' | 'beside';
+/** How a lock is held: by one holder alone, or shared with other readers. */
+export type Mode = 'exclusive' | 'shared';
 
-/** Where a place stands: `held` by one or more, `given-up` by the last of them, or `lost` for all of them. */
-type PlaceState =
-  | { readonly name: 'held'; readonly alone: number; readonly beside: number }
-  | { readonly name: 'given-up' }
+/** The state of a grant: `held`, with the number of holds; `released` by the last of them; or `lost` for all of them. */
+type GrantState =
+  | { readonly name: 'held'; readonly exclusive: number; readonly shared: number }
+  | { readonly name: 'released' }
   | { readonly name: 'lost'; readonly reason: LockLostError };
 
-/** The request on a contender's node to give the lock up: the one that Curator's Revoker writes. */
+/** What a node's data are when its holder is asked to release the lock: the same as Curator's Revoker writes. */
 export const REVOKE = Buffer.from('__REVOKE__');
 
-/** What the node of a writer says that only reads any more. */
+/** What a writer's node has as its data when its holder only reads any more. */
 export const DOWNGRADED = Buffer.from('__READ__');
 
 /**
- * A place in the queue whose turn it is, and the holds that share it: those of one piece of work and of what it calls.
- * It is given up when the last of them has ended, or is lost.
+ * A contender whose turn has come, and the holds that share it: those of one piece of work and of what it calls. The
+ * contender leaves the queue when the last of the holds has ended, or when they are lost.
  */
 export class LockGrant {
   readonly contender: Contender;
   readonly session: Session;
   /** What `using` is reentrant for. */
   readonly lock: object;
-  #state: PlaceState = { name: 'held', alone: 0, beside: 0 };
+  #state: GrantState = { name: 'held', exclusive: 0, shared: 0 };
   #downgrading: Promise<void> | undefined;
   #onRevoke: (() => unknown) | undefined;
 
-  /** @param onRevoke - called once, when somebody asks for the lock, also if that was before */
+  /** @param onRevoke - called once, when another client asks for the lock, also if it asked before the turn came */
   constructor(contender: Contender, session: Session, lock: object, onRevoke?: () => unknown) {
     this.contender = contender;
     this.session = session;
     this.lock = lock;
     this.#onRevoke = onRevoke;
     contender.node.keepAlive();
-    if (onRevoke !== undefined) this.#heedRequests();
+    if (onRevoke !== undefined) this.#watchForRequests();
   }
 
-  /** Whether it was given up by all who held by it; not when it was lost. */
-  get isGivenUp(): boolean {
-    return this.#state.name === 'given-up';
+  /** Whether all of its holds were released; not when they were lost. */
+  get isReleased(): boolean {
+    return this.#state.name === 'released';
   }
 
-  /** Whether it was lost by all who held by it. */
+  /** Whether all of its holds were lost. */
   get isLost(): boolean {
     return this.#state.name === 'lost';
   }
 
-  /** Whether somebody holds by it alone. */
-  get isHeldAlone(): boolean {
-    return this.#state.name === 'held' && this.#state.alone > 0;
+  /** Whether one of its holds is exclusive. */
+  get isHeldExclusively(): boolean {
+    return this.#state.name === 'held' && this.#state.exclusive > 0;
   }
 
-  /** One hold more. @throws LockLostError if the place is lost */
+  /** Adds a hold. @throws LockLostError if the grant is lost */
   begin(mode: Mode): void {
     if (this.#state.name === 'lost') throw this.#state.reason;
     this.contender.node.lost.throwIfAborted();
     this.#count(mode, 1);
   }
 
-  /** One hold less. Resolves when the servers know what comes of it. Never rejects. */
+  /** Removes a hold. Resolves when the servers know the outcome. Never rejects. */
   end(mode: Mode): Promise<void> {
     this.#count(mode, -1);
     if (this.#state.name !== 'held') return this.contender.leave();
-    if (mode === 'alone' && this.#state.alone === 0) {
+    if (mode === 'exclusive' && this.#state.exclusive === 0) {
       this.#downgrading = this.#downgrade();
-      this.#heedRequests();
+      this.#watchForRequests();
     }
     return this.#downgrading ?? Promise.resolve();
   }
 
-  /** It is lost for all who hold by it: those behind it needn't wait until each of them has noticed. Never rejects. */
+  /** All holds are lost: the contender leaves at once, and not only when each holder has noticed. Never rejects. */
   lose(reason: LockLostError): Promise<void> {
     if (this.#state.name === 'held') this.#state = { name: 'lost', reason };
     return this.contender.leave();
   }
 
-  #heedRequests(): void {
+  #watchForRequests(): void {
     this.contender.node.whenRead(({ data }) => {
-      if (data.equals(REVOKE)) this.#heedRevocation();
+      if (!data.equals(REVOKE)) return;
+      // The request has overwritten the mark that lets readers in.
+      if (this.#downgrading !== undefined) this.#downgrading = this.#downgrade();
+      this.#notifyOfRequest();
     });
   }
 
-  #heedRevocation(): void {
-    // The request has taken the place of what let readers in.
-    if (this.#downgrading !== undefined) this.#downgrading = this.#downgrade();
-    this.#tellOfRevocation();
-  }
-
-  #tellOfRevocation(): void {
-    const tell = this.#onRevoke ?? ignore;
+  #notifyOfRequest(): void {
+    const notify = this.#onRevoke ?? ignore;
     this.#onRevoke = undefined;
-    // As for a listener: not on the stack of whoever has read the node, and what it throws is reported.
+    // As with event listeners: not on the stack of the code that has read the node, and what it throws is reported.
     void Promise.resolve()
-      .then(tell)
+      .then(notify)
       .catch((cause: unknown) =>
         this.session.report(new ListenerError('onRevoke', cause), 'a listener failed'),
       );
@@ -105,14 +102,14 @@ export class LockGrant {
 
   #count(mode: Mode, by: 1 | -1): void {
     if (this.#state.name !== 'held') return;
-    const alone = this.#state.alone + (mode === 'alone' ? by : 0);
-    const beside = this.#state.beside + (mode === 'beside' ? by : 0);
-    this.#state = alone + beside === 0 ? { name: 'given-up' } : { name: 'held', alone, beside };
+    const exclusive = this.#state.exclusive + (mode === 'exclusive' ? by : 0);
+    const shared = this.#state.shared + (mode === 'shared' ? by : 0);
+    this.#state = exclusive + shared === 0 ? { name: 'released' } : { name: 'held', exclusive, shared };
   }
 
   /**
-   * What is left only reads: its place stays where it is, and its node says so, for readers behind it. A new place could
-   * only be behind the writers that wait, and the lock would be theirs first.
+   * The holds that are left only read. Their node stays in the queue and is marked, so that the readers behind it are let
+   * in. A new node could only be behind the writers that wait, and one of them would hold first.
    */
   async #downgrade(): Promise<void> {
     const { session } = this;
@@ -124,14 +121,14 @@ export class LockGrant {
     }
   }
 
-  /** `false`: somebody has written there meanwhile, or this has and the reply was lost; look again. */
+  /** `false`: another client has written meanwhile, or this write was carried out and its reply lost; read again. */
   async #markAsDowngraded(): Promise<boolean> {
     const { session, contender } = this;
     const { path } = contender.node;
     const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
     if (data.equals(DOWNGRADED)) return true;
-    // Never written over before it was read: nobody would heed it.
-    if (data.equals(REVOKE)) this.#tellOfRevocation();
+    // Handled before it is overwritten: the watch would never show it.
+    if (data.equals(REVOKE)) this.#notifyOfRequest();
     try {
       await session.retryUntilAnswered(() => session.setData(path, DOWNGRADED, stat.version));
       return true;

@@ -19,12 +19,12 @@ export interface LockHold {
   isHeld(): boolean;
   /** @throws LockLostError unless it is held at this very moment */
   assertHeld(): void;
-  /** How long it can be held without another word from a server, in milliseconds. */
+  /** How long the lease lasts unless another heartbeat extends it, in milliseconds; 0 when it is over. */
   remainingMs(): number;
   /** Writes in ZooKeeper that are carried out only while this hold's node exists. */
   transaction(): GuardedTransaction;
   /**
-   * Gives the lock up, any number of times. Resolves when the node is gone or the session is over; while no server
+   * Releases the lock; calling it again is harmless. Resolves when the node is gone or the session is over; while no server
    * can be reached, after one lease at most, and the node is deleted as soon as one can be. Never rejects.
    */
   release(): Promise<void>;
@@ -35,29 +35,29 @@ export interface LockHold {
 export class GrantHold extends Hold implements LockHold {
   readonly token: bigint;
   readonly path: string;
-  readonly #place: LockGrant;
+  readonly #grant: LockGrant;
   readonly #mode: Mode;
   #releasing: Promise<void> | undefined;
 
-  /** @throws what ended the place, if it is lost */
-  constructor(place: LockGrant, mode: Mode) {
-    const { contender, session } = place;
-    place.begin(mode);
+  /** @throws LockLostError if the grant is lost */
+  constructor(grant: LockGrant, mode: Mode) {
+    const { contender, session } = grant;
+    grant.begin(mode);
     super(contender.node, session.clock);
     this.token = contender.czxid;
     this.path = contender.node.path;
-    this.#place = place;
+    this.#grant = grant;
     this.#mode = mode;
   }
 
-  /** @internal What it is held by. */
-  get place(): LockGrant {
-    return this.#place;
+  /** @internal */
+  get grant(): LockGrant {
+    return this.#grant;
   }
 
-  /** @internal The node that stands for it. */
+  /** @internal The node that stands for this hold. */
   get node(): EphemeralNode {
-    return this.#place.contender.node;
+    return this.#grant.contender.node;
   }
 
   /** @internal */
@@ -68,7 +68,7 @@ export class GrantHold extends Hold implements LockHold {
   release(): Promise<void> {
     return this.#end(
       () => new LockLostError('released'),
-      () => this.#place.end(this.#mode),
+      () => this.#grant.end(this.#mode),
     );
   }
 
@@ -76,23 +76,23 @@ export class GrantHold extends Hold implements LockHold {
     return this.release();
   }
 
-  /** A lock that is lost is given up as well: its node may still be there, and those behind it wait for that. */
+  /** A lost lock is released too: its node may still exist, and the contenders behind it wait for its end. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
     const error = new LockLostError(reason, { cause });
     void this.#end(
       () => error,
-      () => this.#place.lose(error),
+      () => this.#grant.lose(error),
     );
   }
 
-  /** The first end counts, also where the one who hears of it releases at once. */
-  #end(reason: () => LockLostError, give: () => Promise<void>): Promise<void> {
+  /** The first end counts, also if a listener of the signal releases at once. */
+  #end(reason: () => LockLostError, release: () => Promise<void>): Promise<void> {
     if (this.#releasing === undefined) {
-      const given = deferred();
-      this.#releasing = given.promise;
-      this.endTenure(reason);
-      const { clock, leaseMs } = this.#place.session;
-      whenSettled(clock, give(), leaseMs, given.resolve);
+      const released = deferred();
+      this.#releasing = released.promise;
+      this.endHold(reason);
+      const { clock, leaseMs } = this.#grant.session;
+      whenSettled(clock, release(), leaseMs, released.resolve);
     }
     return this.#releasing;
   }

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.js';
+import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { checkFunction, checkMetadata, checkMs, checkOptions, checkSignal } from '../platform/checks.js';
 import { type Access, checkAccess } from '../session/protocol/acl.js';
 import { DOWNGRADED, REVOKE } from './grant.js';
@@ -12,68 +12,73 @@ export interface AcquireOptions {
   readonly timeoutMs?: number;
   /** Aborting it ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called when there is somebody in the way, with how many have to go, and the name of the node that is waited for. */
-  readonly onWaiting?: (place: QueuePosition) => void;
+  /** Called while other contenders block, with how many have to go, and the name of the node that is waited for. */
+  readonly onWaiting?: (position: QueuePosition) => void;
 }
 
-/** How to ask for a lock that somebody else has. */
+/** How to ask for a lock that another contender holds. */
 export interface RevokeOptions {
-  /** The name of the node to ask. @default the first in the queue */
+  /** The name of the contender's node. @default the first in the queue */
   readonly node?: string;
-  /** How long to wait until it is gone, in milliseconds. @default for ever */
+  /** How long to wait until the node is gone, in milliseconds. @default for ever */
   readonly timeoutMs?: number;
   /** Aborting it ends the wait; the request stays. */
   readonly signal?: AbortSignal;
 }
 
-/** How a lock's contenders stand in its queue. */
+/** How a lock's contenders join its queue. */
 export interface LockOptions {
   /**
-   * What a contender's node says, up to 16 KiB: for people who look at it. Neither `__READ__` nor `__REVOKE__`, by which a
-   * writer goes on to read and a lock is asked for. @default nothing
+   * The data of a contender's node, up to 16 KiB: for people who look at it. Neither `__READ__`, which marks a writer that
+   * only reads any more, nor `__REVOKE__`, which asks for the lock. @default empty
    */
   readonly data?: string | Uint8Array;
-  /** Who may touch the contenders' nodes, and the lock's own if that is missing. @default the session's `access` */
+  /** The access list of the contenders' nodes, and of the lock's path if that is missing. @default the session's `access` */
   readonly access?: Access;
   /**
-   * What other clients write between a name of their own and the number, if their nodes are to stand in the queue too:
-   * `['__lock__']` for kazoo's Lock. Curator's and go-zookeeper's do anyway. They count as wanting the lock alone.
+   * What other clients put between their own name and the number, if their nodes are to count as contenders too:
+   * `['__lock__']` for kazoo's Lock. Curator's and go-zookeeper's count anyway. They count as wanting an exclusive lock.
    * @default []
    */
   readonly extraLockPatterns?: readonly string[];
   /**
-   * Called, once for each time that the lock is held, when somebody asks for it, with `revoke` here or with Curator's
-   * Revoker. Whether and when to release is the holder's business. @default nothing is done about it
+   * Called at most once for each time that the lock is held, when another client asks for it, by `revoke` here or by
+   * Curator's Revoker. The holder decides whether and when to release. @default requests are ignored
    */
   readonly onRevoke?: (hold: LockHold) => void;
 }
 
-/** One that stands in the queue of a lock. */
+/** A contender in the queue of a lock, as others see it. */
 export interface QueuedContender {
-  /** What it made up for this place: a uuid, or what another client writes there. */
+  /** A uuid that was made for this node, or what another client writes in its place. */
   readonly id: string;
   /** The name of its node. */
   readonly node: string;
-  /** How many are ahead of it in the queue. */
+  /** How many contenders are ahead of it in the queue. */
   readonly position: number;
   /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
   readonly sequence: number;
-  /** What it has come for: `read` beside other readers, or to have the lock alone. */
+  /** What it wants the lock for: `read` is shared with other readers, the others are exclusive. */
   readonly purpose: Purpose;
 }
 
 /** What all locks have in common. */
 export interface Lock {
-  /** Where its queue is; for a MultiLock, of the lock that is taken last. */
+  /** The queue's path. */
   readonly path: string;
-  /** Waits for it. */
+  /** Waits for the lock. */
   acquire(options?: AcquireOptions): Promise<LockHold>;
-  /** Takes it if it is free; else `undefined`, with nothing left in the queue. */
+  /** Acquires the lock if it is free; else `undefined`, with nothing left in the queue. */
   tryAcquire(): Promise<LockHold | undefined>;
-  /** Does `work` while it is held, and gives it up when the work has settled. */
+  /** Runs `work` while the lock is held, and releases it when the work has settled. */
   using<T>(work: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
-  /** Who stands in its queue, first come first. */
+  /** The contenders in its queue, in order. */
   contenders(): Promise<QueuedContender[]>;
+}
+
+/** The error of a call that ran out of time. */
+export function tooLate({ path }: { readonly path: string }, what: string, ms: number): LockTimeoutError {
+  return new LockTimeoutError(`${path} was not ${what} within ${ms} ms`);
 }
 
 export function checkAcquireOptions(given: unknown): AcquireOptions {
@@ -93,7 +98,7 @@ export function checkRevokeOptions(given: unknown): RevokeOptions {
   return options;
 }
 
-/** @internal Options that were checked, with their defaults. */
+/** @internal Checked options, with defaults. */
 export interface ResolvedLockOptions {
   readonly data: Buffer | undefined;
   readonly access: Access | undefined;
@@ -101,7 +106,7 @@ export interface ResolvedLockOptions {
   readonly onRevoke: ((hold: LockHold) => void) | undefined;
 }
 
-/** One for all locks without options: there may be very many. */
+/** One object for all locks without options: there may be very many. */
 const DEFAULTS: ResolvedLockOptions = {
   data: undefined,
   access: undefined,
@@ -128,9 +133,9 @@ export function resolveLockOptions(given: unknown): ResolvedLockOptions {
 function checkData(value: unknown): Buffer | undefined {
   const given = checkMetadata('data', value);
   if (given === undefined) return undefined;
-  const data = Buffer.from(given); // A copy: the caller may change his.
-  // Readers would be let in beside a writer whose node says that it only reads.
-  if (![DOWNGRADED, REVOKE].some((sign) => sign.equals(data))) return data;
+  const data = Buffer.from(given); // A copy: the caller may change the original.
+  // A writer's node with that data would let readers in beside the writer.
+  if (![DOWNGRADED, REVOKE].some((mark) => mark.equals(data))) return data;
   throw new InvalidOptionError(
     'data',
     data.toString(),
@@ -140,7 +145,7 @@ function checkData(value: unknown): Buffer | undefined {
 
 function checkPatterns(value: unknown): readonly string[] {
   if (value === undefined) return DEFAULTS.extraLockPatterns;
-  // After a digit nobody could tell where the number begins.
+  // After a digit it would be unclear where the number begins.
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' && /^[^/]*[^/\d]$/.test(each)))
     return [...value];
   throw new InvalidOptionError(

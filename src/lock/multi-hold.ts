@@ -10,13 +10,13 @@ import type { GrantHold, LockHold } from './lock-hold.js';
 export class MultiHold implements LockHold {
   /** The holds on the single locks, in the order in which they were taken. */
   readonly holds: readonly LockHold[];
-  /** The highest of the tokens: it rises from one hold of the same locks to the next. For other sets use `holds`. */
+  /** The highest of the tokens: it rises from one hold of the same locks to the next. For other sets of locks use `holds`. */
   readonly token: bigint;
   /** The path of the node that was created last. */
   readonly path: string;
   readonly #holds: readonly GrantHold[];
   readonly #ended = new LazyAbortController<Error>();
-  readonly #forget: (() => void)[];
+  readonly #unsubscribe: (() => void)[];
 
   /**
    * @internal
@@ -30,15 +30,15 @@ export class MultiHold implements LockHold {
     this.token = newest.token;
     this.path = newest.path;
     this.#holds = holds;
-    this.#forget = holds.map(({ signal }) => onAbort(signal, () => this.#end(signal.reason)));
+    this.#unsubscribe = holds.map(({ signal }) => onAbort(signal, () => this.#end(signal.reason)));
   }
 
-  /** @internal The places that it is held by. */
-  get places(): readonly LockGrant[] {
-    return this.#holds.map(({ place }) => place);
+  /** @internal */
+  get grants(): readonly LockGrant[] {
+    return this.#holds.map(({ grant }) => grant);
   }
 
-  /** Aborts as soon as one of them is no longer held. The others are held on to until `release()` is called. */
+  /** Aborts as soon as one of the locks is no longer held. The others stay held until `release()` is called. */
   get signal(): AbortSignal {
     return this.#ended.signal;
   }
@@ -63,11 +63,11 @@ export class MultiHold implements LockHold {
   /** @throws InvalidStateError if the locks belong to several sessions: use those of the single holds */
   transaction(): GuardedTransaction {
     const [first, ...others] = this.#holds as readonly [GrantHold, ...GrantHold[]];
-    const { session } = first.place;
-    if (others.some(({ place }) => place.session !== session))
+    const { session } = first.grant;
+    if (others.some(({ grant }) => grant.session !== session))
       throw new InvalidStateError('the locks are of several sessions: use the transactions of `holds`');
     return new HolderTransaction([first.node, ...others.map(({ node }) => node)], () => {
-      this.isHeld(); // Notes the loss, if nothing else has.
+      this.isHeld(); // Ends the hold, if nothing else has.
       return this.signal.reason;
     });
   }
@@ -82,7 +82,7 @@ export class MultiHold implements LockHold {
   }
 
   #end(reason: Error): void {
-    for (const forget of this.#forget) forget();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     if (!this.signal.aborted) this.#ended.abort(reason);
   }
 }

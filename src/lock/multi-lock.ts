@@ -11,12 +11,12 @@ import { runUnder } from './reentrancy.js';
 export type Locks = readonly (Lock | MultiLock)[];
 
 /**
- * Several locks as one: all are held, or none. They are taken in the order of their paths, whatever the order in which
- * they are given, so that two that want the same locks never wait for each other. When one can't be had, those that were
- * taken are given back.
+ * Several locks as one: all are held, or none. They are acquired in the order of their paths, whatever the order in which
+ * they are given, so two callers that want the same locks never wait for each other. When one lock can't be acquired,
+ * those that were acquired are released.
  *
- * Not guaranteed: that this holds beside locks that are taken one by one, in another order. `timeoutMs` and `signal` are
- * the way out.
+ * Not guaranteed: freedom from deadlock beside callers that acquire the same locks one by one, in another order.
+ * `timeoutMs` and `signal` are the way out.
  *
  * @example
  * ```ts
@@ -38,23 +38,23 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
     }
   }
 
-  /** The single locks, in the order in which they are taken. */
+  /** The single locks, in the order in which they are acquired. */
   get locks(): readonly QueueLock[] {
     return this.#locks;
   }
 
   /**
-   * Waits for all of them.
+   * Waits for all of the locks.
    *
    * @throws LockTimeoutError after `timeoutMs`, which counts for all together
-   * @throws LockLostError if one that was taken is lost while another is waited for
+   * @throws LockLostError if a lock that was acquired is lost while another one is waited for
    * @throws as `DistributedLock.acquire` does
    */
   async acquire(options?: AcquireOptions): Promise<MultiHold> {
     return await this.#takeAll(checkAcquireOptions(options));
   }
 
-  /** Takes all of them if all are free; else `undefined`, with nothing left in any queue. @throws as `acquire` does */
+  /** Acquires all of the locks if all are free; else `undefined`, with nothing left in any queue. @throws as `acquire` does */
   async tryAcquire(): Promise<MultiHold | undefined> {
     try {
       return await this.#takeAll({ timeoutMs: 0 });
@@ -64,12 +64,12 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
     }
   }
 
-  /** Does `work` while all are held, and gives them up when it has settled. Reentrant, as `DistributedLock.using` is. */
+  /** Runs `work` while all locks are held, and releases them when it has settled. Reentrant, as `DistributedLock.using` is. */
   async using<T>(work: (hold: MultiHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
     const hold = await this.acquire(options);
     try {
-      return await runUnder(hold.places, () => work(hold));
+      return await runUnder(hold.grants, () => work(hold));
     } finally {
       await hold.release();
     }
@@ -83,7 +83,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
       for (const lock of this.#locks) {
         const leftMs = timeoutMs === 0 ? 0 : deadline - clock.now();
         if (leftMs <= 0 && timeoutMs !== 0) throw new LockTimeoutError(this.#tooLate(timeoutMs));
-        // Waiting for the next one is of no use any more when one of those that were taken is lost.
+        // When a lock that was acquired is lost, waiting for the next one is of no use.
         const signals = [...(signal === undefined ? [] : [signal]), ...taken.map((hold) => hold.signal)];
         const rest = {
           ...(timeoutMs !== undefined && { timeoutMs: leftMs }),

@@ -2,15 +2,13 @@ import { mark } from '../classes/copies.js';
 import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError, NoNodeError } from '../errors.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
-import { abortable, anyAbort } from '../platform/async/promises.js';
 import { checkInstance, checkPath } from '../platform/checks.js';
 import { Session } from '../session/session.js';
-import { Acquisition, type LockKind, tooLate } from './acquisition.js';
-import { type LockGrant, type Mode, REVOKE } from './grant.js';
+import { Acquisition, type LockKind } from './acquisition.js';
+import type { LockGrant, Mode } from './grant.js';
 import {
   type AcquireOptions,
   checkAcquireOptions,
-  checkRevokeOptions,
   type Lock,
   type LockOptions,
   type QueuedContender,
@@ -20,14 +18,14 @@ import {
 } from './lock.js';
 import { GrantHold, type LockHold } from './lock-hold.js';
 import { type EntryParser, lockEntryParser, type Purpose } from './queue/order.js';
-import { untilGone } from './queue/predecessor-watch.js';
 import { inCreationOrder } from './queue/sequence-overflow.js';
 import type { TurnRule } from './queue/turn-rule.js';
 import { heldAround, runUnder } from './reentrancy.js';
+import { revokeContender } from './revoke-contender.js';
 
 /**
- * A lock made of the queue. What makes it this lock or that one is in two answers: who must be gone before a contender
- * holds, and what a piece of work that holds already is given.
+ * A lock made of the queue. Its kinds differ in two answers: which contenders must be gone before another one holds, and
+ * which hold a piece of work gets that holds the lock already.
  */
 export abstract class QueueLock implements Lock {
   readonly path: string;
@@ -55,46 +53,47 @@ export abstract class QueueLock implements Lock {
     this.path = checkPath('path', path);
     this.options = resolveLockOptions(options);
     this.purpose = kind.purpose ?? 'lock';
-    this.mode = kind.mode ?? 'alone';
+    this.mode = kind.mode ?? 'exclusive';
     this.identity = kind.identity ?? this;
     this.parse = lockEntryParser(this.options.extraLockPatterns);
   }
 
   /**
-   * @internal Who must be gone before a contender holds. Asked before it joins, and again when the answer is outdated.
+   * @internal Which contenders must be gone before another one holds. Asked before a contender joins, and again when the
+   * answer is outdated.
    *
-   * @param signal - aborts when the answer is of no interest any more
+   * @param signal - aborts when the answer is no longer needed
    */
-  abstract admission(signal: Abortable): TurnRule | Promise<TurnRule>;
+  abstract turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 
-  /** @internal For work that is done under this lock and asks for it again. */
-  protected share(place: LockGrant): GrantHold {
-    return new GrantHold(place, this.mode);
+  /** @internal A further hold, for work that holds this lock and asks for it again. */
+  protected share(grant: LockGrant): GrantHold {
+    return new GrantHold(grant, this.mode);
   }
 
   /**
-   * Waits for the lock, in the order of asking. Within the work of `using` it gives a further hold, at once: the lock is
-   * given up when the last one is released. A call that fails leaves nothing in the queue: at once while a server can be
-   * reached, else as soon as one can be.
+   * Waits for the lock, in the order of the calls. Within the work of `using` it resolves at once, with a further hold: the
+   * lock is released when the last of its holds is. A call that fails leaves nothing in the queue: its node is deleted at
+   * once if a server can be reached, else as soon as one can be.
    *
    * @throws InvalidOptionError if an option is wrong
    * @throws LockTimeoutError after `timeoutMs`
    * @throws LockLostError within the work of `using`, if that lock is lost
    * @throws SessionExpiredError, SessionClosedError if the session ends before
-   * @throws NodeLostError if somebody deletes the contender's node
+   * @throws NodeLostError if another client deletes the contender's node
    * @throws the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   acquire(options?: AcquireOptions): Promise<LockHold> {
     try {
-      return this.take(checkAcquireOptions(options)); // Not awaited: while it waits, nothing of this call need be kept.
+      return this.take(checkAcquireOptions(options)); // Not awaited: during the wait, nothing of this call is kept.
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   /**
-   * Takes the lock if nobody holds it or waits for it; else `undefined`, with nothing left in the queue. Also
-   * `undefined` if no server answers within a lease.
+   * Acquires the lock if that takes no waiting; else `undefined`, with nothing left in the queue. Also `undefined` if no
+   * server answers within a lease.
    *
    * @throws SessionExpiredError, SessionClosedError, LockLostError as `acquire` does, or a `ZooKeeperError` if a server
    *   refuses
@@ -109,11 +108,11 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Acquires the lock, does `work`, and gives the lock up when the work has settled. Reentrant: within the work, and in
-   * whatever that calls or begins, this same lock object is held already. The lock is given up when all of that has ended.
+   * Acquires the lock, runs `work`, and releases the lock when the work has settled. Reentrant: within the work, and in all
+   * that it calls or begins, this same lock object is held already. The lock is released when all of that has ended.
    *
-   * Not guaranteed: that the lock is held until the work ends. It ends early when it is lost; then `hold.signal` aborts,
-   * and the work goes on: so check `hold.isHeld()` right before acting, and fence with `hold.token`.
+   * Not guaranteed: that the lock is held until the work ends. It may be lost before; then `hold.signal` aborts, and the
+   * work goes on: so check `hold.isHeld()` right before acting, and fence with `hold.token`.
    *
    * @returns what the work returns
    * @throws what the work throws, and what `acquire` does
@@ -122,7 +121,7 @@ export abstract class QueueLock implements Lock {
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
     const hold = await this.take(checkAcquireOptions(options));
     try {
-      return await runUnder([hold.place], () => work(hold));
+      return await runUnder([hold.grant], () => work(hold));
     } finally {
       await hold.release();
     }
@@ -141,59 +140,26 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Asks a contender, by default the first in the queue, to give its place up. Resolves with it when its node is gone, for
-   * whatever reason; with `undefined` if there is nobody to ask. One that has no `onRevoke` does nothing about it.
+   * Asks a contender, by default the first in the queue, to release the lock. Resolves with the contender when its node is
+   * gone, for whatever reason; with `undefined` if there is none to ask. A contender without `onRevoke` ignores the request.
    *
-   * The request is the one of Curator's Revoker: it takes the place of what the node says.
+   * The request is that of Curator's Revoker: it overwrites the node's data.
    *
-   * @throws LockTimeoutError if it is still there after `timeoutMs`
+   * @throws LockTimeoutError if the node still exists after `timeoutMs`
    * @throws InvalidOptionError if an option is wrong, what ended the session, the signal's reason, or a `ZooKeeperError`
    *   if the server doesn't let this session ask
    */
   async revoke(options?: RevokeOptions): Promise<QueuedContender | undefined> {
-    const { node, timeoutMs, signal } = checkRevokeOptions(options);
-    signal?.throwIfAborted();
-    const { session } = this;
-    const { controller: giveUp, unsubscribe } = anyAbort(signal);
-    const timer =
-      timeoutMs === undefined
-        ? undefined
-        : session.clock.after(timeoutMs, () => giveUp.abort(tooLate(this, 'given up', timeoutMs)));
-    try {
-      const contenders = await abortable(this.contenders(), giveUp);
-      for (const asked of contenders) {
-        if (node !== undefined && asked.node !== node) continue;
-        if (await this.#revoke(`${this.path}/${asked.node}`, giveUp)) return asked;
-      }
-      return undefined;
-    } finally {
-      timer?.clear();
-      unsubscribe();
-    }
-  }
-
-  /** `false`: that node is no contender's. */
-  async #revoke(path: string, giveUp: Abortable): Promise<boolean> {
-    const { session } = this;
-    const { ownerless } = session.guard;
-    try {
-      const stat = await session.retryUntilAnswered(() => session.exists(path), giveUp);
-      if (stat !== undefined && ownerless.isOne(path, stat)) return false;
-      await session.retryUntilAnswered(() => session.setData(path, REVOKE), giveUp);
-      await untilGone(session, path, giveUp);
-    } catch (error) {
-      if (!(error instanceof NoNodeError)) throw error;
-    }
-    return true;
+    return await revokeContender(this, options);
   }
 
   /** @internal As `acquire`, with options that were checked. @throws the signal's reason if it has aborted */
   take(options: AcquireOptions): Promise<GrantHold> {
     options.signal?.throwIfAborted();
-    const place = heldAround(this.identity);
-    if (place === undefined) return Acquisition.begin(this, options);
-    const hold = this.share(place);
-    hold.assertHeld(); // Its lease may be over, and nobody has noticed yet.
+    const grant = heldAround(this.identity);
+    if (grant === undefined) return Acquisition.begin(this, options);
+    const hold = this.share(grant);
+    hold.assertHeld(); // Its lease may be over without having been noticed yet.
     return Promise.resolve(hold);
   }
 }

@@ -8,8 +8,8 @@ import { GrantHold, type LockHold } from './lock-hold.js';
 import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
-/** Whoever is ahead and hasn't come to read must be gone, or read only any more. */
-const BESIDE_READERS: TurnRule = {
+/** Every contender ahead that isn't a reader must be gone, or downgraded to one. */
+const SHARED: TurnRule = {
   blocks: ({ purpose }) => purpose !== 'read',
   noLongerBlocks: (data) => data.equals(DOWNGRADED),
   capacity: 0,
@@ -17,12 +17,12 @@ const BESIDE_READERS: TurnRule = {
 
 class ReadLock extends QueueLock {
   constructor(session: Session, path: string, options: LockOptions | undefined, whole: ReadWriteLock) {
-    super(session, path, options, { purpose: 'read', mode: 'beside', identity: whole });
+    super(session, path, options, { purpose: 'read', mode: 'shared', identity: whole });
   }
 
   /** @internal */
-  override admission(): TurnRule {
-    return BESIDE_READERS;
+  override turnRule(): TurnRule {
+    return SHARED;
   }
 }
 
@@ -32,13 +32,13 @@ class WriteLock extends QueueLock {
   }
 
   /** @internal */
-  override admission(): TurnRule {
+  override turnRule(): TurnRule {
     return EXCLUSIVE;
   }
 
   /** @internal */
-  protected override share(place: LockGrant): GrantHold {
-    if (place.isHeldAlone || place.isLost) return super.share(place); // Of one that is lost it tells that.
+  protected override share(grant: LockGrant): GrantHold {
+    if (grant.isHeldExclusively || grant.isLost) return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
       `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
     );
@@ -46,15 +46,15 @@ class WriteLock extends QueueLock {
 }
 
 /**
- * A lock that many may hold to read, or one to write. Fair: who comes first is served first, so readers that come after a
- * writer wait for it, and no writer starves.
+ * A lock that many may hold to read, or one to write. Fair: contenders are served in the order in which they joined, so
+ * readers that join after a writer wait for it, and no writer starves.
  *
- * Within the work of `writeLock.using`, `readLock` is held already; what is acquired there of it and released later keeps
- * the lock as a read lock (see `downgrade`). The other way round is refused with `InvalidStateError`: two readers that
- * both want to write would wait for each other.
+ * Within the work of `writeLock.using`, `readLock` is held already. A read hold that is acquired there and released after
+ * the write hold keeps the lock as a read lock (see `downgrade`). The other way round is refused with
+ * `InvalidStateError`: two readers that both want to write would wait for each other.
  *
- * Curator's InterProcessReadWriteLock may wait in the same queue. A DistributedLock counts as a writer here, but not for
- * Curator's read-write lock, which doesn't see it.
+ * Curator's InterProcessReadWriteLock may wait in the same queue. A DistributedLock at the same path counts as a writer
+ * here, but Curator's read-write lock doesn't see it.
  *
  * @example
  * ```ts
@@ -65,9 +65,9 @@ class WriteLock extends QueueLock {
  */
 export class ReadWriteLock {
   readonly path: string;
-  /** Held by any number at once, while nobody writes. */
+  /** Held by any number of readers at once, while there is no writer. */
   readonly readLock: QueueLock;
-  /** Held by one alone. */
+  /** Held by one writer alone. */
   readonly writeLock: QueueLock;
 
   /** @throws InvalidOptionError if the path or an option is wrong */
@@ -78,8 +78,8 @@ export class ReadWriteLock {
   }
 
   /**
-   * Makes a write lock a read lock, with nobody writing in between: `hold` is released, and what it stood for is held on to
-   * read, with the same token. Readers that wait right behind are let in.
+   * Makes a write lock a read lock, with no writer in between: `hold` is released, and the returned hold reads on by the
+   * same node, with the same token. Readers that wait right behind are let in.
    *
    * @throws InvalidOptionError if it isn't a hold of this write lock
    * @throws LockLostError if it isn't held any more
@@ -88,13 +88,13 @@ export class ReadWriteLock {
     if (!(hold instanceof GrantHold && this.#isOwn(hold)))
       throw new InvalidOptionError('hold', hold, `a hold of the write lock of ${this.path}`);
     hold.assertHeld();
-    const reading = new GrantHold(hold.place, 'beside');
+    const reading = new GrantHold(hold.grant, 'shared');
     await hold.release();
     return reading;
   }
 
-  #isOwn({ mode, place }: GrantHold): boolean {
-    return mode === 'alone' && place.lock === this;
+  #isOwn({ mode, grant }: GrantHold): boolean {
+    return mode === 'exclusive' && grant.lock === this;
   }
 }
 

@@ -1,32 +1,32 @@
 import { runWithin, WorkContext, workContexts } from '../platform/async/work-context.js';
 import type { LockGrant } from './grant.js';
 
-/** Work that is done under locks, from when they are held until it has settled. */
+/** Work that runs under locks, from when they are held until the work has settled. */
 class LockedWork extends WorkContext {
-  readonly places: readonly LockGrant[];
+  readonly grants: readonly LockGrant[];
 
-  constructor(places: readonly LockGrant[]) {
+  constructor(grants: readonly LockGrant[]) {
     super();
-    this.places = places;
+    this.grants = grants;
   }
 }
 
 /**
- * The place by which the work that calls this holds `lock`: that of the innermost `using` around it whose work still goes
- * on. What is begun in such work belongs to it, also when it isn't waited for; nothing else does.
+ * The grant by which the calling work holds `lock`: that of the innermost `using` around it whose work hasn't settled.
+ * What such work begins belongs to it, also without being awaited; nothing else does.
  */
 export function heldAround(lock: object): LockGrant | undefined {
-  for (const undertaking of workContexts()) {
-    if (!(undertaking instanceof LockedWork)) continue;
-    const held = undertaking.places.find((place) => place.lock === lock && !place.isGivenUp);
+  for (const context of workContexts()) {
+    if (!(context instanceof LockedWork)) continue;
+    const held = context.grants.find((grant) => grant.lock === lock && !grant.isReleased);
     if (held !== undefined) return held;
   }
   return undefined;
 }
 
-/** Does `work` as what is done under the locks that these places are held of. */
-export async function runUnder<T>(places: readonly LockGrant[], work: () => T | PromiseLike<T>): Promise<T> {
-  const locked = new LockedWork(places);
+/** Runs `work` under the locks of these grants. */
+export async function runUnder<T>(grants: readonly LockGrant[], work: () => T | PromiseLike<T>): Promise<T> {
+  const locked = new LockedWork(grants);
   try {
     return await runWithin(locked, work);
   } finally {

@@ -7,14 +7,15 @@ import { Seats } from './queue/seats.js';
 import type { TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
-/** With this the wait for a seat is interrupted, to ask anew how many there are. Never seen outside. */
+/** Interrupts the wait for a seat, to ask anew how many there are. Callers never see it. */
 class Resized extends Error {}
 
 /**
- * A lock that `seats` may hold at once. Who comes first is served first, and whichever holder leaves lets the next one in.
+ * A lock that as many contenders may hold at once as it has seats. They are served in the order in which they joined, and
+ * whichever holder leaves lets the next contender in.
  *
- * How many seats there are is written at the path, so that all go by the same number: one that was given another is
- * refused with `SeatsMismatchError`. `resize` changes it for everybody, also for those who wait and hold; a process that
+ * The number of seats is written at the path, so that all processes use the same: one that was given another number is
+ * refused with `SeatsMismatchError`. `resize` changes it for all, waiting contenders and holders included; a process that
  * is started afterwards has to be given the new number.
  *
  * Guaranteed: at the servers at most `seats` nodes are first in the queue. For all else see {@link DistributedLock}.
@@ -35,7 +36,7 @@ export class Semaphore extends QueueLock {
   }
 
   /**
-   * How many seats there are, as all agree.
+   * The number of seats, as all processes agree.
    *
    * @throws SeatsMismatchError if this process was given another number, what ended the session, or a `ZooKeeperError`
    *   if a server refuses
@@ -45,8 +46,8 @@ export class Semaphore extends QueueLock {
   }
 
   /**
-   * Changes the number of seats for everybody. With more, those who wait get in at once; with fewer, those who hold go on,
-   * and nobody gets in until enough of them have left.
+   * Changes the number of seats for all processes. With more seats, waiting contenders get in at once. With fewer, the
+   * holders keep theirs, and no contender gets in until enough of them have left.
    *
    * @throws InvalidOptionError if it isn't a number of seats, and what `seats` throws
    */
@@ -55,7 +56,7 @@ export class Semaphore extends QueueLock {
   }
 
   /** @internal */
-  override async admission(signal: Abortable): Promise<TurnRule> {
+  override async turnRule(signal: Abortable): Promise<TurnRule> {
     const outdated = new LazyAbortController();
     const onChange = () => outdated.abort(new Resized());
     const seats = await this.#seats.agree({ onChange, signal });

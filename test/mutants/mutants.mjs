@@ -91,7 +91,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/lock/queue/sequence-overflow.test.ts',
-    test: 'the order of age > is that of the numbers a server gave, whatever numbers others have made up',
+    test: 'the order of creation > is that of the numbers a server gave, whatever numbers others have made up',
   },
   {
     name: 'lease-from-reply',
@@ -264,7 +264,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'lease/hold.ts',
-        from: 'if (this.#own.isHeld()) return true;',
+        from: 'if (this.#node.isHeld()) return true;',
         to: 'return true;',
       },
     ],

@@ -81,11 +81,11 @@ describe('the simulation', () => {
 
   it('finds a semaphore that lets one more in', async () => {
     const semaphore = Semaphore.prototype as unknown as {
-      admission(signal: AbortSignal): Promise<TurnRule>;
+      turnRule(signal: AbortSignal): Promise<TurnRule>;
     };
-    const { admission } = semaphore;
-    semaphore.admission = async function (signal) {
-      const right = await admission.call(this, signal);
+    const { turnRule } = semaphore;
+    semaphore.turnRule = async function (signal) {
+      const right = await turnRule.call(this, signal);
       return { ...right, capacity: right.capacity + 1 };
     };
     const found = new Set<string>();
@@ -93,7 +93,7 @@ describe('the simulation', () => {
       for (let seed = 2; found.size === 0 && seed < 2 + MOST_TRIES; seed++)
         for (const { kind } of (await simulate(many(seed))).violations) found.add(kind);
     } finally {
-      semaphore.admission = admission;
+      semaphore.turnRule = turnRule;
     }
     expect(found).toContain('lock out of turn');
   }, 120_000);

@@ -47,7 +47,6 @@ const TO_BE_SPLIT = new Set([
   'election/elector.ts',
   'election/observer/observer.ts',
   'errors.ts',
-  'lock/queue-lock.ts',
   'testing/embedded-zookeeper.ts',
 ]);
 
@@ -60,8 +59,6 @@ const VAGUE_WORDS: Readonly<Record<string, number>> = {
   classes: 2,
   cluster: 24,
   election: 73,
-  lease: 8,
-  lock: 45,
   'node-cron': 6,
   platform: 27,
   session: 49,

@@ -182,7 +182,7 @@ export class ElectedTerm extends Hold implements Term {
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
     this.#endedFor = reason;
-    this.endTenure(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
+    this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
   /** A session that was closed was closed by this process: that is the same as stopping. */

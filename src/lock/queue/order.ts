@@ -4,28 +4,28 @@ import type { NameTest } from '../../session/protocol/child-names.js';
  * The order of a queue of sequential nodes, as pure functions.
  *
  * The number at the end of a name is the parent's count of children ever created, a signed 32-bit counter: after
- * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or the same again, see {@link isOverflowed}. So numbers are compared with wrap-around, never as
- * strings, and never together with what stands before them.
+ * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or the same again, see {@link isOverflowed}. So numbers are
+ * compared with wrap-around, never as strings, and never together with the rest of the name.
  */
 
-/** What a contender has come for: to have it alone, or to read beside other readers. */
+/** What a contender wants the lock for: `read` is shared with other readers, the others are exclusive. */
 export type Purpose = 'lock' | 'write' | 'read';
 
-/** A child of the queue's node that stands in the queue. */
+/** A child of the queue's node that counts as a contender. */
 export interface QueueEntry {
   /** The node's name, without its parent's path. */
   readonly node: string;
-  /** What its owner made up for it: nobody else's node has it. */
+  /** A uuid that its owner made for this node alone. */
   readonly id: string;
   readonly purpose: Purpose;
   /** Its number, from -2147483648 to 2147483647. */
   readonly sequence: number;
 }
 
-/** Reads a child's name; `undefined` if it isn't a contender's: others may keep nodes there too. */
+/** Reads a child's name; `undefined` if it isn't a contender's: the queue's node may have other children. */
 export type EntryParser = (node: string) => QueueEntry | undefined;
 
-/** The middle of a name: Curator's InterProcessMutex and InterProcessReadWriteLock have the same. */
+/** The middle of a name, as Curator's InterProcessMutex and InterProcessReadWriteLock have it. */
 const MIDDLE = { lock: 'lock-', read: '__READ__', write: '__WRIT__' } as const;
 const PURPOSES = new Map<string, Purpose>([
   [MIDDLE.lock, 'lock'],
@@ -37,15 +37,15 @@ const PURPOSES = new Map<string, Purpose>([
 const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
 
 /**
- * `_c_<uuid>-lock-<number>`: the name that Curator's InterProcessMutex and go-zookeeper's Lock give, the one with
- * hyphens in the uuid and the other without.
+ * `_c_<uuid>-lock-<number>`: a name as Curator's InterProcessMutex (with hyphens in the uuid) and go-zookeeper's Lock
+ * (without) give it.
  */
 const ENTRY = new RegExp(
   `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
   'i',
 );
 
-/** What the server will put its number behind. */
+/** The name of a node to create, without the number that the server appends. */
 export function entryPrefix(id: string, purpose: Purpose = 'lock'): string {
   return `_c_${id}-${MIDDLE[purpose]}`;
 }
@@ -58,15 +58,15 @@ export function parseLockEntry(node: string): QueueEntry | undefined {
   return entry(node, (match[1] as string).toLowerCase(), purpose, match[3] as string);
 }
 
-/** Reads the name of a candidate in an election: it can't have come to read. */
+/** Reads the name of a candidate in an election: only the purpose `lock` counts. */
 export function parseEntry(node: string): QueueEntry | undefined {
   const parsed = parseLockEntry(node);
   return parsed?.purpose === 'lock' ? parsed : undefined;
 }
 
 /**
- * Reads names of locks, and those of other clients that have one of `patterns` before the number: they want to have the
- * lock alone. What stands before the pattern is their id.
+ * Reads names of locks, and those of other clients that have one of `patterns` before the number: these want an exclusive
+ * lock, and what comes before the pattern is their id.
  */
 export function lockEntryParser(patterns: readonly string[]): EntryParser {
   if (patterns.length === 0) return parseLockEntry;
@@ -82,7 +82,7 @@ export function lockEntryParser(patterns: readonly string[]): EntryParser {
 
 function entry(node: string, id: string, purpose: Purpose, digits: string): QueueEntry | undefined {
   const sequence = Number(digits);
-  // A number that no server wrote: 32 bits can't hold it.
+  // A number that doesn't fit in 32 bits was written by no server.
   return sequence === (sequence | 0) ? { node, id, purpose, sequence } : undefined;
 }
 
@@ -93,9 +93,9 @@ function literally(text: string): string {
 const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
- * Whether the number may say nothing about the order. In a node that has had 2^31 children the counter of a server since
- * 3.6 stands still: it gives 2147483647 to all that come then, but to some of those that come at once -2147483648 and so
- * on. Two that have the same number would both be first. (Older servers count on; there these numbers are in order.)
+ * Whether the number may say nothing about the order of creation. In a node that has had 2^31 children, the counter of a
+ * server since 3.6 stands still: later children get 2147483647, but some of those created at the same time get -2147483648
+ * and so on. Two contenders with the same number would both be first. (Older servers count on; there the order is right.)
  */
 export function isOverflowed({ sequence }: QueueEntry): boolean {
   return sequence === LAST_NUMBER || sequence < 0;
@@ -112,20 +112,20 @@ const HYPHEN = 0x2d;
 const ZERO = 0x30;
 
 /**
- * Leaves out who surely came after `entry`, by the last bytes of the names: nearly all of a long queue stand behind whoever
- * looks, and to take a thousand names apart takes longer than to list them. A name of any other kind stays.
+ * Leaves out names that were surely created after `entry`, by their last bytes: a contender that lists a long queue mostly
+ * has nearly all of it behind it, and parsing a thousand names takes longer than listing them. Names of other kinds stay.
  */
 export function withoutLater(entry: QueueEntry): NameTest {
   return (bytes, start, end) => {
     const numberAt = end - NUMBER_LENGTH;
     const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
     if (isOverflowed(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
-    // The sign of a longer number, unless it is the end of what stands before all of them.
+    // A hyphen is the sign of a longer number, unless it is the end of `lock-`.
     return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
   };
 }
 
-/** The number that these bytes are the digits of; NaN if one of them isn't one. */
+/** The number that these bytes write; NaN if one of them isn't a digit. */
 function digits(bytes: Buffer, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at++) {
@@ -136,7 +136,7 @@ function digits(bytes: Buffer, start: number, end: number): number {
   return number;
 }
 
-/** Whether what comes from `start` to `end` ends with what stands before the number. */
+/** Whether the bytes from `start` to `end` end with `lock-`. */
 function endsBefore(bytes: Buffer, start: number, end: number): boolean {
   const from = end - BEFORE_NUMBER.length;
   for (let at = 0; at < BEFORE_NUMBER.length; at++) if (bytes[from + at] !== BEFORE_NUMBER[at]) return false;
@@ -144,10 +144,10 @@ function endsBefore(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * The contenders among `children`, first come first.
+ * The contenders among `children`, in the order of their numbers.
  *
- * @param own - the one who wants to know who is ahead: then all are compared with its number. Numbers that are compared with each
- *   other, and that no server gave, may go round in a circle, and no sort of them says who is ahead of whom
+ * @param own - the contender that asks which nodes are ahead: then each number is compared with its number. Compared with
+ *   each other, numbers that no server gave may form a cycle, and then no sort of them tells which nodes are ahead
  */
 export function queueOf(
   children: readonly string[],

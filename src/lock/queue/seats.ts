@@ -5,7 +5,7 @@ import type { NodeData } from '../../session/protocol/records.js';
 import type { Change } from '../../session/protocol/requests.js';
 import type { Session } from '../../session/session.js';
 
-/** How many seats a node says that there are; `undefined` if it says something else. */
+/** The number of seats in a node's data; `undefined` if the data aren't such a number. */
 export function parseSeats(data: Buffer): number | undefined {
   const match = /^\{"seats":([1-9]\d{0,8})\}$/.exec(data.toString('latin1'));
   return match === null ? undefined : Number(match[1]);
@@ -15,15 +15,15 @@ export function serializeSeats(seats: number): Buffer {
   return Buffer.from(JSON.stringify({ seats }));
 }
 
-/** Who is told of the next change, until the signal aborts. */
+/** Listens for the next change, until the signal aborts. */
 interface Watch {
   readonly onChange: (change: Change) => void;
   readonly signal: Abortable;
 }
 
 /**
- * How many seats there are, as all who use the path agree: its node says so, and whoever comes first writes it there. One
- * that was given another number is refused; one that has agreed once follows when the number is changed.
+ * The number of seats, as all users of a path agree: the path's node has it as its data, written there by the first user. A
+ * user that was given another number is refused; a user that has agreed once follows when the number is changed.
  */
 export class Seats {
   readonly #session: Session;
@@ -32,13 +32,13 @@ export class Seats {
   readonly #parse: (node: NodeData) => number | undefined;
   readonly #prepare: () => Promise<void>;
   readonly #given: number;
-  /** What was agreed last; until then there is only what was given. */
+  /** The number that was agreed last; `undefined` before the first agreement. */
   #agreedOn: number | undefined;
 
   /**
-   * @param how.access - who may touch the node, if it is missing; by default whom the session lets
-   * @param how.parse - reads from the node how many there are
-   * @param how.prepare - makes what has to be there when the number is
+   * @param how.access - the node's access list, if the node is missing; by default the session's
+   * @param how.parse - reads the number from the node
+   * @param how.prepare - creates what has to exist before the number is written
    */
   constructor(
     session: Session,
@@ -59,9 +59,9 @@ export class Seats {
   }
 
   /**
-   * The number that counts now.
+   * The current number.
    *
-   * @param watch - tells of the next change to it
+   * @param watch - is notified of the next change
    * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async agree(watch?: Watch): Promise<number> {
@@ -77,7 +77,7 @@ export class Seats {
     }
   }
 
-  /** Changes it for everybody. @throws as {@link Seats.agree} does */
+  /** Changes the number for all users. @throws as {@link Seats.agree} does */
   async change(seats: number): Promise<void> {
     let written = false;
     while (!written) {
@@ -114,7 +114,7 @@ export class Seats {
     }
   }
 
-  /** `false`: somebody else wrote it before, or this did and the reply was lost. */
+  /** `false`: another client wrote first, or this write was carried out and its reply lost. */
   async #write(seats: number, version: number): Promise<boolean> {
     try {
       await this.#session.retryUntilAnswered(() =>

@@ -3,16 +3,16 @@ import { type EntryParser, isOverflowed, type QueueEntry, queueOf } from './orde
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * The contenders among `children`, first come first, also where the numbers don't tell: then by the transactions that
- * created them, which costs a read for each.
+ * The contenders among `children` in the order of their creation, also where the numbers don't tell it. Then the
+ * transactions that created them do, which takes a read for each.
  *
- * For a contender whose own number isn't worn they do tell who is ahead: when its node was created the parent's counter hadn't
- * come to its end, so a worn number was given later, or made up. So nobody can make others read the whole queue by creating a
- * node with such a name.
+ * A contender whose own number isn't overflowed can tell by the numbers which nodes are ahead: when its node was created, the
+ * parent's counter hadn't run out, so an overflowed number was given later, or made up by a client. So no client can make
+ * others read the whole queue by creating a node with such a name.
  *
- * @param queue - the path that these are the children of
- * @param own - who wants to know who is ahead; without it the whole order counts
- * @throws UnreadableNodeError if one of those can't be read, what ended the session, or a `ZooKeeperError` if a server refuses
+ * @param queue - the children's parent
+ * @param own - the contender that asks which nodes are ahead; without it the whole order counts
+ * @throws UnreadableNodeError if a node has to be read and can't be, what ended the session, or a `ZooKeeperError` if a server refuses
  */
 export function inCreationOrder(
   session: Session,
@@ -23,15 +23,15 @@ export function inCreationOrder(
 ): QueueEntry[] | Promise<QueueEntry[]> {
   const entries = queueOf(children, parse, own);
   const isInDoubt = own === undefined || isOverflowed(own);
-  return isInDoubt && entries.some(isOverflowed) ? byBirth(session, queue, entries) : entries;
+  return isInDoubt && entries.some(isOverflowed) ? byCzxid(session, queue, entries) : entries;
 }
 
-async function byBirth(
+async function byCzxid(
   session: Session,
   queue: string,
   entries: readonly QueueEntry[],
 ): Promise<QueueEntry[]> {
-  const born = await Promise.all(
+  const created = await Promise.all(
     entries.map(async (entry) => {
       const path = `${queue}/${entry.node}`;
       const stat = await session
@@ -42,7 +42,7 @@ async function byBirth(
       return stat === undefined ? [] : [{ entry, czxid: stat.czxid }];
     }),
   );
-  return born
+  return created
     .flat()
     .sort((a, b) => (a.czxid < b.czxid ? -1 : 1))
     .map(({ entry }) => entry);

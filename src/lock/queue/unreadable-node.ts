@@ -1,7 +1,7 @@
 import { UnreadableNodeError } from '../../errors.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 
-/** What went wrong with a node that a contender has to know of; of a refusal for lack of READ what that means here. */
+/** The error for a node of the queue that couldn't be read: if the session lacks READ, one that says what that means here. */
 export function orUnreadable(error: unknown, path: string): unknown {
   return isNoAuth(error) ? new UnreadableNodeError(path, { cause: error }) : error;
 }

@@ -97,7 +97,7 @@ for (const way of ['connect', 'takeOver'] as const) {
 
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
 const { of } = EphemeralNode;
-const { confirm } = EphemeralNode.prototype;
+const { extendLease } = EphemeralNode.prototype;
 
 EphemeralNode.of = (session, path, sentAt) => {
   const node = of.call(EphemeralNode, session, path, sentAt);
@@ -114,8 +114,8 @@ EphemeralNode.of = (session, path, sentAt) => {
   return node;
 };
 
-EphemeralNode.prototype.confirm = function (sentAt: number): void {
-  confirm.call(this, sentAt);
+EphemeralNode.prototype.extendLease = function (sentAt: number): void {
+  extendLease.call(this, sentAt);
   const environment = environments.get(this);
   environment?.provenAt.set(this, sentAt);
   environment?.onConfirmed();

@@ -182,7 +182,7 @@ class LockUser {
     const single = hold instanceof GrantHold ? [hold] : ((hold as MultiHold).holds as readonly GrantHold[]);
     const told = single.map((each) => {
       const queue = each.path.slice(0, each.path.lastIndexOf('/'));
-      const isReading = readsOn || each.mode === 'beside';
+      const isReading = readsOn || each.mode === 'shared';
       return lockChecker.begun(this.#candidate, queue, LOCKS.get(queue) as Capacity, each, isReading);
     });
     const { token } = hold;

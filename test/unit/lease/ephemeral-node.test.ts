@@ -11,39 +11,39 @@ async function setUp() {
   vi.spyOn(session.heartbeat, 'add').mockImplementation((node) => void beating.add(node));
   vi.spyOn(session.heartbeat, 'remove').mockImplementation((node) => void beating.delete(node));
   const listenersBefore = session.ended.listenerCount;
-  const own = EphemeralNode.of(session, '/node', clock.now());
-  own.keepAlive();
-  const isFollowed = () => beating.has(own) || session.ended.listenerCount > listenersBefore;
-  return { clock, own, isFollowed };
+  const node = EphemeralNode.of(session, '/node', clock.now());
+  node.keepAlive();
+  const isFollowed = () => beating.has(node) || session.ended.listenerCount > listenersBefore;
+  return { clock, node, isFollowed };
 }
 
 describe('a node of this session', () => {
-  it('has no heartbeats and listens to nothing once it is released and the go is over', async () => {
-    const { own, isFollowed } = await setUp();
+  it('has no heartbeats and listens to nothing as soon as the code that released it has run', async () => {
+    const { node, isFollowed } = await setUp();
     expect(isFollowed()).toBe(true);
-    own.release();
+    node.release();
     await Promise.resolve();
     expect(isFollowed()).toBe(false);
-    own.keepAlive();
+    node.keepAlive();
     expect(isFollowed()).toBe(false);
   });
 
   it('has none either once it is lost', async () => {
-    const { own, isFollowed } = await setUp();
-    own.lose(new Error('gone'));
+    const { node, isFollowed } = await setUp();
+    node.lose(new Error('gone'));
     await Promise.resolve();
     expect(isFollowed()).toBe(false);
   });
 
   it('is no longer held from the moment at which it is released, whatever a heartbeat says that comes after', async () => {
-    const { clock, own } = await setUp();
+    const { clock, node } = await setUp();
     const confirmed: number[] = [];
-    own.whenConfirmed(() => confirmed.push(clock.now()));
-    expect(own.isHeld()).toBe(true);
-    own.release();
-    expect(own.isHeld()).toBe(false);
-    own.confirmed(clock.now());
-    expect(own.isHeld()).toBe(false);
+    node.whenConfirmed(() => confirmed.push(clock.now()));
+    expect(node.isHeld()).toBe(true);
+    node.release();
+    expect(node.isHeld()).toBe(false);
+    node.confirmed(clock.now());
+    expect(node.isHeld()).toBe(false);
     expect(confirmed).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ describe('the lease', () => {
         return leaseMs;
       },
     });
-    lease.confirm(0);
+    lease.confirmed(0);
     leaseMs = 1333; // What a claim writes down from now on, and what a successor waits for.
     expect(lease.remainingMs()).toBe(1333);
   });
@@ -30,7 +30,7 @@ describe('the lease', () => {
             return leaseMs;
           },
         });
-        for (const sentAt of sent) lease.confirm(sentAt);
+        for (const sentAt of sent) lease.confirmed(sentAt);
         expect(lease.remainingMs()).toBe(Math.max(0, Math.max(...sent) + leaseMs));
       }),
     );
@@ -40,7 +40,7 @@ describe('the lease', () => {
     const clock = new FakeClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     clock.jump(900);
-    lease.confirm(0); // The reply took 900 ms.
+    lease.confirmed(0); // The reply took 900 ms.
     expect(lease.remainingMs()).toBe(100);
   });
 
@@ -48,7 +48,7 @@ describe('the lease', () => {
     const clock = new FakeClock();
     const lease = new Lease({ clock, leaseMs: 1000 });
     expect(lease.isHeld()).toBe(false);
-    lease.confirm(0);
+    lease.confirmed(0);
     clock.jump(999);
     expect(lease.isHeld()).toBe(true);
     clock.jump(1);
@@ -56,11 +56,11 @@ describe('the lease', () => {
     expect(lease.remainingMs()).toBe(0);
   });
 
-  it('may seem longer to a timer where the machine was suspended, and to nobody else', () => {
+  it('may seem longer to a timer where the machine was suspended, and to nothing else', () => {
     const suspended = Object.assign(new FakeClock(), { early: () => 400 });
     suspended.jump(900);
     const lease = new Lease({ clock: suspended, leaseMs: 1000 });
-    lease.confirm(0);
+    lease.confirmed(0);
     expect([lease.remainingMs(), lease.remainingAtMostMs()]).toEqual([100, 600]);
     suspended.jump(100);
     expect(lease.isHeld()).toBe(false);
@@ -68,7 +68,7 @@ describe('the lease', () => {
 
   it('seems as long to a timer as it is where the clock has only one reading', () => {
     const lease = new Lease({ clock: new FakeClock(), leaseMs: 1000 });
-    lease.confirm(0);
+    lease.confirmed(0);
     expect(lease.remainingAtMostMs()).toBe(1000);
   });
 });

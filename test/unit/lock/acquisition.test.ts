@@ -15,7 +15,7 @@ async function setUp() {
   return { server, open };
 }
 
-it('whoever waits for a lock is told of its place as part of the work that asks, each time', async () => {
+it('a call that waits for a lock is notified of its position in the context of the work that asks, each time', async () => {
   const { open } = await setUp();
   const locks = [await open(), await open(), await open()].map(
     (session) => new DistributedLock(session, '/lock'),
@@ -41,7 +41,7 @@ it('whoever waits for a lock is told of its place as part of the work that asks,
   ]);
 });
 
-it('a session can be closed by whoever hears that it is suspended, and is closed at the servers too', async () => {
+it('a session can be closed by a listener of `suspended`, and is closed at the servers too', async () => {
   const { server, open } = await setUp();
   const session = await open();
   const closing = new Promise<void>((resolve) => session.on('suspended', () => resolve(session.close())));

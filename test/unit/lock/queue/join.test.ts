@@ -25,7 +25,7 @@ function operationsIn(packet: Buffer): number[] {
   return operations;
 }
 
-describe('whoever joins a queue', () => {
+describe('a contender that joins a queue', () => {
   it('has its creation and its listing written in one packet before anything else is done', async () => {
     const { session } = await setUp();
     const write = vi.spyOn(Socket.prototype, 'write');
@@ -46,7 +46,7 @@ describe('whoever joins a queue', () => {
     expect(listChildren).toHaveBeenCalledTimes(2);
   });
 
-  it('has no turn, though it is first, when nobody waits for it any more', async () => {
+  it('has no turn, though it is first, when its wait was cancelled before', async () => {
     const { session } = await setUp();
     const contender = await joinQueue(session, '/queue');
     const reason = new Error('enough');
@@ -61,7 +61,7 @@ describe('whoever joins a queue', () => {
     await expect(untilTurn(contender)).rejects.toBe(reason);
   });
 
-  it('waits for its turn behind somebody else', async () => {
+  it('waits for its turn behind another contender', async () => {
     const { session } = await setUp();
     const first = await joinQueue(session, '/queue');
     const second = await joinQueue(session, '/queue');

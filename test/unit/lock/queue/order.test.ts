@@ -152,10 +152,10 @@ describe('the order of the queue', () => {
   });
 
   it('tells which numbers a server may give twice, or out of order', () => {
-    const worn = [2 ** 31 - 1, -(2 ** 31), -1].map((number) =>
+    const overflowed = [2 ** 31 - 1, -(2 ** 31), -1].map((number) =>
       isOverflowed(parseEntry(nameOf(number)) as never),
     );
-    expect(worn).toEqual([true, true, true]);
+    expect(overflowed).toEqual([true, true, true]);
     expect([0, 1, 2 ** 31 - 2].some((number) => isOverflowed(parseEntry(nameOf(number)) as never))).toBe(
       false,
     );

@@ -37,7 +37,7 @@ function setUp(born: Record<string, bigint>) {
   return { asked, order };
 }
 
-describe('the order of age', () => {
+describe('the order of creation', () => {
   it('is that of the numbers, without asking, where these tell it', async () => {
     const { asked, order } = setUp({});
     expect(await order([B('0000000002'), 'config', A('0000000001'), C('2147483646')])).toEqual([

@@ -9,33 +9,33 @@ function entries(count: number): QueueEntry[] {
   });
 }
 
-describe('whoever is to be alone', () => {
-  it('has everybody in its way who is ahead, and can spare none of them', () => {
+describe('an exclusive lock', () => {
+  it('is blocked by every contender ahead, and has capacity for none of them', () => {
     expect(entries(3).filter((entry) => EXCLUSIVE.blocks(entry))).toEqual(entries(3));
     expect(EXCLUSIVE.capacity).toBe(0);
   });
 });
 
 describe('what a waiter watches', () => {
-  it('is the one next ahead, if everybody ahead has to go', () => {
+  it('is the predecessor, if all contenders ahead have to go', () => {
     expect(toWatch(entries(5), EXCLUSIVE)).toEqual(entries(5).slice(4));
   });
 
-  it('has one among those that leave when its turn comes, whoever leaves and in whatever order', () => {
+  it('has one among those that leave when its turn comes, whichever leave and in whatever order', () => {
     const queue = fc.record({
       seats: fc.integer({ min: 1, max: 8 }),
       waiting: fc.integer({ min: 1, max: 12 }),
     });
     fc.assert(
       fc.property(queue, fc.infiniteStream(fc.nat()), ({ seats, waiting }, choices) => {
-        const spare = seats - 1;
-        let inTheWay = entries(spare + waiting);
-        const watched = new Set(toWatch(inTheWay, { ...EXCLUSIVE, capacity: spare }));
+        const capacity = seats - 1;
+        let blocking = entries(capacity + waiting);
+        const watched = new Set(toWatch(blocking, { ...EXCLUSIVE, capacity }));
         let woken = false;
-        while (inTheWay.length > spare) {
-          const leaving = inTheWay[(choices.next().value as number) % inTheWay.length] as QueueEntry;
+        while (blocking.length > capacity) {
+          const leaving = blocking[(choices.next().value as number) % blocking.length] as QueueEntry;
           woken ||= watched.has(leaving);
-          inTheWay = inTheWay.filter((entry) => entry !== leaving);
+          blocking = blocking.filter((entry) => entry !== leaving);
         }
         expect(woken).toBe(true);
         expect(watched.size).toBeLessThanOrEqual(seats); // No more than that, however many are ahead.

@@ -1,0 +1,47 @@
+import { NoNodeError } from '../errors.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { abortable, anyAbort } from '../platform/async/promises.js';
+import type { Session } from '../session/session.js';
+import { REVOKE } from './grant.js';
+import { checkRevokeOptions, type Lock, type QueuedContender, type RevokeOptions, tooLate } from './lock.js';
+import { untilGone } from './queue/predecessor-watch.js';
+
+/** Asks a contender of a lock to release it. @throws as {@link QueueLock.revoke} does */
+export async function revokeContender(
+  lock: Pick<Lock, 'path' | 'contenders'> & { readonly session: Session },
+  options: RevokeOptions | undefined,
+): Promise<QueuedContender | undefined> {
+  const { node, timeoutMs, signal } = checkRevokeOptions(options);
+  signal?.throwIfAborted();
+  const { session, path } = lock;
+  const { controller, unsubscribe } = anyAbort(signal);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : session.clock.after(timeoutMs, () => controller.abort(tooLate(lock, 'given up', timeoutMs)));
+  try {
+    const contenders = await abortable(lock.contenders(), controller);
+    for (const contender of contenders) {
+      if (node !== undefined && contender.node !== node) continue;
+      if (await revoke(session, `${path}/${contender.node}`, controller)) return contender;
+    }
+    return undefined;
+  } finally {
+    timer?.clear();
+    unsubscribe();
+  }
+}
+
+/** Writes the request, and waits for the node's end. `false`: the node goes with no session, so no contender has it. */
+async function revoke(session: Session, path: string, signal: Abortable): Promise<boolean> {
+  const { ownerless } = session.guard;
+  try {
+    const stat = await session.retryUntilAnswered(() => session.exists(path), signal);
+    if (stat !== undefined && ownerless.isOne(path, stat)) return false;
+    await session.retryUntilAnswered(() => session.setData(path, REVOKE), signal);
+    await untilGone(session, path, signal);
+  } catch (error) {
+    if (!(error instanceof NoNodeError)) throw error;
+  }
+  return true;
+}
