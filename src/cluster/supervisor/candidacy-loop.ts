@@ -82,7 +82,7 @@ export class CandidacyLoop {
     return this.#started.promise;
   }
 
-  /** Interrupts what the loop waits for, other than work and hooks. The elector is stopped by the caller or by the loop. */
+  /** Interrupts what the loop waits for, except for work and hooks. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
     markStopped(this.#started.promise);
@@ -188,7 +188,7 @@ export class CandidacyLoop {
     await sleep(environment.clock, delayMs, this.#stop.signal);
   }
 
-  /** However the candidacy has ended: lets its work settle and closes its session, before anything else happens. Gives what was lost. */
+  /** Lets the candidacy's work settle and closes its session, before anything else happens. Gives what was lost. */
   async #settle(candidacy: Candidacy): Promise<Loss | undefined> {
     const { session, elector } = candidacy;
     this.#become({ name: 'settling', elector, session });

@@ -14,11 +14,11 @@ import { type Clock, sleep } from '../../platform/time/clock.js';
 
 /** What was lost, for the clean-up hook. */
 export interface SessionLoss {
-  /** The term that the loss ended, if this process led: its signal has the reason for which that ended. */
+  /** The term that the loss ended, if this process led: its signal has the reason for that. */
   readonly term: Term | undefined;
   /**
-   * `session-expired`; `stopped` when no server would have the session any more; or `lease-expired` when the supervisor was
-   * stopped after the lease had ended, with no server in reach to tell what has become of the session.
+   * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
+   * the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has expired.
    */
   readonly reason: DemotionReason;
   /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
@@ -39,14 +39,14 @@ export interface SessionLoss {
 /** What there is to clean up after. */
 export type Loss = Pick<SessionLoss, 'term' | 'reason'>;
 
-/** What the hook decides: to stand for election again, or to stop. Nothing means `restart`. */
+/** What the hook decides: to take part in the election again, or to stop. Nothing means `restart`. */
 export type CleanupDecision = 'restart' | 'stop';
 
 /** @see {@link ElectionSupervisorOptions.cleanup} */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
 export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
 
-/** All that calling the hook depends on. */
+/** What the calls of the hook depend on. */
 export interface CleanupCall {
   readonly hook: CleanupHook;
   readonly loss: Loss;
@@ -70,7 +70,7 @@ export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
   const { policy, environment, onFailure, stop, timeoutMs } = call;
   const { clock } = environment;
   let endAt = Number.POSITIVE_INFINITY;
-  const forget = onAbort(stop, () => {
+  const unsubscribe = onAbort(stop, () => {
     endAt = clock.now() + timeoutMs;
   });
   let isLast = false;
@@ -85,11 +85,11 @@ export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
       if (isLast || retriesLeft <= 0 || clock.now() >= endAt)
         throw new CleanupFailedError(attempts, failed.cause);
       if (stop.aborted) return;
-      // What has made it fail may have passed when a stop ends the pause, and there is no later call to hope for.
+      // A stop ends the pause. The cause of the failure may have passed by then, and no later call follows.
       await sleep(clock, backoffMs(attempts, policy, environment.random()), stop).catch(ignore);
     });
   } finally {
-    forget();
+    unsubscribe();
   }
 }
 
@@ -98,7 +98,7 @@ async function attemptCleanup(
   attempt: number,
   limitMs: number,
 ): Promise<CleanupDecision> {
-  const { signal, late, end } = given(environment.clock, limitMs, stop);
+  const { signal, late, end } = limit(environment.clock, limitMs, stop);
   const known: SessionLoss = { ...loss, attempt, signal, stopping: stop.aborted };
   try {
     const decision = await Promise.race([callHook(hook, known), late]);
@@ -113,26 +113,28 @@ async function attemptCleanup(
   }
 }
 
-/** What one attempt is told by, and what rejects when its time is over. */
-function given(clock: Clock, limitMs: number, stop: AbortSignal) {
-  const told = new AbortController();
+/** One attempt's signal, and a promise that rejects when its time is over. */
+function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
+  const controller = new AbortController();
   const late = deferred<never>();
   const timer = clock.after(limitMs, () => {
     const error = new Error(`no end within ${limitMs} ms`);
-    told.abort(error);
+    controller.abort(error);
     late.reject(error);
   });
   const notice = 'the supervisor was stopped: this call of the hook is waited for until its time is over';
-  // A call that begins after the stop is the only one, or the last: whoever heeds an aborted signal would do nothing.
-  const forget = stop.aborted ? ignore : onAbort(stop, () => told.abort(new InvalidStateError(notice)));
+  // A call that begins after the stop is the only one, or the last: a hook that checks an aborted signal would do nothing.
+  const unsubscribe = stop.aborted
+    ? ignore
+    : onAbort(stop, () => controller.abort(new InvalidStateError(notice)));
   const end = () => {
     timer.clear();
-    forget();
+    unsubscribe();
   };
-  return { signal: told.signal, late: late.promise, end };
+  return { signal: controller.signal, late: late.promise, end };
 }
 
-/** A hook that throws at once is one that rejects. */
+/** A hook that throws at once counts as a hook that rejects. */
 async function callHook(hook: CleanupHook, loss: SessionLoss): Promise<unknown> {
   return await hook(loss);
 }

@@ -1,24 +1,24 @@
 import type { OpenCandidacy, SupervisorState } from './supervisor-state.js';
 
-/** What a supervisor says of itself, for a health check. */
+/** The condition of a supervisor, for a health check. */
 export interface Health {
   /**
    * Whether it contends for leadership, leads, or is on its way to doing so again: looks for a server, for however long,
-   * since starting the process anew wouldn't find one sooner; cleans up; waits to cool down. Not live is one that is
-   * wedged, has stopped, or was never started.
+   * since a new process wouldn't find one sooner; cleans up; cools down. Not live is a supervisor that is wedged, has
+   * stopped, or was never started.
    */
   readonly live: boolean;
-  /** Whether it leads, or has a place in the queue and a server that would tell it of its turn. */
+  /** Whether it leads, or has a place in the queue and a server that would notify it of its turn. */
   readonly ready: boolean;
   /** Whether it leads at this very moment, by its lease. */
   readonly leading: boolean;
   /**
-   * Whether work of a term still runs though its lease is over: another one may lead, and nobody knows what this one
-   * does. Or though the supervisor was stopped, and has waited for it for a lease: nobody can lead before it has settled. It
-   * won't stand again before that. Restart a process that stays so.
+   * Whether work of a term still runs though its lease is over: another process may lead, and this work may act beside it.
+   * Or though the supervisor was stopped a lease ago: no other process can lead before it has settled. The supervisor
+   * doesn't go on before that. Restart a process that stays wedged.
    */
   readonly wedged: boolean;
-  /** Why, in a few words each; empty when there is nothing to say. */
+  /** Why, in a few words each; empty when all is well. */
   readonly reasons: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export function healthOf(state: SupervisorState, times: HealthTimes): Health {
 function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes): Health {
   const serverLost = session.state.name === 'suspended';
   const reasons = serverLost ? [`no server for ${since(session.state.sinceMs, times)} ms`] : [];
-  // A lease that is over ends the term when it is asked for: what the state is, is read after that.
+  // `isHeld()` ends a term whose lease is over: the state is read after that.
   if (elector.state.name === 'leading' && elector.state.term.isHeld())
     return { ...WELL, leading: true, reasons };
   const { state, isOverdue, isWedged } = elector;

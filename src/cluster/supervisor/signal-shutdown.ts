@@ -8,13 +8,13 @@ import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../guardian/guardian-link.js';
 import type { SupervisorState } from './supervisor-state.js';
 
-/** What a shutdown tells its clean-up hook. */
+/** What a shutdown passes to its clean-up hook. */
 export interface Shutdown {
-  /** The signal that asked for it. */
+  /** The signal that began the shutdown. */
   readonly signal: NodeJS.Signals;
-  /** The term that it ends, if this process led: over, but its transactions are carried out until the hook has settled. */
+  /** The term that the shutdown ends, if this process led: it has ended, but its transactions are carried out until the hook has settled. */
   readonly term: Term | undefined;
-  /** How much of the deadline is left, in milliseconds: then the process ends, whatever it is doing. */
+  /** How much time is left until the deadline, in milliseconds: then the process ends, whatever it is doing. */
   remainingMs(): number;
 }
 
@@ -22,22 +22,22 @@ export interface Shutdown {
 export interface ShutdownOptions {
   /**
    * The application's clean-up. Called once, when the leader's work has settled and before leadership is given back, so
-   * that nobody else leads yet; in a process that doesn't lead, before its session is closed. If it fails that is
-   * reported, and the shutdown goes on. It isn't called again. The supervisor's `cleanup` is for what a *lost* session leaves
-   * behind: when one was lost before, that is called first, and this one last.
+   * that no other process leads yet; in a process that doesn't lead, before its session is closed. If it fails that is
+   * reported, and the shutdown goes on. The supervisor's `cleanup` is for what a *lost* session leaves behind: when a session
+   * was lost before, that hook is called first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
-  /** How long all of it may take, in milliseconds. @default 10000 */
+  /** How long the whole shutdown may take, in milliseconds. @default 10000 */
   readonly deadlineMs?: number;
   /** What the process exits with when all has ended well. @default 0 */
   readonly exitCode?: number;
 }
 
-/** What a process that was shut down exits with, unless all has ended well; after a second signal 128 and its number. */
+/** Exit codes of a shutdown that went wrong; after a second signal it is 128 and the signal's number. */
 export const SHUTDOWN_EXIT = {
   /** The shutdown's clean-up has failed, or the supervisor's after a loss stays outstanding. */
   cleanupFailed: 1,
-  /** The deadline was over, as after `timeout` of the GNU tools. */
+  /** The deadline was over: the code of GNU `timeout`. */
   deadline: 124,
 } as const;
 
@@ -199,7 +199,7 @@ export class SignalShutdown {
   }
 }
 
-/** What a shutdown that hangs is waiting for, in words. */
+/** What a shutdown that hangs waits for, in words. */
 export function whatIsLeft(progress: Progress, state: SupervisorState): string {
   if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
   const elector = 'elector' in state ? state.elector.state : undefined;
@@ -237,7 +237,7 @@ export function resolveShutdown(signals: unknown, given: unknown): ResolvedShutd
   };
 }
 
-// Nobody is asked about these two.
+// A process can't handle these two.
 const NOT_CAUGHT = ['SIGKILL', 'SIGSTOP'];
 
 function checkSignals(value: unknown): readonly NodeJS.Signals[] {

@@ -26,22 +26,22 @@ import {
 } from '../../session/session-options.js';
 import type { CleanupHook } from './cleanup-hook.js';
 
-/** How an {@link ElectionSupervisor} stands, leads and recovers. All times are in milliseconds. */
+/** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. */
 export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** The servers: `host[:port],host[:port]…[/chroot]`. */
   readonly connect: string;
   /** The election's path. */
   readonly path: string;
-  /** What it calls itself. @default host name, process id and a random part */
+  /** The candidate's name. @default host name, process id and a random part */
   readonly id?: string;
   /** How each session is opened. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /**
    * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
-   * else. Only when it has succeeded does the supervisor stand again. One that throws is called again, with back-off;
-   * when its tries are used up the supervisor stops with `CleanupFailedError`. It may answer `'stop'`.
+   * else. Only when it has succeeded does the supervisor join the election again. A hook that throws is called again, with
+   * back-off; after the last attempt the supervisor stops with `CleanupFailedError`. The hook may return `'stop'`.
    *
-   * Once a session is lost it is called at least once, also when the supervisor is stopped at any moment after that. From the
+   * After the loss of a session it is called at least once, also when the supervisor is stopped at any moment after that. From the
    * stop on, or from the call if that comes later, it has `cleanupTimeoutMs` in all and is begun once more at most; if that
    * doesn't succeed the clean-up stays outstanding, with a `CleanupFailedError`.
    */
@@ -49,16 +49,16 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** How long one attempt of the hook may take. @default 30000 */
   readonly cleanupTimeoutMs?: number;
   /**
-   * Whether to tell a `SessionGuardian` in the parent process, if there is one, what to close when this process has ended.
-   * What is told goes over IPC only, and includes the session's password. @default true
+   * Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one, which cleans them up when
+   * this process has ended. That goes over IPC only, and includes the session's password. @default true
    */
   readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
   /**
    * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
-   * the loss, so that other candidates come first: twice as long after each further one that it loses in a row, up to eight
-   * times, and up to half as long again by chance. A row ends with a term that it gave back, or that lasted ten session
+   * the loss, so that other candidates come first: twice as long after each further term lost in a row, up to eight
+   * times, and up to half as long again by chance. A row ends with a term that was given back, or that lasted ten session
    * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
    */
   readonly cooldownMs?: number;

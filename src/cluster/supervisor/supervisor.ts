@@ -26,12 +26,12 @@ import {
 import { holdUpOf } from './supervisor-state.js';
 
 /**
- * Keeps one candidate standing in an election, over the end of any session: opens a session, stands, leads when it is
- * its turn; and when the session is lost, waits for the leader's work to settle, calls the application's clean-up hook,
- * and only when that has succeeded opens a new session and stands again.
+ * Keeps one candidate in an election, over the end of any session: opens a session, joins the queue, leads when it is its
+ * turn. When the session is lost, it waits for the leader's work to settle, calls the application's clean-up hook, and only
+ * when that has succeeded opens a new session and joins again.
  *
  * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor;
- * after each `expired` it is called at least once before `stopped`, whenever the supervisor is stopped.
+ * after each `expired` the hook is called at least once before `stopped`, whenever the supervisor is stopped.
  * The order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
  *
  * @example
@@ -98,15 +98,15 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     return this.term?.isHeld() ?? false;
   }
 
-  /** How it is doing, at this very moment. */
+  /** For a health check: the supervisor's condition at this very moment. */
   health(): Health {
     const now = this.#options.environment.clock.now();
     return healthOf(this.#loop.state, { now, coolUntil: this.#loop.cooldown.untilMs });
   }
 
   /**
-   * The session that is open, or else the next one as soon as there is one: for what is to live as long as the
-   * supervisor does, an `ElectionObserver` say. It remains the supervisor's: don't close it.
+   * The session that is open, or else the next one as soon as there is one: for an `ElectionObserver`, say, that is to live
+   * as long as the supervisor does. It remains the supervisor's: don't close it.
    *
    * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
    */
@@ -115,7 +115,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * The candidates, in the order in which they will lead. What they tell of themselves may be a moment old. Waits for a session
+   * The candidates, in the order in which they will lead. Their advertised data may be a moment old. Waits for a session
    * as {@link ElectionSupervisor.session} does, and for the next one if that ends before it has answered.
    *
    * @throws InvalidStateError if the supervisor has stopped, or does before
@@ -126,22 +126,22 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Who holds the current term, by the record; `undefined` if nobody does. It may have changed since. With several seats
-   * the leader of the first one that is taken. Waits, and throws, as {@link ElectionSupervisor.candidates} does.
+   * The holder of the current term, by the record; `undefined` if it is vacant. It may have changed since. With several seats
+   * the leader of the first seat that is taken. Waits, and throws, as {@link ElectionSupervisor.candidates} does.
    */
   async leader(signal?: AbortSignal): Promise<Candidate | undefined> {
     return (await this.leaders(signal)).find((leader) => leader !== undefined);
   }
 
-  /** Who leads on each seat, from seat 0, as {@link ElectionSupervisor.leader} tells it of one. */
+  /** The leader of each seat, from seat 0; see {@link ElectionSupervisor.leader}. */
   leaders(signal?: AbortSignal): Promise<(Candidate | undefined)[]> {
     const { seats = 1 } = this.#options.candidacy;
     return this.#loop.sessions.ask(signal, (session) => leadersOf(session, this.path, seats));
   }
 
   /**
-   * Changes what the others see of it, now and in every later candidacy, without another election. Resolves when the servers
-   * have it, or at once where it has no session: then its next node is created with it.
+   * Changes the data that others see of this candidate, now and in every later candidacy, without another election. Resolves
+   * when the servers have it, or at once without a session: then the next node is created with it.
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
    * @throws InvalidStateError if the supervisor has stopped
@@ -152,20 +152,20 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Begins. Resolves once it has a place in the queue, however long it takes until a server appears; a second call
-   * gives the first one's promise. That it rejects has to be handled, as of any promise; not if the supervisor was stopped.
+   * Resolves once the supervisor has a place in the queue, however long it takes until a server appears; a second call
+   * gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
-   * @throws AuthenticationError if the servers refuse the credentials: it stops then
-   * @throws the last error if `retry.retries` is finite and no try succeeded
+   * @throws AuthenticationError if the servers refuse the credentials: the supervisor stops then
+   * @throws the last error if `retry.retries` is finite and no attempt succeeded
    */
   start(options?: StartOptions): Promise<void> {
     return start(options, { begin: () => this.#loop.start(), stop: () => this.stop() });
   }
 
   /**
-   * Ends its term cleanly and goes to the back of the queue; see `LeaderElector.resign`. Does nothing unless it leads.
+   * Ends the term cleanly and goes to the back of the queue; see `LeaderElector.resign`. Does nothing unless it leads.
    *
    * @throws SessionExpiredError if the session ends before
    */
@@ -174,7 +174,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Ends its term cleanly in favour of another candidate; see `LeaderElector.handOver`.
+   * Ends the term cleanly in favour of another candidate; see `LeaderElector.handOver`.
    *
    * @throws InvalidStateError unless it leads
    * @throws NoCandidateError if there is no such candidate; the term goes on
@@ -188,16 +188,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /**
    * Leaves for good: the leader's work settles, the term is given back, the session is closed. If a session was lost before,
-   * the hook is called when the work has settled; see the option `cleanup`. Resolves when all that is done, with no server in
-   * reach after one lease and 2 s at most beyond what the work and the hook take; called from inside the leader's work, as
-   * soon as the term's signal has aborted, and from inside the hook at once.
+   * the hook is called when the work has settled; see the option `cleanup`. Resolves when all that is done. With no server in
+   * reach that takes one lease and 2 s at most, and what the work and the hook take. Called from inside the leader's work, it
+   * resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *
-   * The work is waited for as long as it takes. Until then the session is kept and nothing is given back, since it may still be
-   * acting. When that takes longer than a lease, `error` says so once, and `health()` isn't live any more. A call that rejects
-   * for its `timeoutMs` has asked for the end all the same: end the process then, or call again to wait on.
+   * The work is waited for as long as it takes. Until then the session is kept and nothing is given back, since the work may
+   * still act. When that takes longer than a lease, `error` reports it once, and `health()` isn't live any more. A call that
+   * rejects for its `timeoutMs` has begun the stop all the same: end the process then, or call again to wait on.
    *
-   * @throws StopPendingError if it isn't done within `options.timeoutMs`; says what still runs
-   * @throws InvalidOptionError if an option is wrong: it isn't stopped then
+   * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs
+   * @throws InvalidOptionError if an option is wrong: then nothing is stopped
    */
   async stop(options?: StopOptions): Promise<void> {
     const timeoutMs = resolveStop(options);
@@ -224,22 +224,25 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /**
    * Ends the process in good order at the first of these signals: the leader's work stops and settles, `options.cleanup`
-   * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Otherwise than by
-   * this method Conclave handles no signal.
+   * runs, the term is given back, the session is closed, the process exits with `options.exitCode`. Without a call of this
+   * method Conclave handles no signal.
    *
-   * It exits with 1 if `cleanup` has failed, or the supervisor's own after a loss; with 124 when `options.deadlineMs` is
-   * over, after a line on stderr that says what was still running; with 128 and the signal's number, at once, at a second
-   * signal (the same one within 100 ms counts as one: `npm` hands Ctrl-C on to a process that has had it from the terminal;
-   * where a guardian looks after this process it always does: the parent that tells again may kill). In the latter two
-   * cases nothing is given back, since what hangs may still be acting: a successor waits as after a kill. The deadline can't
-   * end a process whose main thread is blocked: see the option `watchdog`.
+   * The process exits with
+   * - 1 if `cleanup` has failed, or the supervisor's own clean-up after a loss;
+   * - 124 when `options.deadlineMs` is over, after a line on stderr that says what was still running;
+   * - 128 and the signal's number, at once, at a second signal. The same signal within 100 ms isn't a second one, since `npm`
+   *   hands Ctrl-C on to a process that has had it from the terminal. Under a guardian the same signal never is: the parent
+   *   may send it again, and would kill a process that doesn't end.
    *
-   * When the supervisor has stopped for another reason it doesn't listen any more.
+   * In the latter two cases nothing is given back, since what hangs may still act: a successor waits as after a kill. The
+   * deadline can't end a process whose main thread is blocked: see the option `watchdog`.
+   *
+   * When the supervisor has stopped for another reason, the signals aren't handled any more.
    *
    * @param signals - names, as `['SIGTERM', 'SIGINT']`
-   * @returns what takes it back, as long as no signal has come
+   * @returns a function that cancels it, as long as no signal has come
    * @throws InvalidOptionError if a signal or an option is wrong
-   * @throws InvalidStateError if the supervisor has stopped, or was told so before and that wasn't taken back
+   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
     const resolved = resolveShutdown(signals, options);
@@ -252,8 +255,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
       logger,
       state: () => this.#loop.state,
       leave: () => {
-        void this.stop(); // Without a time it doesn't reject.
-        return this.#loop.ended; // Itself: the process is to end before a `start()` that rejects does.
+        void this.stop(); // Without a `timeoutMs` it doesn't reject.
+        return this.#loop.ended; // And not `stop()`: the process has to exit before a rejection of `start()` may end it.
       },
     });
     this.#shutdown = shutdown;

@@ -17,11 +17,11 @@ export interface ClusterOptions extends SessionGuardianOptions {
    */
   readonly fork?: (slot: number) => ChildProcess | Worker;
   /**
-   * Back-off of restarts: of each worker's own. One that has run for longer than the longest pause begins anew. When its
-   * tries are used up it isn't started again, and `error` tells. @default for ever, from 100 to 5000 ms
+   * Back-off of restarts, for each worker. A worker that has run for longer than the longest pause begins anew. After its last
+   * attempt it isn't started again, and `error` reports that. @default for ever, from 100 to 5000 ms
    */
   readonly restart?: RetryOptions;
-  /** What asks a worker to end; see `ElectionSupervisor.shutdownOn`. @default 'SIGTERM' */
+  /** The signal that asks a worker to end; see `ElectionSupervisor.shutdownOn`. @default 'SIGTERM' */
   readonly stopSignal?: NodeJS.Signals;
   /** How long a worker may take to end before it is killed. @default 15000 */
   readonly stopTimeoutMs?: number;
@@ -74,7 +74,7 @@ export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
 }
 
 function forkWorker(): Worker {
-  // Loaded only by those who use it: it takes its time. Its declarations are those of an import, which has a default.
+  // Loaded only when it is used: that takes its time. Its declarations are those of an import, which has a default.
   const cluster = process.getBuiltinModule(
     'node:cluster',
   ) as unknown as typeof import('node:cluster').default;

@@ -6,13 +6,13 @@ import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import type { Timer } from '../../platform/time/clock.js';
 
 /**
- * Where one of the places for workers stands.
+ * The states of a slot.
  *
- * - `idle`: nothing was started yet.
+ * - `idle`: no worker was started yet.
  * - `running`: its worker runs.
  * - `pausing`: its worker has ended by itself; the next one is started when the timer says so.
- * - `ending`: its worker was told to end; `again` tells whether another one follows.
- * - `given up`: its workers have failed too often. Another one is started only when somebody asks for it.
+ * - `ending`: its worker was asked to end; `again` says whether another one follows.
+ * - `given up`: its workers have failed too often. Another one is started only when the workers are replaced.
  * - `empty`: there is no worker, and none follows. Final.
  */
 type SlotState =
@@ -36,11 +36,11 @@ export interface WorkerExit {
   /** Its exit code, or `null` if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether it was told to end. */
+  /** Whether it was asked to end. */
   readonly expected: boolean;
 }
 
-/** What a slot needs, and whom it tells. */
+/** What a slot needs, and what it reports. */
 export interface SlotPort {
   readonly environment: Environment;
   readonly restart: RetryPolicy;
@@ -54,12 +54,12 @@ export interface SlotPort {
   onError(error: Error): void;
 }
 
-/** The place of one worker: starts it, and starts another one when it has ended. */
+/** Starts one worker, and another one when that has ended. */
 export class WorkerSlot {
   readonly number: number;
   readonly #port: SlotPort;
   #state: SlotState = { name: 'idle' };
-  /** Resolves when the worker that is told to end has. */
+  /** Resolves when the worker that was asked to end has ended. */
   #gone = deferred();
   /** How often in a row a worker has ended before it had run for long. */
   #failures = 0;
@@ -69,12 +69,12 @@ export class WorkerSlot {
     this.#port = port;
   }
 
-  /** Its worker, while there is one, also one that was told to end. */
+  /** Its worker, while there is one, also when it was asked to end. */
   get child(): ChildProcess | undefined {
     return 'child' in this.#state ? this.#state.child : undefined;
   }
 
-  /** Starts a worker, unless there is one or there should be none any more. */
+  /** Starts a worker, unless it has one, or is to have none any more. */
   start(): void {
     if (this.#state.name !== 'idle' && this.#state.name !== 'pausing') return;
     const sinceMs = this.#port.environment.clock.now();
@@ -86,10 +86,10 @@ export class WorkerSlot {
       return this.#failed(error);
     }
     this.#become({ name: 'running', child, sinceMs, again: true });
-    let told = false;
+    let hasEnded = false;
     const ended = (code: number | null, signal: NodeJS.Signals | null) => {
-      if (told) return;
-      told = true;
+      if (hasEnded) return;
+      hasEnded = true;
       this.#onExit(child, code, signal);
     };
     child.once('exit', ended);
@@ -101,7 +101,7 @@ export class WorkerSlot {
   }
 
   /**
-   * Ends its worker: asks, and kills it after the time for that. Resolves when it has ended.
+   * Ends its worker: asks it to end, and kills it after `stopTimeoutMs`. Resolves when it has ended.
    *
    * @param again - whether another one is started right after
    */
@@ -136,7 +136,7 @@ export class WorkerSlot {
     this.#become({ name: 'empty' });
   }
 
-  /** Gives what kills it if it doesn't listen. */
+  /** Asks the worker to end. Gives the timer that kills it if it doesn't. */
   #ask(child: ChildProcess): Timer {
     const { environment, stopSignal, stopTimeoutMs } = this.#port;
     child.kill(stopSignal);
@@ -164,7 +164,7 @@ export class WorkerSlot {
     this.#gone.resolve();
   }
 
-  /** It has ended by itself, or couldn't be started. */
+  /** The worker has ended by itself, or couldn't be started. */
   #failed(cause: unknown): void {
     const { environment, restart } = this.#port;
     this.#failures++;
