@@ -6,7 +6,6 @@ import {
   CREATOR_ALL,
   check,
   create,
-  ERROR,
   exists,
   getAcl,
   getAllChildrenNumber,
@@ -23,11 +22,10 @@ import {
   remove,
   setAcl,
   setData,
-  TYPE,
   whoAmI,
   world,
-  XID,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
+import { ERROR, OPERATION, XID } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
 /** What the servers make of a user and a password. */
@@ -81,7 +79,7 @@ forEachServer((server) => {
 
     it('that cannot be read ends the connection without an answer', async () => {
       const client = await server.connect();
-      await expect(client.ask(raw(TYPE.auth, Buffer.alloc(4)), XID.auth)).rejects.toThrow();
+      await expect(client.ask(raw(OPERATION.auth, Buffer.alloc(4)), XID.auth)).rejects.toThrow();
       await client.closed;
     });
 

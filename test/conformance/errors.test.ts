@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Writer } from './support/jute.js';
+import { Writer } from '../support/wire/jute.mjs';
 import {
   ADD_WATCH,
   addWatch,
@@ -8,7 +8,6 @@ import {
   create2,
   createContainer,
   createTtl,
-  ERROR,
   exists,
   getAcl,
   getAllChildrenNumber,
@@ -26,9 +25,9 @@ import {
   setAcl,
   setData,
   sync,
-  TYPE,
   WATCH,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
+import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
 const INVALID_NAMES: [string, string][] = [
@@ -169,7 +168,7 @@ forEachServer((server) => {
     it('a change of the ensemble is RECONFIG_DISABLED', async () => {
       const client = await server.connect();
       const body = new Writer().string(null).string(null).string('server.1=x').long(-1n).done();
-      expect(await client.errorOf(raw(TYPE.reconfig, body))).toBe(ERROR.reconfigDisabled);
+      expect(await client.errorOf(raw(OPERATION.reconfig, body))).toBe(ERROR.reconfigDisabled);
     });
 
     if (server.isSince('3.9.0')) {
@@ -209,8 +208,8 @@ forEachServer((server) => {
       const path = freshPath();
       await client.do(create(path));
       const { body } = getData(path);
-      expect(await client.errorOf(raw(TYPE.getData, body.subarray(0, 6)))).toBe(ERROR.marshalling);
-      expect(await client.errorOf(raw(TYPE.create, create(freshPath()).body.subarray(0, 6)))).toBe(
+      expect(await client.errorOf(raw(OPERATION.getData, body.subarray(0, 6)))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(raw(OPERATION.create, create(freshPath()).body.subarray(0, 6)))).toBe(
         ERROR.marshalling,
       );
       expect(await client.errorOf(exists(path))).toBe(ERROR.none);
@@ -303,7 +302,7 @@ forEachServer((server) => {
     it('to ping are answered with xid -2, whatever they came with', async () => {
       const client = await server.connect();
       const one = client.do(ping());
-      client.write(new Writer().buffer(new Writer().int(5).int(TYPE.ping).done()).done());
+      client.write(new Writer().buffer(new Writer().int(5).int(OPERATION.ping).done()).done());
       await Promise.all([one, client.do(ping()), client.do(exists('/'))]);
       expect(client.order).toEqual([-2, -2, -2, 1]);
     });

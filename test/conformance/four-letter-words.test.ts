@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { create, getData, MODE, remove } from './support/operations.js';
+import { create, getData, MODE, remove } from '../support/wire/operations.js';
+import { answerTo } from '../support/wire/raw-connection.js';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
-import { ask } from './support/wire.js';
 
 /** What stands behind a name in an answer with `name<separator>value` in each line. */
 async function fieldOf(server: TestServer, word: string, name: string, separator: string) {
-  const lines = (await ask(server.port, word)).split('\n');
+  const lines = (await answerTo(server.port, word)).split('\n');
   return lines.find((line) => line.startsWith(name + separator))?.slice(name.length + separator.length);
 }
 
@@ -15,20 +15,20 @@ forEachServer((server) => {
     const mntr = (name: string) => fieldOf(server, 'mntr', `zk_${name}`, '\t');
 
     it('ruok is answered imok, without a line end, and the connection ends', async () => {
-      expect(await ask(server.port, 'ruok')).toBe('imok');
+      expect(await answerTo(server.port, 'ruok')).toBe('imok');
     });
 
     it('are taken with a line end as well', async () => {
-      expect(await ask(server.port, 'ruok\n')).toBe('imok');
-      expect(await ask(server.port, 'ruok\r\n')).toBe('imok');
+      expect(await answerTo(server.port, 'ruok\n')).toBe('imok');
+      expect(await answerTo(server.port, 'ruok\r\n')).toBe('imok');
     });
 
     it('isro says that the server writes', async () => {
-      expect(await ask(server.port, 'isro')).toBe('rw');
+      expect(await answerTo(server.port, 'isro')).toBe('rw');
     });
 
     it('srvr says its lines in order', async () => {
-      const lines = (await ask(server.port, 'srvr')).trimEnd().split('\n');
+      const lines = (await answerTo(server.port, 'srvr')).trimEnd().split('\n');
       expect(lines.map((line) => line.slice(0, line.indexOf(':')))).toEqual([
         'Zookeeper version',
         'Latency min/avg/max',
@@ -76,7 +76,7 @@ forEachServer((server) => {
     });
 
     it('mntr says a name and a value in each line, with a tabulator between', async () => {
-      const lines = (await ask(server.port, 'mntr')).trimEnd().split('\n');
+      const lines = (await answerTo(server.port, 'mntr')).trimEnd().split('\n');
       for (const line of lines) expect(line).toMatch(/^zk_[^\t]+\t[^\t]+$/);
     });
 
@@ -121,7 +121,7 @@ forEachServer((server) => {
       await client.do(getData(path, true));
       await client.do(getData('/', true));
       expect(Number(await mntr('watch_count'))).toBe(before + 2);
-      expect(await ask(server.port, 'wchs')).toContain(`Total watches:${before + 2}`);
+      expect(await answerTo(server.port, 'wchs')).toContain(`Total watches:${before + 2}`);
       await client.close();
       expect(Number(await mntr('watch_count'))).toBe(before);
     });
@@ -135,7 +135,7 @@ forEachServer((server) => {
     });
 
     it('that nobody knows are a connection that ends without a word', async () => {
-      expect(await ask(server.port, 'what')).toBe('');
+      expect(await answerTo(server.port, 'what')).toBe('');
     });
 
     it('are no words any more once a session has begun', async () => {

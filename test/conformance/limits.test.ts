@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Writer } from './support/jute.js';
-import { create, ERROR, exists, getData, ping, raw, setData, TYPE } from './support/operations.js';
-import { handshake, RawClient } from './support/raw-client.js';
+import { Writer } from '../support/wire/jute.mjs';
+import { create, exists, getData, ping, raw, setData } from '../support/wire/operations.js';
+import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
+import { handshake, RawClient } from '../support/wire/raw-client.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
 /** jute.maxbuffer: the longest frame that a server takes. */
@@ -68,7 +69,7 @@ forEachServer((server) => {
       const client = await server.connect();
       const path = freshPath();
       const { body } = create(path);
-      const frame = new Writer().buffer(new Writer().int(77).int(TYPE.create).raw(body).done()).done();
+      const frame = new Writer().buffer(new Writer().int(77).int(OPERATION.create).raw(body).done()).done();
       for (const byte of frame) client.write(Buffer.from([byte]));
       expect(await client.errorOf(exists(path))).toBe(ERROR.none);
       expect(client.order).toEqual([77, 1]);
@@ -77,7 +78,7 @@ forEachServer((server) => {
     it('are taken together, many at once', async () => {
       const client = await server.connect();
       const one = (xid: number) =>
-        new Writer().buffer(new Writer().int(xid).int(TYPE.exists).raw(exists('/').body).done()).done();
+        new Writer().buffer(new Writer().int(xid).int(OPERATION.exists).raw(exists('/').body).done()).done();
       client.write(Buffer.concat([101, 102, 103].map(one)));
       await client.do(ping());
       expect(client.order).toEqual([101, 102, 103, -2]);
@@ -92,46 +93,46 @@ forEachServer((server) => {
       ['that end too early', Buffer.concat([int(12), Buffer.alloc(12)])],
       ['of another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
     ])('%s end the connection without an answer', async (_name, bytes) => {
-      const wire = await server.wire();
+      const connection = await server.rawConnection();
       let frames = 0;
-      wire.onFrame = () => {
+      connection.onFrame = () => {
         frames++;
       };
-      wire.write(bytes);
-      expect(await wire.closed).toHaveLength(0);
+      connection.write(bytes);
+      expect(await connection.closed).toHaveLength(0);
       expect(frames).toBe(0);
     });
 
     it('are answered before what was sent right behind them', async () => {
-      const wire = await server.wire();
+      const connection = await server.rawConnection();
       const frames: Buffer[] = [];
       const both = new Promise<void>((resolve) => {
-        wire.onFrame = (frame) => {
+        connection.onFrame = (frame) => {
           frames.push(frame);
           if (frames.length === 2) resolve();
         };
       });
-      const request = new Writer().int(9).int(TYPE.exists).raw(exists('/').body).done();
-      wire.write(new Writer().buffer(handshake({})).buffer(request).done());
+      const request = new Writer().int(9).int(OPERATION.exists).raw(exists('/').body).done();
+      connection.write(new Writer().buffer(handshake({})).buffer(request).done());
       await both;
       expect(frames[0]?.readInt32BE(4)).toBe(30_000);
       expect(frames[1]?.readInt32BE(0)).toBe(9);
     });
 
     it('are taken in pieces', async () => {
-      const wire = await server.wire();
+      const connection = await server.rawConnection();
       const greeted = new Promise<Buffer>((resolve) => {
-        wire.onFrame = resolve;
+        connection.onFrame = resolve;
       });
-      for (const byte of new Writer().buffer(handshake({})).done()) wire.write(Buffer.from([byte]));
+      for (const byte of new Writer().buffer(handshake({})).done()) connection.write(Buffer.from([byte]));
       expect((await greeted).readInt32BE(4)).toBe(30_000);
     });
 
     it('take no session if the client goes away before it sends one', async () => {
       const { zxid: before } = await (await server.connect()).ask(exists('/'));
-      const wire = await server.wire();
-      wire.destroy();
-      await wire.closed;
+      const connection = await server.rawConnection();
+      connection.destroy();
+      await connection.closed;
       const next = await RawClient.connect(server.port);
       expect((await next.ask(exists('/'))).zxid).toBe(before + 1n);
       await next.close();
@@ -151,14 +152,14 @@ forEachServer((server) => {
       ['a list longer than the frame', Buffer.concat([path, int(0), int(1000)])],
     ])('of a create with %s are MARSHALLING_ERROR', async (_name, body) => {
       const client = await server.connect();
-      expect(await client.errorOf(raw(TYPE.create, body))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(raw(OPERATION.create, body))).toBe(ERROR.marshalling);
       expect(await client.errorOf(ping())).toBe(ERROR.none);
     });
 
     it('with more than is asked for are taken as if it was not there', async () => {
       const client = await server.connect();
       const { body } = exists('/');
-      const { error } = await client.ask(raw(TYPE.exists, Buffer.concat([body, Buffer.from('more')])));
+      const { error } = await client.ask(raw(OPERATION.exists, Buffer.concat([body, Buffer.from('more')])));
       expect(error).toBe(ERROR.none);
     });
 
@@ -167,7 +168,7 @@ forEachServer((server) => {
       const made = freshPath();
       const part = create(made);
       const body = new Writer().int(part.type).bool(false).int(-1).raw(part.body).done();
-      expect(await client.errorOf(raw(TYPE.multi, body))).toBe(ERROR.marshalling);
+      expect(await client.errorOf(raw(OPERATION.multi, body))).toBe(ERROR.marshalling);
       expect(await client.errorOf(exists(made))).toBe(ERROR.noNode);
     });
   });

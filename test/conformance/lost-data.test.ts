@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { create, ERROR, exists, MODE } from './support/operations.js';
-import { ConnectionEndedError, RawClient } from './support/raw-client.js';
+import { create, exists, MODE } from '../support/wire/operations.js';
+import { ERROR } from '../support/wire/protocol.mjs';
+import { ConnectionEndedError, RawClient } from '../support/wire/raw-client.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
 const LONGEST_MS = 20_000;

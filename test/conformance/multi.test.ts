@@ -5,7 +5,6 @@ import {
   create2,
   createContainer,
   createTtl,
-  ERROR,
   exists,
   getChildren,
   getData,
@@ -17,8 +16,8 @@ import {
   remove,
   setAcl,
   setData,
-  TYPE,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
+import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
 /** What the parts of a transaction say: error codes. */
@@ -37,13 +36,16 @@ forEachServer((server) => {
         multi(create(path), setData(path, 'ab'), check(path, 1), create2(`${path}/c`), remove(`${path}/c`)),
       );
       expect(value).toEqual([
-        { type: TYPE.create, path },
-        { type: TYPE.setData, stat: expect.objectContaining({ version: 1, mzxid: zxid, dataLength: 2 }) },
-        { type: TYPE.check },
+        { type: OPERATION.create, path },
+        {
+          type: OPERATION.setData,
+          stat: expect.objectContaining({ version: 1, mzxid: zxid, dataLength: 2 }),
+        },
+        { type: OPERATION.check },
         tellsStat
-          ? { type: TYPE.create2, path: `${path}/c`, stat: expect.objectContaining({ czxid: zxid }) }
-          : { type: TYPE.create, path: `${path}/c` },
-        { type: TYPE.delete },
+          ? { type: OPERATION.create2, path: `${path}/c`, stat: expect.objectContaining({ czxid: zxid }) }
+          : { type: OPERATION.create, path: `${path}/c` },
+        { type: OPERATION.delete },
       ]);
     });
 
@@ -83,7 +85,7 @@ forEachServer((server) => {
       expect(error).toBe(ERROR.none);
       expect(value).toEqual(
         [ERROR.none, ERROR.none, ERROR.noNode, ERROR.runtimeInconsistency, ERROR.runtimeInconsistency].map(
-          (code) => ({ type: TYPE.error, error: code }),
+          (code) => ({ type: OPERATION.error, error: code }),
         ),
       );
     });
@@ -129,7 +131,7 @@ forEachServer((server) => {
       const path = freshPath();
       const { value: created, zxid } = await client.ask(create2(path));
       const reply = await client.ask(multi(check(path, 0)));
-      expect(reply.value).toEqual([{ type: TYPE.check }]);
+      expect(reply.value).toEqual([{ type: OPERATION.check }]);
       expect(reply.zxid).toBe(zxid + 1n);
       expect(await client.do(exists(path))).toEqual(created?.stat);
     });
@@ -200,7 +202,7 @@ forEachServer((server) => {
       const path = freshPath();
       const stat = expect.objectContaining({ ephemeralOwner: 0n, version: 0 });
       for (const part of [createContainer(`${path}-1`), create2(`${path}-2`, { mode: MODE.container })])
-        expect(await client.do(multi(part))).toMatchObject([{ type: TYPE.create2, stat }]);
+        expect(await client.do(multi(part))).toMatchObject([{ type: OPERATION.create2, stat }]);
     });
 
     it('with a node that has a time to live is UNIMPLEMENTED in its part', async () => {
@@ -281,8 +283,8 @@ forEachServer((server) => {
       await client.do(create(`${path}/child`));
       const stat = await client.do(exists(path));
       expect(await client.do(multiRead(getData(path), getChildren(path)))).toEqual([
-        { type: TYPE.getData, data: Buffer.from('data'), stat },
-        { type: TYPE.getChildren, children: ['child'] },
+        { type: OPERATION.getData, data: Buffer.from('data'), stat },
+        { type: OPERATION.getChildren, children: ['child'] },
       ]);
     });
 
@@ -294,9 +296,9 @@ forEachServer((server) => {
         multiRead(getData(freshPath()), getChildren(path), getChildren('/missing')),
       );
       expect(results).toEqual([
-        { type: TYPE.error, error: ERROR.noNode },
-        { type: TYPE.getChildren, children: [] },
-        { type: TYPE.error, error: ERROR.noNode },
+        { type: OPERATION.error, error: ERROR.noNode },
+        { type: OPERATION.getChildren, children: [] },
+        { type: OPERATION.error, error: ERROR.noNode },
       ]);
     });
 

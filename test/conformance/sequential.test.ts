@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import {
   create,
   create2,
-  ERROR,
   exists,
   getChildren,
   MODE,
   multi,
   remove,
   setData,
-} from './support/operations.js';
-import type { RawClient } from './support/raw-client.js';
+} from '../support/wire/operations.js';
+import { ERROR } from '../support/wire/protocol.mjs';
+import type { RawClient } from '../support/wire/raw-client.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
 /** The number that the next sequential child gets. */

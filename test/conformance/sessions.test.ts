@@ -4,7 +4,6 @@ import {
   CREATOR_ALL,
   closeSession,
   create,
-  ERROR,
   exists,
   getChildren,
   getData,
@@ -13,8 +12,9 @@ import {
   ping,
   remove,
   setData,
-} from './support/operations.js';
-import { ConnectionEndedError, RawClient } from './support/raw-client.js';
+} from '../support/wire/operations.js';
+import { ERROR } from '../support/wire/protocol.mjs';
+import { ConnectionEndedError, RawClient } from '../support/wire/raw-client.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
 const TICK_MS = 200;

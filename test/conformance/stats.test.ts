@@ -14,7 +14,7 @@ import {
   setAcl,
   setData,
   world,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
 import { forEachServer, freshPath } from './support/servers.js';
 
 forEachServer((server) => {

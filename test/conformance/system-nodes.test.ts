@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   create,
-  ERROR,
   exists,
   getAcl,
   getAllChildrenNumber,
@@ -13,7 +12,8 @@ import {
   remove,
   setData,
   world,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
+import { ERROR } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
 
 forEachServer((server) => {

@@ -6,7 +6,6 @@ import {
   CREATOR_ALL,
   checkWatches,
   create,
-  ERROR,
   exists,
   getChildren,
   getChildren2,
@@ -25,7 +24,8 @@ import {
   setWatches2,
   WATCH,
   world,
-} from './support/operations.js';
+} from '../support/wire/operations.js';
+import { ERROR } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
 
 /** One who watches, one who changes things, and a node. */

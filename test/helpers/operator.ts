@@ -1,7 +1,7 @@
 import { inject } from 'vitest';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
-import * as operations from '../conformance/support/operations.js';
-import { RawClient } from '../conformance/support/raw-client.js';
+import * as operations from '../support/wire/operations.js';
+import { RawClient } from '../support/wire/raw-client.js';
 import { onTestFinished } from './finish.js';
 
 /** A client that does what a session of ours can't, as an operator would with `zkCli.sh`. */

@@ -28,6 +28,9 @@ type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> 
 const DAY_S = 86_400;
 const JERK_MS = 150;
 const OPERATOR_WAITS_MS = 5000;
+const DIRECTIONS = { both: 'both', there: 'upstream', back: 'downstream' } as const;
+/** A create, and a transaction, as heartbeats, claims and releases are. */
+const WRITES = ['create', 'multi'] as const;
 
 /** A worker's process that no other fault has stopped, ended or blocked. */
 function someProcess(world: World, fault: Fault): WorkerProcess {
@@ -106,8 +109,8 @@ async function holding(world: World, name: string, strike: () => Promise<Mend> |
   }
 }
 
-/** A fault on the links of one worker: several may come at once. */
-function onLinks(strike: (worker: WorkerProcess, fault: Fault, onEffect: OnEffect) => Mend[]): Strike {
+/** A fault between one worker and the servers: several may come at once. */
+function onProxies(strike: (worker: WorkerProcess, fault: Fault, onEffect: OnEffect) => Mend[]): Strike {
   return (world, fault, onEffect) => {
     const target = worker(world, fault);
     const mends = strike(target, fault, onEffect);
@@ -200,20 +203,26 @@ const STRIKES: Record<Kind, Strike> = {
     return () => clock?.jump(0);
   }),
 
-  'a worker is cut off': onLinks(({ links }, { way }) => links.map((link) => link.cut(way))),
-
-  'a worker is cut off from one server': onLinks(({ links }, { way, server }) =>
-    links.filter((_, index) => index === server).map((link) => link.cut(way)),
+  'a worker is cut off': onProxies(({ proxies }, { way }) =>
+    proxies.map((proxy) => proxy.partition(DIRECTIONS[way])),
   ),
 
-  'the connections of a worker are reset': onLinks(({ links }) => links.map((link) => link.refuse())),
-
-  'the reply to a write of a worker is lost': onLinks(({ links, name }, _, onEffect) =>
-    links.map((link) => link.loseReply(() => onEffect(`of ${name}`))),
+  'a worker is cut off from one server': onProxies(({ proxies }, { way, server }) =>
+    proxies.filter((_, index) => index === server).map((proxy) => proxy.partition(DIRECTIONS[way])),
   ),
 
-  'the network of a worker is slow': onLinks(({ links }, { amount }) =>
-    links.map((link) => link.slow(20 * 75 ** amount)),
+  'the connections of a worker are reset': onProxies(({ proxies }) => proxies.map((proxy) => proxy.cut())),
+
+  'the reply to a write of a worker is lost': onProxies(({ proxies, name }, _, onEffect) =>
+    proxies.map((proxy) => {
+      const mended = new AbortController();
+      void proxy.loseReplyTo(WRITES, { signal: mended.signal }).then(() => onEffect(`of ${name}`));
+      return () => mended.abort();
+    }),
+  ),
+
+  'the network of a worker is slow': onProxies(({ proxies }, { amount }) =>
+    proxies.map((proxy) => proxy.delay(20 * 75 ** amount)),
   ),
 
   'a server stands still': onServer((server) => {
@@ -314,7 +323,7 @@ const STRIKES: Record<Kind, Strike> = {
     const election = ELECTIONS[fault.journal % ELECTIONS.length] as Journal;
     const leader = world.actorOf(election);
     if (leader === undefined) throw new NotYet('nobody led');
-    const mends = leader.links.map((link) => link.cut('both'));
+    const mends = leader.proxies.map((proxy) => proxy.partition());
     const mend = () => mends.map((each) => each());
     try {
       return { on: `${leader.name}, ${await deleteNode(world, election, ([first]) => first)}`, mend };

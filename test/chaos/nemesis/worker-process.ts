@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import { type History, type Micros, now } from './history.js';
-import type { Link } from './link.js';
 import { STOP_WITHIN_MS } from './settings.js';
 import type { WallClock } from './wall-clock.js';
 import type { Command, Message, Orders } from './worker-protocol.js';
@@ -11,10 +11,10 @@ import type { Command, Message, Orders } from './worker-protocol.js';
 const PROGRAM = join(import.meta.dirname, 'worker.js');
 const BEGINS_WITHIN_MS = 60_000;
 
-/** A worker's place: one process after the other, over the same links. */
+/** A worker's place: one process after the other, over the same proxies. */
 export class WorkerProcess {
   readonly number: number;
-  readonly links: readonly Link[];
+  readonly proxies: readonly TcpProxy[];
   readonly clock: WallClock | undefined;
   /** When it acted last, by journal, as far as it has told. */
   readonly actedAt = new Map<string, Micros>();
@@ -26,13 +26,13 @@ export class WorkerProcess {
 
   constructor(
     number: number,
-    links: readonly Link[],
+    proxies: readonly TcpProxy[],
     clock: WallClock | undefined,
     history: History,
     orders: Omit<Orders, 'name' | 'connect'>,
   ) {
     this.number = number;
-    this.links = links;
+    this.proxies = proxies;
     this.clock = clock;
     this.#history = history;
     this.#orders = orders;
@@ -44,7 +44,7 @@ export class WorkerProcess {
   }
 
   get connect(): string {
-    return this.links.map((link) => link.connectString).join(',');
+    return this.proxies.map((proxy) => proxy.connectString).join(',');
   }
 
   /** Resolves when the process stands in the elections, or is about to. */

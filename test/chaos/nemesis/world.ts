@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Session } from '../../../src/index.js';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
+
+import { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import { type History, type Journal, now } from './history.js';
-import { Link } from './link.js';
 import { Network } from './network.js';
 import type { Kind } from './schedule.js';
 import {
@@ -37,7 +38,7 @@ export interface WorldOptions {
   readonly takeoverDelayMs: number | 'default';
 }
 
-/** Three servers, the workers and their links, the sinks; and what the machine allows to be done to them. */
+/** Three servers, the workers and the proxies on their way to the servers, the sinks; and what the machine allows to be done to them. */
 export class World {
   readonly workers: WorkerProcess[] = [];
   readonly history: History;
@@ -112,7 +113,7 @@ export class World {
     await Promise.all(this.servers.map(restart));
   }
 
-  /** A session of somebody who is none of the workers, over links on which no fault comes. */
+  /** A session of somebody who is none of the workers, on whose way to the servers no fault comes. */
   async withSession<T>(
     connectTimeoutMs: number,
     work: (session: Session) => Promise<T>,
@@ -224,11 +225,13 @@ export class World {
       takeoverDelayMs,
     };
     for (let number = 1; number <= WORKERS; number++) {
-      const links = await Promise.all(this.servers.map((server) => Link.open(server)));
-      this.#ends.push(() => Promise.all(links.map((link) => link.close())));
+      const proxies = await Promise.all(
+        this.servers.map(({ connectString }) => TcpProxy.start(connectString)),
+      );
+      this.#ends.push(() => Promise.all(proxies.map((proxy) => proxy.stop())));
       const clock =
         this.clocks.length > 0 ? new WallClock(join(folder, `worker-${number}.clock`)) : undefined;
-      const worker = new WorkerProcess(number, links, clock, this.history, orders);
+      const worker = new WorkerProcess(number, proxies, clock, this.history, orders);
       this.workers.push(worker);
       this.#ends.push(() => worker.kill());
     }

@@ -5,9 +5,10 @@ import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
-import { type HandshakeOptions, RawClient } from './raw-client.js';
+
+import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.js';
+import { RawConnection } from '../../support/wire/raw-connection.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
-import { Wire } from './wire.js';
 
 /** Long enough for the slowest expiry on a busy machine, and short enough to hear of an event that never comes. */
 const TEST_TIMEOUT_MS = 15_000;
@@ -121,11 +122,11 @@ export class TestServer {
     return client;
   }
 
-  /** A connection that has said nothing yet. */
-  async wire(): Promise<Wire> {
-    const wire = await Wire.open(this.port);
-    onTestFinished(() => wire.destroy());
-    return wire;
+  /** A connection over which nothing was sent yet. */
+  async rawConnection(): Promise<RawConnection> {
+    const connection = await RawConnection.open(this.port);
+    onTestFinished(() => connection.destroy());
+    return connection;
   }
 }
 

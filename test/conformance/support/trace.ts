@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import * as ops from '../../support/wire/operations.js';
+import type { RawClient, Received } from '../../support/wire/raw-client.js';
 import { byText, normalize } from './normalize.js';
-import * as ops from './operations.js';
-import type { RawClient, Received } from './raw-client.js';
 import { freshPath, type TestServer } from './servers.js';
 
 /**

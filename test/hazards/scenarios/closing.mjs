@@ -1,6 +1,7 @@
 /** Closing, in every state of the client. */
 import assert from 'node:assert/strict';
-import { deferred, happens, until, within } from '../support/waiting.mjs';
+import { nextEvent } from '../../support/events.mjs';
+import { deferred, until, within } from '../../support/waiting.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 
@@ -35,7 +36,11 @@ export const closing = [
       giveUp();
       timeoutMs.resolve(60_000);
       await assert.rejects(within(4000, opened, 'whoever waited for the client was not told'), /given up/);
-      await until(4000, () => !server.inUse, 'the connection was not closed');
+      await within(
+        4000,
+        until(() => !server.inUse),
+        'the connection was not closed',
+      );
     },
   },
   {
@@ -43,12 +48,12 @@ export const closing = [
     name: 'close(): a listener of the loss may call it, and the session ends at the servers',
     broken: /the session lived on/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
       await client.create(world.path, { mode: 'ephemeral' });
       const closed = deferred();
       client.once('suspended', () => void client.close().then(closed.resolve));
-      link.bounce();
+      proxy.dropConnections();
       await within(4000, closed.promise, 'close() did not settle');
       await world.gone(3000, 'the session lived on, its node did not go');
     },
@@ -58,14 +63,14 @@ export const closing = [
     name: 'close(): during a reconnect it ends the session at the servers',
     broken: /the session lived on/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
       await client.create(world.path, { mode: 'ephemeral' });
-      const suspended = happens(client, 'suspended');
-      link.cut();
+      const suspended = nextEvent(client, 'suspended');
+      proxy.cut();
       await suspended;
       const closed = client.close();
-      link.mend();
+      proxy.restore();
       await within(4000, closed, 'close() did not settle');
       await world.gone(3000, 'the session lived on, its node did not go');
     },
@@ -75,9 +80,9 @@ export const closing = [
     name: 'close(): on a dead link it ends in time',
     broken: /close\(\) did not settle within 4000 ms/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
-      link.silence();
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
+      proxy.partition();
       // It promises 2 s. The rest is for a machine that is busy.
       await within(4000, client.close(), 'close() did not settle');
     },

@@ -1,10 +1,10 @@
 /** What links and servers do to a connection. */
 import assert from 'node:assert/strict';
-import { deferred, happens, pause, within } from '../support/waiting.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { nextEvent } from '../../support/events.mjs';
+import { deferred, within } from '../../support/waiting.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
-
-const GET_DATA = 4;
 
 /** @type {Scenario[]} */
 export const connection = [
@@ -13,13 +13,13 @@ export const connection = [
     name: 'half-open link: a link that falls silent is left for another server before the session expires',
     broken: /did not notice .* within 4500 ms/,
     async run(world) {
-      const links = [await world.link(), await world.link()];
-      const servers = links.map(({ connectString }) => connectString).join();
+      const proxies = [await world.proxy(), await world.proxy()];
+      const servers = proxies.map(({ connectString }) => connectString).join();
       const client = await world.open(servers, { sessionTimeoutMs: 4500 });
-      const suspended = happens(client, 'suspended');
-      const resumed = happens(client, 'resumed');
+      const suspended = nextEvent(client, 'suspended');
+      const resumed = nextEvent(client, 'resumed');
       await client.create(world.path, { mode: 'ephemeral' });
-      links.find(({ inUse }) => inUse)?.silence();
+      proxies.find(({ inUse }) => inUse)?.partition();
       await within(4500, suspended, 'the client did not notice that its link is dead');
       await within(4000, resumed, 'the client did not go on to the other server');
       assert.ok(await client.exists(world.path), 'the session expired');
@@ -30,10 +30,10 @@ export const connection = [
     name: 'poisoned buffer: half a reply is forgotten with its connection',
     broken: /did not answer over the next connection/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
       await client.create(world.path, { mode: 'ephemeral', data: Buffer.alloc(1000, 'x') });
-      const broken = link.breakReplyTo(GET_DATA, { bytes: 100 });
+      const broken = proxy.loseReplyTo('getData', { bytes: 100 });
       await assert.rejects(client.getData(world.path));
       await broken;
       const answer = client.getData(world.path);
@@ -72,13 +72,13 @@ export const connection = [
           return new Promise(() => undefined);
         },
       });
-      const link = await world.link();
+      const proxy = await world.proxy();
       // The order of servers is chance: the good one refuses until the silent one has been asked.
-      link.cut();
-      const servers = `${silent.connectString},${link.connectString}`;
+      proxy.cut();
+      const servers = `${silent.connectString},${proxy.connectString}`;
       const { opened } = world.begin(servers, { sessionTimeoutMs: 3000 });
       await within(4000, asked.promise, 'the silent server was not tried');
-      link.mend();
+      proxy.restore();
       const client = await within(4000, opened, 'the client did not connect to the server that answers');
       await client.exists(world.path);
     },
@@ -88,15 +88,15 @@ export const connection = [
     name: 'connect() twice: whoever asks twice gets connections that do not disturb each other',
     broken: /ERR_MISSING_ARGS/,
     async run(world) {
-      const link = await world.link();
-      const opening = world.begin(link.connectString);
+      const proxy = await world.proxy();
+      const opening = world.begin(proxy.connectString);
       const [first, second] = await Promise.all([opening.opened, opening.again()]);
       // The bare client takes its second address after up to a second: look at what comes for longer than that.
       for (let round = 0; round < 30; round++) {
         await Promise.all([first.exists(world.path), second.exists(world.path)]);
         await pause(50);
       }
-      assert.equal(link.accepted, 2, 'clients that were asked for twice connected again and again');
+      assert.equal(proxy.accepted, 2, 'clients that were asked for twice connected again and again');
       await second.close();
     },
   },
@@ -105,17 +105,17 @@ export const connection = [
     name: 'order after reconnect: an operation that waited goes out after the credentials',
     broken: /the operation got NO_AUTH/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { credentials: 'alice:secret' });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { credentials: 'alice:secret' });
       await client.create(world.path, { mode: 'ephemeral' });
-      const suspended = happens(client, 'suspended');
-      link.cut();
+      const suspended = nextEvent(client, 'suspended');
+      proxy.cut();
       await suspended;
       const outcome = client.getData(world.path).then(
         () => 'an answer',
         (error) => error.name,
       );
-      link.mend();
+      proxy.restore();
       const got = await within(4000, outcome, 'the operation did not settle');
       assert.equal(got, 'an answer', `the operation got ${got}`);
     },

@@ -1,6 +1,7 @@
 /** What the caller gives: addresses, paths, data. */
 import assert from 'node:assert/strict';
-import { codeOf, within } from '../support/waiting.mjs';
+import { within } from '../../support/waiting.mjs';
+import { codeOf } from '../support/code-of.mjs';
 
 /** @import { Scenario, World } from '../support/contract.js' */
 
@@ -63,12 +64,12 @@ export const input = [
     name: 'synchronous throws: data that no server takes are refused with a reason',
     broken: /refused with CONNECTION_LOSS/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
       const creating = client.create(world.path, { mode: 'ephemeral', data: Buffer.alloc(ONE_MIB) });
       const code = await codeOf(creating);
       assert.equal(code, 'INVALID_OPTION', `1 MiB was refused with ${code}`);
-      assert.ok(link.accepted === 1 && link.inUse, 'the connection was lost over it');
+      assert.ok(proxy.accepted === 1 && proxy.inUse, 'the connection was lost over it');
     },
   },
 ];

@@ -1,14 +1,13 @@
 /** Single operations and what becomes of them. */
 import assert from 'node:assert/strict';
-import { reply, statBody } from '../support/fake-server.mjs';
-import { codeOf, happens, within } from '../support/waiting.mjs';
+import { nextEvent } from '../../support/events.mjs';
+import { within } from '../../support/waiting.mjs';
+import { reply, STAT } from '../../support/wire/fake-server.mjs';
+import { ERROR, OPERATION } from '../../support/wire/protocol.mjs';
+import { codeOf } from '../support/code-of.mjs';
 
 /** @import { Scenario } from '../support/contract.js' */
 
-const CREATE = 1;
-const EXISTS = 3;
-const SET_DATA = 5;
-const QUOTA_EXCEEDED = -125;
 const LAST_XID = 2 ** 31 - 1;
 // A container is told by its owner: the smallest of all numbers.
 const CONTAINER_OWNER = -(2n ** 63n);
@@ -20,16 +19,16 @@ export const operations = [
     name: 'unsent operations: one that waits for a connection is refused when the session expires',
     broken: /the operation did not settle within 2000 ms/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { sessionTimeoutMs: 2500 });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { sessionTimeoutMs: 2500 });
       await client.create(world.path, { mode: 'ephemeral' });
-      const suspended = happens(client, 'suspended');
-      const expired = happens(client, 'expired');
-      link.cut();
+      const suspended = nextEvent(client, 'suspended');
+      const expired = nextEvent(client, 'expired');
+      proxy.cut();
       await suspended;
       await world.gone(5000, 'the servers did not end the session');
       const code = codeOf(client.create(`${world.path}-late`));
-      link.mend();
+      proxy.restore();
       await within(4000, expired, 'the client did not say that its session has expired');
       assert.equal(await within(2000, code, 'the operation did not settle'), 'SESSION_EXPIRED');
       const observer = await world.observer();
@@ -41,10 +40,10 @@ export const operations = [
     name: 'unsent operations: one that no server can take is given up in time',
     broken: /the operation did not settle within 4000 ms/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { sessionTimeoutMs: 1000 });
-      const suspended = happens(client, 'suspended');
-      link.cut();
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { sessionTimeoutMs: 1000 });
+      const suspended = nextEvent(client, 'suspended');
+      proxy.cut();
       await suspended;
       const code = codeOf(client.exists(world.path));
       assert.equal(await within(4000, code, 'the operation did not settle'), 'OPERATION_TIMEOUT');
@@ -56,9 +55,7 @@ export const operations = [
     broken: /Unknown code: -125/,
     async run(world) {
       const server = await world.fakeServer({
-        answer({ xid, type, send }) {
-          send(type === SET_DATA ? reply(xid, { code: QUOTA_EXCEEDED }) : reply(xid, { body: statBody() }));
-        },
+        answer: ({ type }) => (type === OPERATION.setData ? { code: ERROR.quotaExceeded } : { body: STAT }),
       });
       const client = await world.open(server.connectString);
       assert.equal(await codeOf(client.setData('/full', Buffer.from('x'))), 'QUOTA_EXCEEDED');
@@ -90,10 +87,10 @@ export const operations = [
     name: 'retries: a lost reply to a sequential create leaves one node',
     broken: /2 nodes for one place/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { retries: 1 });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { retries: 1 });
       await client.create(world.path);
-      const lost = link.breakReplyTo(CREATE, { text: 'lock-' });
+      const lost = proxy.loseReplyTo('create', { text: 'lock-' });
       await client.enqueue(world.path);
       await lost;
       const observer = await world.observer();
@@ -111,9 +108,9 @@ export const operations = [
       /** @type {number[]} */
       const xids = [];
       const server = await world.fakeServer({
-        answer({ xid, type, send }) {
-          if (type === EXISTS) xids.push(xid);
-          send(reply(xid, { body: statBody() }));
+        answer({ xid, type }) {
+          if (type === OPERATION.exists) xids.push(xid);
+          return { body: STAT };
         },
       });
       const client = await world.open(server.connectString);
@@ -134,13 +131,14 @@ export const operations = [
       let copied = () => 0;
       const server = await world.fakeServer({
         answer({ xid, type, send }) {
-          if (type !== EXISTS) return send(reply(xid));
-          if (xids.push(xid) < requests) return;
+          if (type !== OPERATION.exists) return {};
+          if (xids.push(xid) < requests) return undefined;
           // All at once: what comes in is read in chunks of up to 64 KB, with hundreds of replies in each.
-          const replies = Buffer.concat(xids.map((each) => reply(each, { body: statBody() })));
+          const replies = Buffer.concat(xids.map((each) => reply(each, { body: STAT })));
           received = replies.length;
           copied = countCopiedBytes();
           send(replies);
+          return undefined;
         },
       });
       const client = await world.open(server.connectString);

@@ -1,13 +1,14 @@
 /** How a session ends, and what is said of it. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { reply } from '../support/fake-server.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { nextEvent } from '../../support/events.mjs';
+import { within } from '../../support/waiting.mjs';
+import { ERROR } from '../../support/wire/protocol.mjs';
+import { codeOf } from '../support/code-of.mjs';
 import { sessionPassword } from '../support/password.mjs';
-import { codeOf, happens, pause, within } from '../support/waiting.mjs';
 
 /** @import { Client, Scenario } from '../support/contract.js' */
-
-const SESSION_MOVED = -118;
 
 /** @type {Scenario[]} */
 export const session = [
@@ -30,13 +31,13 @@ export const session = [
     name: 'expiry: what is asked after the expiry is refused as expired',
     broken: /refused with CONNECTION_LOSS/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { sessionTimeoutMs: 1500 });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { sessionTimeoutMs: 1500 });
       await client.create(world.path, { mode: 'ephemeral' });
-      link.cut();
+      proxy.cut();
       await world.gone(5000, 'the servers did not end the session');
-      const told = happens(client, 'expired');
-      link.mend();
+      const told = nextEvent(client, 'expired');
+      proxy.restore();
       await within(4000, told, 'the client did not say that its session has expired');
       await refusesAsExpired(client, world.path);
     },
@@ -46,16 +47,16 @@ export const session = [
     name: 'SESSION_MOVED, wrong password: a session that somebody else took over and closed has expired',
     broken: /refused with CONNECTION_LOSS/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
-      const told = happens(client, 'expired');
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
+      const told = nextEvent(client, 'expired');
       await client.create(world.path, { mode: 'ephemeral' });
       const observer = await world.observer();
       const id = (await observer.exists(world.path))?.ephemeralOwner ?? 0n;
-      link.cut(); // Or the two would take the session from each other in turn.
+      proxy.cut(); // Or the two would take the session from each other in turn.
       await takeOverAndClose(world.connectString, id);
       await world.gone(4000, 'the session was not closed');
-      link.mend();
+      proxy.restore();
       await within(4000, told, 'the client did not say that its session has expired');
       await refusesAsExpired(client, world.path);
     },
@@ -67,10 +68,10 @@ export const session = [
     async run(world) {
       const server = await world.fakeServer({
         handshake: (connection) => (connection === 1 ? 60_000 : 0),
-        answer: ({ xid, send }) => send(reply(xid, { code: SESSION_MOVED })),
+        answer: () => ({ code: ERROR.sessionMoved }),
       });
       const client = await world.open(server.connectString);
-      const told = happens(client, 'expired');
+      const told = nextEvent(client, 'expired');
       await assert.rejects(client.exists(world.path));
       await within(4000, told, 'the client did not say that its session has expired');
     },

@@ -1,14 +1,15 @@
 /** Watches, and the caller's own functions. */
 import assert from 'node:assert/strict';
-import { dataBody, notification, reply, statBody } from '../support/fake-server.mjs';
-import { deferred, happens, pause, within } from '../support/waiting.mjs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { nextEvent } from '../../support/events.mjs';
+import { deferred, within } from '../../support/waiting.mjs';
+import { EMPTY_NODE, notification, reply, STAT } from '../../support/wire/fake-server.mjs';
+import { OPERATION } from '../../support/wire/protocol.mjs';
 
 /**
  * @import { Session, TransactionPart } from 'conclave'
  * @import { Scenario } from '../support/contract.js'
  */
-
-const GET_DATA = 4;
 
 /** @type {Scenario[]} */
 export const watches = [
@@ -17,14 +18,14 @@ export const watches = [
     name: 'exceptions in callbacks: a listener of the loss that throws does not keep it from reconnecting',
     broken: /did not reconnect within 4000 ms/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString);
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString);
       outliveExceptions();
       client.once('suspended', () => {
         throw new Error('not now');
       });
-      const resumed = happens(client, 'resumed');
-      link.bounce();
+      const resumed = nextEvent(client, 'resumed');
+      proxy.dropConnections();
       await within(4000, resumed, 'the client did not reconnect');
     },
   },
@@ -33,8 +34,8 @@ export const watches = [
     name: 'exceptions in callbacks: a listener of the reconnection that throws does not stop heartbeats',
     broken: /the session expired/,
     async run(world) {
-      const link = await world.link();
-      const client = await world.open(link.connectString, { sessionTimeoutMs: 2000 });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { sessionTimeoutMs: 2000 });
       await client.create(world.path, { mode: 'ephemeral' });
       const observer = await world.observer();
       outliveExceptions();
@@ -43,7 +44,7 @@ export const watches = [
         resumed.resolve();
         throw new Error('not now');
       });
-      link.bounce();
+      proxy.dropConnections();
       await within(4000, resumed.promise, 'the client did not reconnect');
       for (let round = 0; round < 40; round++) {
         await pause(100);
@@ -58,9 +59,10 @@ export const watches = [
     async run(world) {
       const server = await world.fakeServer({
         answer({ xid, type, send }) {
-          if (type === GET_DATA) send(reply(xid, { body: dataBody() }));
+          if (type === OPERATION.getData) return { body: EMPTY_NODE };
           // The notification and the reply behind it, in one piece.
-          else send(Buffer.concat([notification('/a'), reply(xid, { body: statBody() })]));
+          send(Buffer.concat([notification('/a'), reply(xid, { body: STAT })]));
+          return undefined;
         },
       });
       const client = await world.open(server.connectString);
@@ -77,8 +79,8 @@ export const watches = [
     broken: /was not told of a change/,
     async run(world) {
       const observer = await world.observer();
-      const link = await world.link();
-      const client = await world.open(link.connectString, { sessionTimeoutMs: 60_000 });
+      const proxy = await world.proxy();
+      const client = await world.open(proxy.connectString, { sessionTimeoutMs: 60_000 });
       // 1.7 MB of paths, where a server takes requests of up to 1 MB. Short paths would take more watches, and longer.
       const paths = Array.from({ length: 2000 }, (_, index) => `${world.path}-${index}-`.padEnd(850, 'x'));
       const told = deferred();
@@ -86,8 +88,8 @@ export const watches = [
       try {
         await client.create(world.path, { mode: 'ephemeral' }); // After this write its server has them all.
         await Promise.all(paths.map((path) => client.getData(path, () => told.resolve())));
-        const resumed = happens(client, 'resumed');
-        link.bounce();
+        const resumed = nextEvent(client, 'resumed');
+        proxy.dropConnections();
         await within(4000, resumed, 'the client did not reconnect');
         await observer.setData(paths[1000] ?? '', Buffer.from('changed'));
         await within(4000, told.promise, 'the client was not told of a change');

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { deferred } from './waiting.mjs';
+import { deferred } from '../../support/waiting.mjs';
 
 /**
  * @import { TransactionPart } from 'conclave'

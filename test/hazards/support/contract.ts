@@ -1,6 +1,6 @@
 import type { Session, TransactionPart } from 'conclave';
-import type { startFakeServer } from './fake-server.mjs';
-import type { openLink } from './link.mjs';
+import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
+import type { startFakeServer } from '../../support/wire/fake-server.mjs';
 
 /** What happens to a client's session, told by its listeners: the connection is gone, there is one again, it is over. */
 export type ClientEvent = 'suspended' | 'resumed' | 'expired';
@@ -67,8 +67,8 @@ export interface World {
   /** Opens a client of the subject's, which is closed when the scenario has ended. */
   open(connectString: string, options?: OpenOptions): Promise<Client>;
   begin(connectString: string, options?: OpenOptions): Opening;
-  /** A link to the servers that can be made to fail. */
-  link(): ReturnType<typeof openLink>;
+  /** A proxy in front of the servers. */
+  proxy(): Promise<TcpProxy>;
   fakeServer: typeof startFakeServer;
   /** Resolves when the servers have no node at `path` any more. Else throws what `otherwise` says, after `ms`. */
   gone(ms: number, otherwise: string): Promise<void>;

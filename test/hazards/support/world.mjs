@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Session } from 'conclave';
-import { startFakeServer } from './fake-server.mjs';
-import { openLink } from './link.mjs';
-import { until } from './waiting.mjs';
+import { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
+import { until, within } from '../../support/waiting.mjs';
+import { startFakeServer } from '../../support/wire/fake-server.mjs';
 
 /** @import { Client, Subject, World } from './contract.js' */
 
@@ -37,12 +37,16 @@ export function createWorld(subject, connectString) {
     path,
     begin,
     open: (servers, options) => begin(servers, options).opened,
-    link: () => openLink(connectString),
+    proxy: () => TcpProxy.start(connectString),
     fakeServer: startFakeServer,
     observer,
     async gone(ms, otherwise) {
       const session = await observer();
-      await until(ms, async () => (await session.exists(path)) === undefined, otherwise);
+      await within(
+        ms,
+        until(async () => (await session.exists(path)) === undefined),
+        otherwise,
+      );
     },
     async end() {
       await Promise.all(clients.map((client) => client.close()));

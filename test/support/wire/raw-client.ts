@@ -1,6 +1,7 @@
-import { Reader, Writer } from './jute.js';
-import { closeSession, type Operation, XID } from './operations.js';
-import { Wire } from './wire.js';
+import { Reader, Writer } from './jute.mjs';
+import { closeSession, type Operation } from './operations.js';
+import { XID } from './protocol.mjs';
+import { RawConnection } from './raw-connection.js';
 
 const PROTOCOL_VERSION = 0;
 const EVENT_NAMES: Readonly<Record<number, string>> = {
@@ -71,38 +72,38 @@ interface Outstanding {
  * A reply's body is read to its last byte, or the request rejects: what a server says too much shows.
  */
 export class RawClient {
-  readonly #wire: Wire;
+  readonly #connection: RawConnection;
   readonly #outstanding = new Map<number, Outstanding[]>();
   readonly #wakers = new Set<() => void>();
   #nextXid = 1;
   readonly greeting: Greeting;
   readonly received: Received[] = [];
 
-  private constructor(wire: Wire, greeting: Greeting) {
-    this.#wire = wire;
+  private constructor(connection: RawConnection, greeting: Greeting) {
+    this.#connection = connection;
     this.greeting = greeting;
-    wire.onFrame = (frame) => this.#take(frame);
-    void wire.closed.then(() => this.#end());
+    connection.onFrame = (frame) => this.#take(frame);
+    void connection.closed.then(() => this.#end());
   }
 
   /** @throws ConnectionEndedError if the server ends the connection instead of an answer. */
   static async connect(port: number, options: HandshakeOptions = {}): Promise<RawClient> {
-    const wire = await Wire.open(port);
-    return RawClient.over(wire, options);
+    const connection = await RawConnection.open(port);
+    return RawClient.over(connection, options);
   }
 
-  static async over(wire: Wire, options: HandshakeOptions = {}): Promise<RawClient> {
+  static async over(connection: RawConnection, options: HandshakeOptions = {}): Promise<RawClient> {
     return new Promise((resolve, reject) => {
       // At once, in the same turn as the first frame: others may follow it closely.
-      wire.onFrame = (frame) => {
+      connection.onFrame = (frame) => {
         try {
-          resolve(new RawClient(wire, readGreeting(frame)));
+          resolve(new RawClient(connection, readGreeting(frame)));
         } catch (error) {
           reject(error);
         }
       };
-      void wire.closed.then(() => reject(new ConnectionEndedError('in the handshake')));
-      wire.frame(handshake(options));
+      void connection.closed.then(() => reject(new ConnectionEndedError('in the handshake')));
+      connection.writeFrame(handshake(options));
     });
   }
 
@@ -111,12 +112,12 @@ export class RawClient {
   }
 
   get isClosed(): boolean {
-    return this.#wire.isClosed;
+    return this.#connection.isClosed;
   }
 
   /** Resolves when the connection has ended. */
   get closed(): Promise<unknown> {
-    return this.#wire.closed;
+    return this.#connection.closed;
   }
 
   /** What makes another connection one of this session. */
@@ -147,7 +148,7 @@ export class RawClient {
       queue.push({ resolve, reject });
       this.#outstanding.set(xid, queue);
     });
-    this.#wire.frame(new Writer().int(xid).int(operation.type).raw(operation.body).done());
+    this.#connection.writeFrame(new Writer().int(xid).int(operation.type).raw(operation.body).done());
     const { body, ...header } = await reply;
     if (header.error !== 0) return { ...header, body, value: undefined };
     const reader = new Reader(body);
@@ -179,12 +180,12 @@ export class RawClient {
 
   /** Sends bytes as they are. */
   write(bytes: Uint8Array): void {
-    this.#wire.write(bytes);
+    this.#connection.write(bytes);
   }
 
   /** Ends the connection and leaves the session to the server: what a crash looks like. */
   vanish(): void {
-    this.#wire.destroy();
+    this.#connection.destroy();
   }
 
   /** Ends the session, if the connection still lives, and waits until the server has ended the connection. */

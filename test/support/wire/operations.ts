@@ -1,4 +1,5 @@
-import { type Reader, Writer } from './jute.js';
+import { type Reader, Writer } from './jute.mjs';
+import { OPERATION, XID } from './protocol.mjs';
 
 /** Everything that can be asked of a server: how it is written, and what comes back. */
 
@@ -10,57 +11,6 @@ export interface Operation<T> {
   readonly decode: (reader: Reader) => T;
 }
 
-export const TYPE = {
-  create: 1,
-  delete: 2,
-  exists: 3,
-  getData: 4,
-  setData: 5,
-  getAcl: 6,
-  setAcl: 7,
-  getChildren: 8,
-  sync: 9,
-  ping: 11,
-  getChildren2: 12,
-  check: 13,
-  multi: 14,
-  create2: 15,
-  reconfig: 16,
-  checkWatches: 17,
-  removeWatches: 18,
-  createContainer: 19,
-  createTtl: 21,
-  multiRead: 22,
-  auth: 100,
-  setWatches: 101,
-  getEphemerals: 103,
-  getAllChildrenNumber: 104,
-  setWatches2: 105,
-  addWatch: 106,
-  whoAmI: 107,
-  closeSession: -11,
-  error: -1,
-} as const;
-
-export const ERROR = {
-  none: 0,
-  runtimeInconsistency: -2,
-  marshalling: -5,
-  unimplemented: -6,
-  badArguments: -8,
-  noNode: -101,
-  noAuth: -102,
-  badVersion: -103,
-  noChildrenForEphemerals: -108,
-  nodeExists: -110,
-  notEmpty: -111,
-  sessionExpired: -112,
-  invalidAcl: -114,
-  authFailed: -115,
-  noWatcher: -121,
-  reconfigDisabled: -123,
-} as const;
-
 export const MODE = {
   persistent: 0,
   ephemeral: 1,
@@ -71,8 +21,6 @@ export const MODE = {
 } as const;
 
 export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16, all: 31 } as const;
-
-export const XID = { event: -1, ping: -2, auth: -4, setWatches: -8 } as const;
 
 export const WATCH = { children: 1, data: 2, any: 3, persistent: 4, recursive: 5 } as const;
 export const ADD_WATCH = { persistent: 0, recursive: 1 } as const;
@@ -160,17 +108,17 @@ function createBody(where: string, { data = '', acl = OPEN, mode = MODE.persiste
 }
 
 export function create(where: string, options: CreateOptions = {}): Operation<string | null> {
-  return { type: TYPE.create, body: createBody(where, options), decode: path };
+  return { type: OPERATION.create, body: createBody(where, options), decode: path };
 }
 
 /** A create that answers with the stat as well. */
 export function create2(where: string, options: CreateOptions = {}) {
-  return { type: TYPE.create2, body: createBody(where, options), decode: pathAndStat };
+  return { type: OPERATION.create2, body: createBody(where, options), decode: pathAndStat };
 }
 
 export function createContainer(where: string, options: CreateOptions = {}) {
   return {
-    type: TYPE.createContainer,
+    type: OPERATION.createContainer,
     body: createBody(where, { mode: MODE.container, ...options }),
     decode: pathAndStat,
   };
@@ -178,11 +126,11 @@ export function createContainer(where: string, options: CreateOptions = {}) {
 
 export function createTtl(where: string, ttlMs: bigint, options: CreateOptions = {}) {
   const body = createBody(where, { mode: MODE.ttl, ...options });
-  return { type: TYPE.createTtl, body: new Writer().raw(body).long(ttlMs).done(), decode: pathAndStat };
+  return { type: OPERATION.createTtl, body: new Writer().raw(body).long(ttlMs).done(), decode: pathAndStat };
 }
 
 export function remove(where: string, version: number = ANY_VERSION): Operation<undefined> {
-  return { type: TYPE.delete, body: new Writer().string(where).int(version).done(), decode: nothing };
+  return { type: OPERATION.delete, body: new Writer().string(where).int(version).done(), decode: nothing };
 }
 
 function reading<T>(type: number, decode: (reader: Reader) => T) {
@@ -193,10 +141,10 @@ function reading<T>(type: number, decode: (reader: Reader) => T) {
   });
 }
 
-export const exists = reading(TYPE.exists, readStat);
-export const getData = reading(TYPE.getData, dataAndStat);
-export const getChildren = reading(TYPE.getChildren, strings);
-export const getChildren2 = reading(TYPE.getChildren2, (reader) => ({
+export const exists = reading(OPERATION.exists, readStat);
+export const getData = reading(OPERATION.getData, dataAndStat);
+export const getChildren = reading(OPERATION.getChildren, strings);
+export const getChildren2 = reading(OPERATION.getChildren2, (reader) => ({
   children: strings(reader),
   stat: readStat(reader),
 }));
@@ -207,7 +155,7 @@ export function setData(
   version: number = ANY_VERSION,
 ): Operation<Stat> {
   return {
-    type: TYPE.setData,
+    type: OPERATION.setData,
     body: new Writer().string(where).buffer(bytesOf(data)).int(version).done(),
     decode: readStat,
   };
@@ -215,7 +163,7 @@ export function setData(
 
 export function getAcl(where: string) {
   return {
-    type: TYPE.getAcl,
+    type: OPERATION.getAcl,
     body: new Writer().string(where).done(),
     decode: (reader: Reader) => ({ acl: readAcl(reader), stat: readStat(reader) }),
   };
@@ -227,19 +175,19 @@ export function setAcl(
   version: number = ANY_VERSION,
 ): Operation<Stat> {
   return {
-    type: TYPE.setAcl,
+    type: OPERATION.setAcl,
     body: writeAcl(new Writer().string(where), acl).int(version).done(),
     decode: readStat,
   };
 }
 
 export function sync(where: string): Operation<string | null> {
-  return { type: TYPE.sync, body: new Writer().string(where).done(), decode: path };
+  return { type: OPERATION.sync, body: new Writer().string(where).done(), decode: path };
 }
 
 /** Only a part of a transaction. */
 export function check(where: string, version: number): Operation<undefined> {
-  return { type: TYPE.check, body: new Writer().string(where).int(version).done(), decode: nothing };
+  return { type: OPERATION.check, body: new Writer().string(where).int(version).done(), decode: nothing };
 }
 
 /** What a part of a transaction did, by its type. An error's code is 0 for parts that only went down with another. */
@@ -254,20 +202,20 @@ export interface PartResult {
 
 function readPart(type: number, reader: Reader): PartResult {
   switch (type) {
-    case TYPE.error:
+    case OPERATION.error:
       return { type, error: reader.int() };
-    case TYPE.create:
+    case OPERATION.create:
       return { type, path: reader.string() };
-    case TYPE.create2:
+    case OPERATION.create2:
       return { type, ...pathAndStat(reader) };
-    case TYPE.setData:
+    case OPERATION.setData:
       return { type, stat: readStat(reader) };
-    case TYPE.getData:
+    case OPERATION.getData:
       return { type, ...dataAndStat(reader) };
-    case TYPE.getChildren:
+    case OPERATION.getChildren:
       return { type, children: strings(reader) };
-    case TYPE.delete:
-    case TYPE.check:
+    case OPERATION.delete:
+    case OPERATION.check:
       return { type };
     default:
       throw new Error(`a result of type ${type}`);
@@ -297,16 +245,16 @@ function partsOf(type: number, parts: readonly Operation<unknown>[]): Operation<
   return { type, body: writer.int(-1).bool(true).int(-1).done(), decode: readParts };
 }
 
-export const multi = (...parts: readonly Operation<unknown>[]) => partsOf(TYPE.multi, parts);
-export const multiRead = (...parts: readonly Operation<unknown>[]) => partsOf(TYPE.multiRead, parts);
+export const multi = (...parts: readonly Operation<unknown>[]) => partsOf(OPERATION.multi, parts);
+export const multiRead = (...parts: readonly Operation<unknown>[]) => partsOf(OPERATION.multiRead, parts);
 
 export function ping(): Operation<undefined> {
-  return { type: TYPE.ping, xid: XID.ping, body: Buffer.alloc(0), decode: nothing };
+  return { type: OPERATION.ping, xid: XID.ping, body: Buffer.alloc(0), decode: nothing };
 }
 
 export function auth(scheme: string, credentials: string): Operation<undefined> {
   const body = new Writer().int(0).string(scheme).string(credentials).done();
-  return { type: TYPE.auth, xid: XID.auth, body, decode: nothing };
+  return { type: OPERATION.auth, xid: XID.auth, body, decode: nothing };
 }
 
 interface WatchedPaths {
@@ -325,7 +273,7 @@ function watchedPathsBody({ seenZxid, data = [], exist = [], child = [] }: Watch
 /** Sets watches again after a reconnect, with the last zxid that this client has seen. */
 export function setWatches(paths: WatchedPaths): Operation<undefined> {
   return {
-    type: TYPE.setWatches,
+    type: OPERATION.setWatches,
     xid: XID.setWatches,
     body: watchedPathsBody(paths).done(),
     decode: nothing,
@@ -339,12 +287,12 @@ export function setWatches2({
 }: WatchedPaths & { persistent?: readonly string[]; recursive?: readonly string[] }): Operation<undefined> {
   const writer = watchedPathsBody(paths);
   for (const more of [persistent, recursive]) writer.vector(more, (item) => writer.string(item));
-  return { type: TYPE.setWatches2, xid: XID.setWatches, body: writer.done(), decode: nothing };
+  return { type: OPERATION.setWatches2, xid: XID.setWatches, body: writer.done(), decode: nothing };
 }
 
 export function addWatch(where: string, mode: number): Operation<number> {
   const body = new Writer().string(where).int(mode).done();
-  return { type: TYPE.addWatch, body, decode: (reader) => reader.int() };
+  return { type: OPERATION.addWatch, body, decode: (reader) => reader.int() };
 }
 
 function aboutWatches(type: number) {
@@ -355,16 +303,16 @@ function aboutWatches(type: number) {
   });
 }
 
-export const removeWatches = aboutWatches(TYPE.removeWatches);
-export const checkWatches = aboutWatches(TYPE.checkWatches);
+export const removeWatches = aboutWatches(OPERATION.removeWatches);
+export const checkWatches = aboutWatches(OPERATION.checkWatches);
 
 export function getEphemerals(prefix: string): Operation<string[]> {
-  return { type: TYPE.getEphemerals, body: new Writer().string(prefix).done(), decode: strings };
+  return { type: OPERATION.getEphemerals, body: new Writer().string(prefix).done(), decode: strings };
 }
 
 export function getAllChildrenNumber(where: string): Operation<number> {
   return {
-    type: TYPE.getAllChildrenNumber,
+    type: OPERATION.getAllChildrenNumber,
     body: new Writer().string(where).done(),
     decode: (reader) => reader.int(),
   };
@@ -372,14 +320,14 @@ export function getAllChildrenNumber(where: string): Operation<number> {
 
 export function whoAmI() {
   return {
-    type: TYPE.whoAmI,
+    type: OPERATION.whoAmI,
     body: Buffer.alloc(0),
     decode: (reader: Reader) => reader.vector(() => ({ scheme: reader.string(), id: reader.string() })),
   };
 }
 
 export function closeSession(): Operation<undefined> {
-  return { type: TYPE.closeSession, body: Buffer.alloc(0), decode: nothing };
+  return { type: OPERATION.closeSession, body: Buffer.alloc(0), decode: nothing };
 }
 
 /** Bytes of a request that nobody else writes: a type that isn't known, a body that is cut. */

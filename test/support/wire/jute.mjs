@@ -1,94 +1,119 @@
 /**
  * Jute, the encoding of everything that ZooKeeper sends: big-endian numbers, and a length before what has one.
  *
- * Apart from `src` on purpose: the suite must not share a mistake with what it checks.
+ * Apart from `src` on purpose: a test must not share a mistake with what it checks.
  */
 
 export class Writer {
-  readonly #parts: Buffer[] = [];
+  /** @type {Uint8Array[]} */
+  #parts = [];
 
-  int(value: number): this {
+  /** @param {number} value */
+  int(value) {
     const bytes = Buffer.alloc(4);
-    bytes.writeInt32BE(value);
+    bytes.writeInt32BE(value | 0);
     return this.raw(bytes);
   }
 
-  long(value: bigint): this {
+  /** @param {bigint} value */
+  long(value) {
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64BE(value);
     return this.raw(bytes);
   }
 
-  bool(value: boolean): this {
+  /** @param {boolean} value */
+  bool(value) {
     return this.raw(Buffer.from([value ? 1 : 0]));
   }
 
-  /** `null` is a length of -1. */
-  buffer(value: Uint8Array | null): this {
+  /** @param {Uint8Array | null} value - `null` is a length of -1 */
+  buffer(value) {
     if (value === null) return this.int(-1);
     return this.int(value.length).raw(value);
   }
 
-  string(value: string | null): this {
+  /** @param {string | null} value */
+  string(value) {
     return this.buffer(value === null ? null : Buffer.from(value));
   }
 
-  vector<T>(items: readonly T[], write: (item: T) => void): this {
+  /**
+   * @template T
+   * @param {readonly T[]} items
+   * @param {(item: T) => void} write
+   */
+  vector(items, write) {
     this.int(items.length);
     items.forEach(write);
     return this;
   }
 
-  raw(bytes: Uint8Array): this {
-    this.#parts.push(Buffer.from(bytes));
+  /** @param {Uint8Array} bytes */
+  raw(bytes) {
+    this.#parts.push(bytes);
     return this;
   }
 
-  done(): Buffer {
+  /** @returns {Buffer} */
+  done() {
     return Buffer.concat(this.#parts);
   }
 }
 
 export class Reader {
-  readonly #bytes: Buffer;
+  /** @type {Buffer} */
+  #bytes;
   #at = 0;
 
-  constructor(bytes: Buffer) {
+  /** @param {Buffer} bytes */
+  constructor(bytes) {
     this.#bytes = bytes;
   }
 
-  /** How many bytes nobody has read yet. */
-  get left(): number {
+  /** How many bytes are still to be read. */
+  get left() {
     return this.#bytes.length - this.#at;
   }
 
-  int(): number {
+  int() {
     return this.raw(4).readInt32BE();
   }
 
-  long(): bigint {
+  long() {
     return this.raw(8).readBigInt64BE();
   }
 
-  bool(): boolean {
+  bool() {
     return this.raw(1)[0] !== 0;
   }
 
-  buffer(): Buffer | null {
+  /** @returns {Buffer | null} */
+  buffer() {
     const length = this.int();
     return length === -1 ? null : this.raw(length);
   }
 
-  string(): string | null {
+  /** @returns {string | null} */
+  string() {
     return this.buffer()?.toString() ?? null;
   }
 
-  vector<T>(read: () => T): T[] {
+  /**
+   * @template T
+   * @param {() => T} read
+   * @returns {T[]}
+   */
+  vector(read) {
     return Array.from({ length: Math.max(0, this.int()) }, read);
   }
 
-  /** @throws RangeError if there are fewer bytes left. */
-  raw(length: number): Buffer {
+  /**
+   * @param {number} length
+   * @returns {Buffer}
+   * @throws {RangeError} if fewer bytes are left
+   */
+  raw(length) {
     if (length < 0 || length > this.left) throw new RangeError(`${length} bytes of ${this.left}`);
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);

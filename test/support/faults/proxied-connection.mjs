@@ -1,0 +1,178 @@
+import { FrameReader, framed } from '../wire/frames.mjs';
+
+/** @import { Socket } from 'node:net' */
+
+/** @typedef {'upstream' | 'downstream'} Direction - to the server, or to the client */
+
+/**
+ * @typedef {object} Conditions what a connection asks its proxy about
+ * @property {(direction: Direction) => boolean} holds whether nothing comes through now
+ * @property {() => number} delayMs how much later everything arrives
+ * @property {(connection: ProxiedConnection, frame: Buffer) => void} requested is called before a request is handed on
+ * @property {(frame: Buffer) => boolean} endsBehind whether what the server says behind this frame is lost
+ */
+
+/** A client's connection, and the proxy's own one to the server. */
+export class ProxiedConnection {
+  /** @type {Conditions} */
+  #conditions;
+  /** @type {Socket} */
+  #server;
+  /** @type {readonly OneWay[]} */
+  #ways;
+  #requests = new FrameReader();
+  #replies = new FrameReader();
+  /** By request, what happens in the place of the reply. @type {Map<number, { bytes: number, isLost: () => boolean }>} */
+  #lostReplies = new Map();
+
+  /**
+   * @param {Socket} client
+   * @param {Socket} server
+   * @param {Conditions} conditions
+   * @param {{ readable: boolean, onEnd: () => void }} options
+   */
+  constructor(client, server, conditions, { readable, onEnd }) {
+    this.#server = server;
+    this.#conditions = conditions;
+    this.#ways = [
+      new OneWay(
+        client,
+        server,
+        'upstream',
+        conditions,
+        readable ? (chunk) => this.#readRequests(chunk) : asIs,
+      ),
+      new OneWay(
+        server,
+        client,
+        'downstream',
+        conditions,
+        readable ? (chunk) => this.#readReplies(chunk) : asIs,
+      ),
+    ];
+    let open = this.#ways.length;
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true).unref();
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => --open === 0 && onEnd());
+    }
+    this.pass();
+  }
+
+  /** Hands on what is due, if it may. */
+  pass() {
+    for (const way of this.#ways) way.pass();
+  }
+
+  drop() {
+    for (const way of this.#ways) way.drop();
+  }
+
+  /**
+   * @param {number} xid the request's
+   * @param {number} bytes how much of its reply is handed on before the connection ends
+   * @param {() => boolean} isLost asked when the reply comes
+   */
+  loseReply(xid, bytes, isLost) {
+    this.#lostReplies.set(xid, { bytes, isLost });
+  }
+
+  /** @param {Buffer} chunk */
+  *#readRequests(chunk) {
+    for (const frame of this.#requests.push(chunk)) {
+      this.#conditions.requested(this, frame);
+      yield framed(frame);
+    }
+  }
+
+  /** @param {Buffer} chunk */
+  *#readReplies(chunk) {
+    for (const frame of this.#replies.push(chunk)) {
+      const xid = frame.readInt32BE(0);
+      const { bytes, isLost } = this.#lostReplies.get(xid) ?? {};
+      this.#lostReplies.delete(xid);
+      const cut = isLost?.() ? bytes : undefined;
+      const isLast = cut !== undefined || this.#conditions.endsBehind(frame);
+      yield framed(frame).subarray(0, cut);
+      if (!isLast) continue;
+      this.#server.destroy(); // The client's connection ends behind what was handed on.
+      return;
+    }
+  }
+}
+
+/** @param {Buffer} chunk */
+function* asIs(chunk) {
+  yield chunk;
+}
+
+/**
+ * One direction of a connection. While it is held, nothing more is taken from the sender, whose own system's buffers fill
+ * up; what was sent meanwhile comes late.
+ */
+class OneWay {
+  /** @type {Socket} */
+  #from;
+  /** @type {Socket} */
+  #to;
+  /** @type {Direction} */
+  #direction;
+  /** @type {Conditions} */
+  #conditions;
+  /** What was read and not handed on. @type {{ dueAt: number, bytes: Buffer | 'end' }[]} */
+  #parcels = [];
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /**
+   * @param {Socket} from
+   * @param {Socket} to
+   * @param {Direction} direction
+   * @param {Conditions} conditions
+   * @param {(chunk: Buffer) => Iterable<Buffer>} read gives what is to be handed on
+   */
+  constructor(from, to, direction, conditions, read) {
+    this.#from = from;
+    this.#to = to;
+    this.#direction = direction;
+    this.#conditions = conditions;
+    from.on('data', (chunk) => {
+      to.cork();
+      for (const bytes of read(chunk)) this.#take(bytes);
+      to.uncork();
+    });
+    // The other end hears of it as late as of the bytes before it.
+    from.on('close', () => this.#take('end'));
+  }
+
+  /** @param {Buffer | 'end'} bytes */
+  #take(bytes) {
+    this.#parcels.push({ dueAt: performance.now() + this.#conditions.delayMs(), bytes });
+    this.pass();
+  }
+
+  pass() {
+    clearTimeout(this.#timer);
+    const isHeld = this.#conditions.holds(this.#direction);
+    if (isHeld) this.#from.pause();
+    else this.#from.resume();
+    while (!isHeld && this.#parcels[0] !== undefined) {
+      const { dueAt, bytes } = this.#parcels[0];
+      const ms = dueAt - performance.now();
+      if (ms > 0) {
+        this.#timer = setTimeout(() => this.pass(), ms).unref();
+        return;
+      }
+      this.#parcels.shift();
+      if (bytes === 'end') this.#to.destroySoon();
+      else this.#to.write(bytes);
+    }
+  }
+
+  drop() {
+    clearTimeout(this.#timer);
+    this.#parcels = [];
+    this.#from.destroy();
+    this.#to.destroy();
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * A TCP proxy in front of a ZooKeeper server, for everything that can go wrong between a client and it. It runs in plain
+ * Node, and keeps no process alive.
+ */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { OPERATION, XID } from '../wire/protocol.mjs';
+import { ProxiedConnection } from './proxied-connection.mjs';
+
+/**
+ * @import { AddressInfo, Server, Socket } from 'node:net'
+ * @import { OperationName } from '../wire/protocol.mjs'
+ * @import { Conditions, Direction } from './proxied-connection.mjs'
+ */
+
+/**
+ * @typedef {object} Fault
+ * @property {boolean} [refuses] takes no connections
+ * @property {readonly Direction[]} [holds] lets nothing through in these directions
+ * @property {number} [delayMs] hands on everything so much later
+ */
+
+/**
+ * @typedef {object} Trap what waits for a request
+ * @property {readonly number[]} operations
+ * @property {string} text only a request with these characters in it
+ * @property {(connection: ProxiedConnection, xid: number) => void} spring
+ */
+
+/** @type {Readonly<Record<Direction | 'both', readonly Direction[]>>} */
+const DIRECTIONS = { upstream: ['upstream'], downstream: ['downstream'], both: ['upstream', 'downstream'] };
+
+/** Several faults at once do no harm. Those that give a function last until it is called, or until {@link TcpProxy.restore}. */
+export class TcpProxy {
+  /** @type {Server} */
+  #listener;
+  /** @type {{ host: string, port: number }} */
+  #target;
+  /** @type {string} */
+  #chroot;
+  /** @type {boolean} */
+  #readable;
+  /** @type {Set<ProxiedConnection>} */
+  #connections = new Set();
+  /** @type {Set<Fault>} */
+  #faults = new Set();
+  /** @type {Set<Trap>} */
+  #traps = new Set();
+  /** @type {{ path: string, passed: () => void } | undefined} */
+  #lastEvent;
+  /** @type {{ at: number, reached: () => void } | undefined} */
+  #awaitedCount;
+  /** @type {Conditions} */
+  #conditions = {
+    holds: (direction) => this.#holds(direction),
+    delayMs: () => Math.max(0, ...[...this.#faults].map(({ delayMs = 0 }) => delayMs)),
+    requested: (connection, frame) => this.#requested(connection, frame),
+    endsBehind: (frame) => this.#endsBehind(frame),
+  };
+  /** How many requests have come by, without handshakes and pings. */
+  requests = 0;
+  /** How many connections were taken. */
+  accepted = 0;
+
+  /**
+   * @param {string} target
+   * @param {boolean} readable
+   */
+  constructor(target, readable) {
+    const [, host = '', port = '2181', chroot = ''] = /^([^:,/]+)(?::(\d+))?[^/]*(\/.*)?$/.exec(target) ?? [];
+    this.#target = { host, port: Number(port) };
+    this.#chroot = chroot;
+    this.#readable = readable;
+    this.#listener = createServer((client) => this.#accept(client)).unref();
+  }
+
+  /**
+   * @param {string | number} target a connect string, of whose servers the first is meant, or a port of this machine
+   * @param {object} [options]
+   * @param {boolean} [options.readable] `false` if requests can't be told apart: encrypted, or between servers
+   * @param {string} [options.host] the address at which the proxy listens
+   */
+  static async start(target, { readable = true, host = '127.0.0.1' } = {}) {
+    const proxy = new TcpProxy(typeof target === 'number' ? `127.0.0.1:${target}` : target, readable);
+    proxy.#listener.listen(0, host);
+    await once(proxy.#listener, 'listening');
+    return proxy;
+  }
+
+  get port() {
+    return /** @type {AddressInfo} */ (this.#listener.address()).port;
+  }
+
+  /** What leads to the server through this proxy; a chroot of the target's is kept. */
+  get connectString() {
+    const { address, family, port } = /** @type {AddressInfo} */ (this.#listener.address());
+    return `${family === 'IPv6' ? `[${address}]` : address}:${port}${this.#chroot}`;
+  }
+
+  /** Whether any connection leads through it. */
+  get inUse() {
+    return this.#connections.size > 0;
+  }
+
+  /** Ends all connections. New ones are taken. */
+  dropConnections() {
+    for (const connection of this.#connections) connection.drop();
+  }
+
+  /** Ends all connections, and takes no new ones. */
+  cut() {
+    const undo = this.#add({ refuses: true });
+    this.dropConnections();
+    return undo;
+  }
+
+  /**
+   * Lets nothing through, the end of a connection neither, and says so to neither side. What is sent meanwhile arrives if
+   * the function is called that this gives, as it does when TCP repeats what it has lost.
+   *
+   * @param {Direction | 'both'} [direction]
+   */
+  partition(direction = 'both') {
+    return this.#add({ holds: DIRECTIONS[direction] });
+  }
+
+  /** Hands everything on so much later. @param {number} ms */
+  delay(ms) {
+    return this.#add({ delayMs: ms });
+  }
+
+  /** Ends all of the faults above. Connections of which something is held end: it was lost. */
+  restore() {
+    for (const connection of this.#connections)
+      if (DIRECTIONS.both.some((direction) => this.#holds(direction))) connection.drop();
+    this.#faults.clear();
+    this.#passAll();
+  }
+
+  /**
+   * Ends the connection over which the next such request comes in the place of the server's reply. Resolves when the reply
+   * was lost.
+   *
+   * @param {OperationName | readonly OperationName[]} operations
+   * @param {object} [options]
+   * @param {string} [options.text] only a request with these characters in it
+   * @param {number} [options.bytes] how much of the reply gets through
+   * @param {AbortSignal} [options.signal] takes the fault back
+   * @returns {Promise<void>}
+   */
+  loseReplyTo(operations, { bytes = 0, ...which } = {}) {
+    return this.#trap(operations, which, (connection, xid, disarm) =>
+      connection.loseReply(xid, bytes, disarm),
+    );
+  }
+
+  /**
+   * From the next such request on, it included, nothing comes through in either direction. Resolves when it has come.
+   *
+   * @param {OperationName} operation
+   * @param {{ text?: string }} [which] only a request with these characters in it
+   * @returns {Promise<void>}
+   */
+  partitionFrom(operation, which) {
+    return this.#trap(operation, which, (_connection, _xid, disarm) => {
+      if (disarm()) this.partition();
+    });
+  }
+
+  /**
+   * Ends the connection right behind the next event of this path: what the server says after it is lost.
+   *
+   * @param {string} path
+   * @returns {Promise<void>}
+   */
+  endBehindEvent(path) {
+    return new Promise((resolve) => {
+      this.#lastEvent = { path, passed: resolve };
+    });
+  }
+
+  /**
+   * Resolves when so many more requests have come by.
+   *
+   * @param {number} count
+   * @returns {Promise<void>}
+   */
+  afterRequests(count) {
+    return new Promise((resolve) => {
+      this.#awaitedCount = { at: this.requests + count, reached: resolve };
+    });
+  }
+
+  async stop() {
+    this.dropConnections();
+    await new Promise((resolve) => this.#listener.close(resolve));
+  }
+
+  /** @param {Direction} direction */
+  #holds(direction) {
+    return [...this.#faults].some(({ holds = [] }) => holds.includes(direction));
+  }
+
+  /** @param {ProxiedConnection} connection @param {Buffer} frame */
+  #requested(connection, frame) {
+    // The handshake, which has no header, begins with a 0 too.
+    const xid = frame.readInt32BE(0);
+    if (xid <= 0) return;
+    this.requests++;
+    if (this.#awaitedCount !== undefined && this.requests >= this.#awaitedCount.at)
+      this.#awaitedCount.reached();
+    const operation = frame.readInt32BE(4);
+    for (const { operations, text, spring } of this.#traps)
+      if (operations.includes(operation) && frame.includes(text)) spring(connection, xid);
+  }
+
+  /** @param {Buffer} frame */
+  #endsBehind(frame) {
+    const { path, passed } = this.#lastEvent ?? {};
+    if (path === undefined || frame.readInt32BE(0) !== XID.event || !frame.includes(path)) return false;
+    this.#lastEvent = undefined;
+    passed?.();
+    return true;
+  }
+
+  /** @param {Fault} fault */
+  #add(fault) {
+    this.#faults.add(fault);
+    this.#passAll();
+    return () => {
+      this.#faults.delete(fault);
+      this.#passAll();
+    };
+  }
+
+  #passAll() {
+    for (const connection of this.#connections) connection.pass();
+  }
+
+  /**
+   * @param {OperationName | readonly OperationName[]} operations
+   * @param {{ text?: string, signal?: AbortSignal } | undefined} which
+   * @param {(connection: ProxiedConnection, xid: number, disarm: () => boolean) => void} spring `disarm` resolves
+   *   the promise, and gives whether the fault was still to come
+   * @returns {Promise<void>}
+   */
+  #trap(operations, { text = '', signal } = {}, spring) {
+    return new Promise((resolve) => {
+      /** @type {Trap} */
+      const trap = {
+        operations: [operations].flat().map((name) => OPERATION[name]),
+        text,
+        spring: (connection, xid) =>
+          spring(connection, xid, () => {
+            const wasArmed = this.#traps.delete(trap);
+            resolve();
+            return wasArmed;
+          }),
+      };
+      this.#traps.add(trap);
+      signal?.addEventListener('abort', () => this.#traps.delete(trap), { once: true });
+    });
+  }
+
+  /** @param {Socket} client */
+  #accept(client) {
+    if ([...this.#faults].some(({ refuses }) => refuses)) return void client.destroy();
+    this.accepted++;
+    const connection = new ProxiedConnection(client, connect(this.#target), this.#conditions, {
+      readable: this.#readable,
+      onEnd: () => this.#connections.delete(connection),
+    });
+    this.#connections.add(connection);
+  }
+}

@@ -1,0 +1,53 @@
+/** Waiting, always with a bound. It runs in plain Node. */
+
+/**
+ * A promise and what settles it.
+ *
+ * @template [T=void]
+ */
+export function deferred() {
+  /** @type {(value: T) => void} */
+  let resolve = () => undefined;
+  /** @type {Promise<T>} */
+  const promise = new Promise((onResolve) => {
+    resolve = onResolve;
+  });
+  return { promise, resolve };
+}
+
+/**
+ * Settles as `promise` does.
+ *
+ * @template T
+ * @param {number} ms
+ * @param {Promise<T>} promise
+ * @param {string} otherwise what is wrong if it doesn't settle within `ms`
+ * @returns {Promise<T>}
+ */
+export async function within(ms, promise, otherwise) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${otherwise} within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Resolves when `condition` holds; looks again every few milliseconds. For what is announced by no event.
+ *
+ * @param {() => boolean | Promise<boolean>} condition
+ * @param {string} [what]
+ */
+export async function until(condition, what = 'the condition') {
+  const deadline = performance.now() + 20_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come true within 20 s`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

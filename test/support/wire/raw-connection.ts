@@ -1,0 +1,67 @@
+import { connect, type Socket } from 'node:net';
+import { FrameReader, framed } from './frames.mjs';
+
+/** A TCP connection to a server, its incoming bytes cut into frames. Nothing of ZooKeeper's sessions is known here. */
+export class RawConnection {
+  readonly #socket: Socket;
+  readonly #frames = new FrameReader();
+  #isClosed = false;
+  /** Takes each frame, without its length, in the order of arrival. */
+  onFrame: (frame: Buffer) => void = () => undefined;
+  /** Resolves when the connection has ended, by whichever end, with the bytes that made no whole frame. */
+  readonly closed: Promise<Buffer>;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    // After a reset the connection counts as closed, whatever the reason.
+    socket.on('error', () => socket.destroy());
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.#isClosed = true;
+        resolve(this.#frames.rest);
+      });
+    });
+    socket.on('data', (bytes: Buffer) => {
+      for (const frame of this.#frames.push(bytes)) this.onFrame(frame);
+    });
+  }
+
+  static async open(port: number): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve).once('error', reject);
+    });
+    return new RawConnection(socket);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Sends bytes as they are. */
+  write(bytes: Uint8Array): void {
+    this.#socket.write(bytes);
+  }
+
+  /** Sends bytes with their length before them. */
+  writeFrame(payload: Uint8Array): void {
+    this.write(framed(payload));
+  }
+
+  /** Ends it as a program does that has no more to say: the server still reads what was sent. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  /** Ends it without a word to the server: what a crash looks like. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** What a server answers to bytes that open no session, until it ends the connection: text, which makes no whole frame. */
+export async function answerTo(port: number, bytes: string): Promise<string> {
+  const connection = await RawConnection.open(port);
+  connection.write(Buffer.from(bytes));
+  return (await connection.closed).toString();
+}
