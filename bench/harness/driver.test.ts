@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readProcess } from '../../src/cluster/command/process-table.js';
-import { until } from '../../test/helpers/cluster.js';
+import { until } from '../../test/support/waiting.mjs';
 import { Driver } from './driver.mjs';
 
 const FAKE = [process.execPath, join(import.meta.dirname, 'fake-driver.mjs')];

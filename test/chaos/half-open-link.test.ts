@@ -3,10 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
 import type { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
-import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { connectStringOf, Ensemble, FollowedEnvironment } from '../helpers/ensemble.js';
-import { beside } from '../helpers/finish.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
+import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { connectStringOf, Ensemble } from '../support/servers/ensemble.js';
+import { concurrently } from '../support/vitest/test-end.js';
 
 const SESSION_TIMEOUT_MS = 4000;
 // A fifth of the session timeout until the next heartbeat, a third until it is given up, which makes 2133 ms; the rest
@@ -20,17 +23,17 @@ type Holding = 'nothing held' | 'a node kept alive';
 
 /** A session with an ephemeral node, over a proxy for each of these servers. */
 async function connectTo(servers: readonly ZooKeeperServer[], holding: Holding) {
-  const proxies = await Promise.all(servers.map(({ port }) => FaultProxy.start(port)));
-  const environment = new FollowedEnvironment(inOrder);
+  const proxies = await Promise.all(servers.map(({ port }) => startProxy(port)));
+  const environment = new ConnectionTracker(inOrder);
   const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment };
   const session = await openSession(options, connectStringOf(proxies));
   expect(session.sessionTimeoutMs).toBe(SESSION_TIMEOUT_MS);
   // What a server's JVM does for the first time it does slowly: so each server takes the session once beforehand. On a
   // busy machine one may be too slow, and be passed over: it has another turn.
-  const warm = new Set<FaultProxy>();
+  const warm = new Set<TcpProxy>();
   while (warm.size < proxies.length) {
     const resumed = nextEvent(session, 'resumed');
-    environment.serverAmong(proxies).bounce();
+    environment.serverAmong(proxies).dropConnections();
     await resumed;
     warm.add(environment.serverAmong(proxies));
   }
@@ -77,13 +80,13 @@ afterAll(async () => void (await Promise.all(Object.values(ensembles).map(({ sto
 describe.concurrent.each<Holding>(['nothing held', 'a node kept alive'])('a session with %s', (holding) => {
   it(
     `is back on another server within ${BACK_WITHIN_MS} ms when its link goes silent`,
-    beside(async () => {
+    concurrently(async () => {
       const { servers } = ensembles['silent links'];
       const { session, path, proxies, current } = await connectTo(servers, holding);
       for (const momentMs of MOMENTS_MS) {
         await pause(momentMs);
         const link = current(proxies);
-        expect(await msUntilBack(session, path, () => link.blackHole())).toBeLessThan(BACK_WITHIN_MS);
+        expect(await msUntilBack(session, path, () => link.partition())).toBeLessThan(BACK_WITHIN_MS);
         expect(current(proxies)).not.toBe(link);
         link.restore();
       }
@@ -92,7 +95,7 @@ describe.concurrent.each<Holding>(['nothing held', 'a node kept alive'])('a sess
 
   it(
     `is back on another server within ${BACK_WITHIN_MS} ms when its server stands still`,
-    beside(async () => {
+    concurrently(async () => {
       // Of followers only: without their leader the others take no session until they have elected another one, and
       // that they begin after `syncLimit` ticks of silence, which are 10 s here.
       const followers = await ensembles[holding].followers();

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { isUnanswered } from '../../src/session/operations.js';
 import type { Session } from '../../src/session/session.js';
-import { openSession, until } from '../helpers/cluster.js';
-import { Ensemble, FollowedEnvironment } from '../helpers/ensemble.js';
+import { ConnectionTracker } from '../support/conclave/connection-tracker.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { Ensemble } from '../support/servers/ensemble.js';
+import { until } from '../support/waiting.mjs';
 
 const KILLS = 50;
 const NODES = 8;
@@ -57,7 +59,7 @@ class ReadingLoad {
 describe('a session with replies of 40 KB under way', () => {
   it(`lives on through ${KILLS} kills of the server that serves it, and every read settles`, async () => {
     const ensemble = await Ensemble.start({ tickMs: 200, syncLimit: 25 });
-    const environment = new FollowedEnvironment();
+    const environment = new ConnectionTracker();
     const session = await openSession({ sessionTimeoutMs: 20_000, environment }, ensemble.connectString);
     const paths = Array.from({ length: NODES }, (_, index) => `/node-${index}`);
     for (const path of paths) await session.create(path, { data: Buffer.alloc(NODE_BYTES) });

@@ -11,9 +11,10 @@ import { openTransport } from '../../src/session/connection/transport.js';
 import { NEW_SESSION } from '../../src/session/protocol/requests.js';
 import { Session } from '../../src/session/session.js';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
-import { inOrder, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { connectStringOf, Ensemble } from '../helpers/ensemble.js';
-import { beside, onTestFinished } from '../helpers/finish.js';
+import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { connectStringOf, Ensemble } from '../support/servers/ensemble.js';
+import { concurrently, onTestFinished } from '../support/vitest/test-end.js';
 
 const TICK_MS = 2000;
 const SESSION_TIMEOUT_MS = 4000;
@@ -194,7 +195,7 @@ async function watchNode(observer: Session, path: string): Promise<{ gone: Promi
 describe.concurrent('leases of a third of the session timeout', () => {
   it.for(named(CUT, KILLED))(
     'are over before the nodes are gone when %s',
-    beside(async ([, fault]: Named) => {
+    concurrently(async ([, fault]: Named) => {
       const cast = await assemble();
       const observer = await openLastingSession(cast);
       const nodes = await holders(cast, THIRD_MS, async (session) => {
@@ -217,7 +218,7 @@ describe.concurrent('leases of a third of the session timeout', () => {
 describe.concurrent('the terms of leaders', () => {
   it.for(named(CUT, KILLED, STILL_5_S, STILL_7_S))(
     'are over before others are elected when %s',
-    beside(async ([, fault]: Named) => {
+    concurrently(async ([, fault]: Named) => {
       for (const { heldUntil, electedAt } of await handovers(fault, THIRD_MS)) {
         expect(heldUntil).toBeLessThan(electedAt);
       }
@@ -227,7 +228,7 @@ describe.concurrent('the terms of leaders', () => {
   // Of leases as long as these, some outlive their nodes: the wait of a whole lease is all that keeps two leaders apart.
   it.for(named(CUT, KILLED))(
     'are over before others are elected, a whole long lease after the nodes are gone, when %s',
-    beside(async ([, fault]: Named) => {
+    concurrently(async ([, fault]: Named) => {
       for (const { heldUntil, goneAt, electedAt } of await handovers(fault, LONG_MS)) {
         expect(heldUntil).toBeLessThan(electedAt);
         expect(electedAt - goneAt).toBeGreaterThan(LONG_MS);

@@ -2,7 +2,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { SessionExpiredError } from '../../src/errors.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
-import { nextEvent, openSession, until } from '../helpers/cluster.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const TICK_MS = 200;
 

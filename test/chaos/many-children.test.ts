@@ -6,8 +6,10 @@ import { type CleanupReport, SessionGuardian } from '../../src/cluster/guardian/
 import { LeaderElector } from '../../src/election/elector.js';
 import type { SessionCredentials } from '../../src/session/identity.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { nextEvent, openSession, recordEvents, until } from '../helpers/cluster.js';
-import { RawClient } from '../helpers/raw-client.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
+import { RawClient } from '../support/wire/raw-client.js';
 
 const CYCLES = 1000;
 const AT_ONCE = 4;
@@ -38,9 +40,10 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
   guardian.on('cleanedUp', (report) => void cleanedUp.set(report.pid, report));
   const opened: SessionCredentials[] = [];
   const cycle = async () => {
-    const { id, password, timeoutMs, socket } = await RawClient.open(port, { timeoutMs: 30_000 });
-    socket.destroy(); // The session lives on, and is the child's from here on.
-    const credentials = { id, password };
+    const client = await RawClient.connect(port);
+    client.vanish(); // The session lives on, and is the child's from here on.
+    const { id, credentials } = client;
+    const { timeoutMs } = client.greeting;
     opened.push(credentials);
     const word = encodeChildMessage({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
     const child = fork(fixture('brief.sh'), [JSON.stringify(word)], { execPath: '/bin/sh', execArgv: [] });
@@ -57,9 +60,9 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
   expect(opened).toHaveLength(CYCLES);
   expect(new Set(opened.map(({ id }) => id)).size).toBe(CYCLES);
   for (const { id, password } of opened) {
-    const attempt = await RawClient.open(port, { id, password, timeoutMs: 30_000 });
-    expect(attempt.timeoutMs).toBe(0); // There is no such session any more.
-    attempt.destroy();
+    const attempt = await RawClient.connect(port, { id, password });
+    expect(attempt.greeting.timeoutMs).toBe(0); // There is no such session any more.
+    attempt.vanish();
   }
   expect(errors).toEqual([]);
   expect(complaints).toEqual([]);

@@ -1,8 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { nextEvent, openSession, until } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const WATCHES = 20_000;
 const DELETED_DURING_THE_LOSS = 5000;
@@ -31,7 +33,7 @@ async function writeAll(
 it('tells each of 20,000 watches of one session once of its change, also across a lost connection', async () => {
   const zookeeper = await startZooKeeper();
   onTestFinished(zookeeper.stop);
-  const proxy = await FaultProxy.start(zookeeper.servers[0]?.port);
+  const proxy = await startProxy(zookeeper.servers[0]?.port);
   const sessionTimeoutMs = 20_000;
   const session = await openSession({ sessionTimeoutMs }, proxy.connectString);
   const other = await openSession({ sessionTimeoutMs }, zookeeper.connectString);

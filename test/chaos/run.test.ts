@@ -1,8 +1,17 @@
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
-import { openSession, uniquePath, until } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
-import { type Act, ActLog, isAlive, machineNowMs, Runner, STUBBORN } from '../helpers/runner.js';
+import {
+  type Activity,
+  ActivityLog,
+  isAlive,
+  machineNowMs,
+  RunningCommand,
+  STUBBORN,
+} from '../support/conclave/running-command.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { until } from '../support/waiting.mjs';
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/run.test.ts
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
@@ -12,11 +21,11 @@ const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 /** `conclave run --restart`, behind a proxy of its own. */
 class Replica {
   readonly name: string;
-  readonly proxy: FaultProxy;
+  readonly proxy: TcpProxy;
   readonly #words: readonly string[];
-  #runner: Runner;
+  #runner: RunningCommand;
 
-  private constructor(name: string, proxy: FaultProxy, path: string, log: ActLog) {
+  private constructor(name: string, proxy: TcpProxy, path: string, log: ActivityLog) {
     this.name = name;
     this.proxy = proxy;
     this.#words = [
@@ -26,11 +35,11 @@ class Replica {
     this.#runner = this.#start();
   }
 
-  static async start(name: string, path: string, log: ActLog): Promise<Replica> {
-    return new Replica(name, await FaultProxy.start(), path, log);
+  static async start(name: string, path: string, log: ActivityLog): Promise<Replica> {
+    return new Replica(name, await startProxy(), path, log);
   }
 
-  get runner(): Runner {
+  get runner(): RunningCommand {
     return this.#runner;
   }
 
@@ -40,14 +49,14 @@ class Replica {
     this.#runner = this.#start();
   }
 
-  #start(): Runner {
-    return new Runner(this.#words, { connect: this.proxy.connectString });
+  #start(): RunningCommand {
+    return new RunningCommand(this.#words, { connect: this.proxy.connectString });
   }
 }
 
 /** What befalls a leader whose command and grandchild ignore SIGTERM, and what brings it back. */
 interface Fault {
-  begin(leader: Replica, command: Act): unknown;
+  begin(leader: Replica, command: Activity): unknown;
   end?(leader: Replica): unknown;
   /** Whether the leader's lease isn't renewed from then on: then the command is gone within a lease. */
   readonly endsLease?: true;
@@ -64,7 +73,7 @@ const FAULTS = (path: string): Record<string, Fault> => ({
     endsLease: true,
   },
   'link black-holed': {
-    begin: ({ proxy }) => proxy.blackHole(),
+    begin: ({ proxy }) => proxy.partition(),
     end: ({ proxy }) => proxy.restore(),
     endsLease: true,
   },
@@ -80,7 +89,7 @@ const KILLINGS: Record<string, Fault> = {
   'keeper stopped and link black-holed': {
     begin: ({ runner, proxy }) => {
       kill(runner.keeperPid, 'SIGSTOP');
-      proxy.blackHole();
+      proxy.partition();
     },
     end: ({ proxy }) => proxy.restore(),
     endsLease: true,
@@ -97,7 +106,7 @@ describe('conclave run', () => {
     timeout: 60_000 + ROUNDS * 8000,
   }, async () => {
     const path = uniquePath('run');
-    const log = new ActLog();
+    const log = new ActivityLog();
     const replicas = [await Replica.start('one', path, log), await Replica.start('two', path, log)];
     const faults = Object.entries(FAULTS(path));
     const rounds = Array.from(
@@ -111,18 +120,18 @@ describe('conclave run', () => {
     for (const [name, fault] of [...rounds, ...Object.entries(KILLINGS)]) {
       await until(() => log.newest().length > 0, 'a command that runs, and its child');
       const acts = log.newest();
-      const { term, candidate } = acts[0] as Act;
+      const { term, candidate } = acts[0] as Activity;
       const leader = replicas.find((replica) => replica.name === candidate) as Replica;
-      const command = acts.find(({ role }) => role === 'child') as Act;
+      const command = acts.find(({ role }) => role === 'child') as Activity;
       const beganAt = machineNowMs();
       await fault.begin(leader, command);
       await until(() => (log.newest()[0]?.term ?? 0) > term, `another command after '${name}'`);
-      const former = log.terms().get(term) as readonly Act[];
-      const lastedMs = (former.at(-1) as Act).atMs - beganAt;
+      const former = log.terms().get(term) as readonly Activity[];
+      const lastedMs = (former.at(-1) as Activity).atMs - beganAt;
       expect(new Set(former.map(({ pid }) => pid)).size, name).toBe(2);
       for (const pid of new Set(former.map((act) => act.pid))) expect(isAlive(pid), name).toBe(false);
       if (fault.endsLease) expect(lastedMs, name).toBeLessThan(LEASE_MS);
-      const gapMs = (log.newest()[0] as Act).atMs - beganAt - lastedMs;
+      const gapMs = (log.newest()[0] as Activity).atMs - beganAt - lastedMs;
       reports.push(
         `${name}: gone ${Math.round(lastedMs)} ms after, the next ${Math.round(gapMs)} ms after that`,
       );
@@ -134,7 +143,7 @@ describe('conclave run', () => {
 });
 
 /** The pairs of terms in which somebody acted at the same time. */
-function overlaps(terms: ReadonlyMap<number, readonly Act[]>): string[] {
+function overlaps(terms: ReadonlyMap<number, readonly Activity[]>): string[] {
   const spans = [...terms].map(([term, acts]) => {
     const times = acts.map(({ atMs }) => atMs);
     return { term, from: times.reduce((a, b) => Math.min(a, b)), to: times.reduce((a, b) => Math.max(a, b)) };

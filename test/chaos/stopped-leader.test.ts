@@ -1,9 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSession, uniquePath, until } from '../helpers/cluster.js';
-import { beside, onTestFinished } from '../helpers/finish.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { concurrently, onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
 
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/stopped-leader.test.ts
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 5);
@@ -23,14 +25,14 @@ class Replica {
 
   private constructor(
     readonly name: string,
-    readonly proxy: FaultProxy,
+    readonly proxy: TcpProxy,
     child: ChildProcess,
   ) {
     this.#child = child;
   }
 
   static async start(name: string, path: string, delay: string, acts: Map<number, Acting>): Promise<Replica> {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const child = fork(FIXTURE, [proxy.connectString, path, String(SESSION_TIMEOUT_MS), delay]);
     onTestFinished(() => void child.kill('SIGKILL'));
     child.on('message', ({ term, actedAt }: { term: number; actedAt: number }) => {
@@ -54,7 +56,7 @@ class Replica {
 /** What befalls a leader, and what brings it back. */
 const FAULTS: Record<string, { begin(leader: Replica): void; end(leader: Replica): void }> = {
   'black-holed': {
-    begin: ({ proxy }) => proxy.blackHole(),
+    begin: ({ proxy }) => proxy.partition(),
     end: ({ proxy }) => proxy.restore(),
   },
   partitioned: {
@@ -75,7 +77,7 @@ describe.concurrent.each(['default', '0'])('with a takeover delay of %s', (delay
   it.for(Object.keys(FAULTS))(
     'a leader that is %s has acted for the last time before its successor acts, in each of some rounds',
     { timeout: Math.max(120_000, ROUNDS * 10_000) },
-    beside(async (name: string) => {
+    concurrently(async (name: string) => {
       const fault = FAULTS[name] as (typeof FAULTS)[string];
       const path = uniquePath('stopped');
       const observer = await openSession();

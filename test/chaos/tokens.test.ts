@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { openSession, uniquePath } from '../helpers/cluster.js';
-import { lead } from '../helpers/electors.js';
+import { lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
 
 /** Leads once, and gives the term back. */
 async function oneTerm(session: Session, path: string): Promise<{ number: number; token: bigint }> {

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };
@@ -46,12 +47,12 @@ describe('with auth', () => {
   });
 
   it('stays so when the connection is another one: credentials are shown to each server', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ auth: [alice, bob] }, proxy.connectString);
     const path = uniquePath();
     await session.create(path);
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed;
     expect((await session.getData(path)).stat.version).toBe(0);
   });

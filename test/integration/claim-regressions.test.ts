@@ -7,16 +7,11 @@ import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';
-import {
-  connectString,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 /** What an operator does who deletes an election with everything in it. */
 async function wipe(session: Session, path: string): Promise<void> {
@@ -34,7 +29,7 @@ async function holderOf(session: Session, path: string): Promise<string> {
 describe('a claimant', () => {
   it('skipped the takeover delay when the version of an earlier unclean end came again with a new election', async () => {
     const path = uniquePath('regression');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const [former, own, operator] = [await openSession(), await openSession(), await openSession()];
     const cutOff = await openSession({}, proxy.connectString);
     await lead(former, path);
@@ -58,7 +53,7 @@ describe('a claimant', () => {
     finish();
     await waiting;
     const again = nextEvent(elector, 'elected');
-    proxy.blackHole();
+    proxy.partition();
     await operator.remove(await holderOf(operator, path));
     await again;
     expect(term.isHeld()).toBe(false);
@@ -68,16 +63,16 @@ describe('a claimant', () => {
 
   it('took an election that was deleted under a leader, and made anew, for one that nobody had led', async () => {
     const path = uniquePath('regression');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const [leader, waiter, operator] = [
       await openSession({}, proxy.connectString),
       await openSession(),
       await openSession(),
     ];
     const [, term] = await lead(leader, path);
-    const elector = await stand(waiter, path);
+    const elector = await campaign(waiter, path);
     const elected = nextEvent(elector, 'elected');
-    proxy.blackHole();
+    proxy.partition();
     await wipe(operator, path);
     await elected;
     expect(term.isHeld()).toBe(false);
@@ -87,14 +82,14 @@ describe('a claimant', () => {
 
   it('could not be stopped while it looked for a candidate with a higher priority over a dead link', async () => {
     const path = uniquePath('regression');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const former = await openSession();
     const session = await openSession({ sessionTimeoutMs: 20_000, leaseMs: 400 }, proxy.connectString);
     await lead(former, path);
-    const elector = await stand(session, path);
+    const elector = await campaign(session, path);
     await until(() => elector.state.name === 'waiting');
     await session.exists('/'); // What it asks when it begins to wait has been answered.
-    const swallowed = proxy.swallowFrom('getChildren', path);
+    const swallowed = proxy.partitionFrom('getChildren', { text: path });
     await former.close();
     await swallowed;
     const stopped = await Promise.race([
@@ -125,8 +120,8 @@ describe('a candidate that is called', () => {
     const path = uniquePath('regression');
     const session = await openSession();
     const [leader] = await lead(session, path, { id: 'leader' });
-    const first = await stand(await openSession(), path, { id: 'first' });
-    const second = await stand(await openSession(), path, { id: 'second' });
+    const first = await campaign(await openSession(), path, { id: 'first' });
+    const second = await campaign(await openSession(), path, { id: 'second' });
     const [, { node }, { node: after }] = (await leader.candidates()) as [
       unknown,
       { node: string },
@@ -145,12 +140,12 @@ describe('a candidate that is called', () => {
 describe('a handover', () => {
   it('resolved as if it had happened when the term was lost in the middle', async () => {
     const path = uniquePath('regression');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 8000, leaseMs: 800 }, proxy.connectString);
     const [leader] = await lead(session, path);
-    const other = await stand(await openSession(), path, { id: 'other' });
+    const other = await campaign(await openSession(), path, { id: 'other' });
     const demoted = nextEvent<[Term, string]>(leader, 'demoted');
-    const swallowed = proxy.swallowFrom('setData');
+    const swallowed = proxy.partitionFrom('setData');
     const outcome = expect(leader.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);
     await swallowed;
     expect((await demoted)[1]).toBe('lease-expired');

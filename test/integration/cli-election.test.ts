@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
-import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
-import { PROGRAM, Runner } from '../helpers/runner.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
 
 /** Runs a command line in this process, and returns what it printed. */
 async function conclave(...words: string[]) {
@@ -96,11 +97,11 @@ describe('a command about an election', () => {
   it('logs to standard error, at the level that the environment names', async () => {
     // The servers grant another session timeout, which is a warning.
     const words = ['status', '/a', '--session-timeout', '1ms'];
-    const log = new Runner(words, { env: { CONCLAVE_LOG_LEVEL: 'warn' } });
+    const log = new RunningCommand(words, { env: { CONCLAVE_LOG_LEVEL: 'warn' } });
     expect(await log.exit()).toBe(1);
     expect(log.stdout).toBe('there is no such election\n');
     expect(log.stderr).toContain('"name":"conclave"');
-    const wrong = new Runner(['status', '/a'], { env: { CONCLAVE_LOG_LEVEL: 'loud' } });
+    const wrong = new RunningCommand(['status', '/a'], { env: { CONCLAVE_LOG_LEVEL: 'loud' } });
     expect(await wrong.exit()).toBe(64);
     expect(wrong.stderr).toContain('CONCLAVE_LOG_LEVEL is "loud": expected one of silent');
   });
@@ -157,8 +158,8 @@ describe('conclave status', () => {
     const path = uniquePath('cli');
     const session = await openSession();
     const [{ id }] = await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
-    await stand(session, path, { id: 'two', data: new Uint8Array([1, 2, 255]) });
-    await stand(session, path, { id: 'three' });
+    await campaign(session, path, { id: 'two', data: new Uint8Array([1, 2, 255]) });
+    await campaign(session, path, { id: 'three' });
     expect(await conclave('status', path)).toMatchObject({
       exitCode: 0,
       stdout: [`term 1  ${id}  at\\u000a\\u001b[2Jhome\nwaits  two  (3 bytes)\nwaits  three`],
@@ -190,7 +191,7 @@ describe('conclave resign', () => {
     const path = uniquePath('cli');
     const session = await openSession();
     const [first] = await lead(session, path, { id: 'one' });
-    const second = await stand(session, path, { id: 'two' });
+    const second = await campaign(session, path, { id: 'two' });
     expect(await conclave('resign', path)).toMatchObject({ exitCode: 0, stdout: ['one'] });
     await until(() => second.term !== undefined, 'the next term');
     expect(first.term).toBeUndefined();
@@ -213,10 +214,10 @@ describe('conclave elect', () => {
   ])('prints with %j that it leads, advertises its data, and gives leadership back', async (json, line) => {
     const path = uniquePath('cli');
     const session = await openSession();
-    const runner = new Runner(['elect', path, 'here', '--id', 'me', ...json]);
+    const runner = new RunningCommand(['elect', path, 'here', '--id', 'me', ...json]);
     await until(() => runner.stdout.includes('\n'), 'its election');
     expect(runner.stdout).toMatch(line);
-    const next = await stand(session, path);
+    const next = await campaign(session, path);
     expect(await next.leader()).toMatchObject({ id: 'me', data: 'here' });
     runner.signal('SIGINT');
     expect(await runner.exit()).toBe(0);
@@ -227,10 +228,10 @@ describe('conclave elect', () => {
   it('takes a seat of several, and advertises data that are given as an option, as run does', async () => {
     const path = uniquePath('cli');
     const seats = ['--seats', '2', '--data', 'here'];
-    const text = new Runner(['elect', path, '--id', 'a', ...seats]);
+    const text = new RunningCommand(['elect', path, '--id', 'a', ...seats]);
     await until(() => text.stdout.includes('\n'), 'the first election');
     expect(text.stdout).toMatch(/^a seat 0 term 1 token \d+\n$/);
-    const json = new Runner(['elect', path, '--id', 'b', '--json', ...seats]);
+    const json = new RunningCommand(['elect', path, '--id', 'b', '--json', ...seats]);
     await until(() => json.stdout.includes('\n'), 'the second election');
     expect(json.stdout).toMatch(/^\{"id":"b","seat":1,"term":1,"token":"\d+"\}\n$/);
     expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
@@ -239,17 +240,17 @@ describe('conclave elect', () => {
     text.signal('SIGTERM');
     expect(await text.exit()).toBe(0);
     const show = ['--', 'sh', '-c', 'echo seat $CONCLAVE_SEAT'];
-    const command = new Runner(['run', path, ...seats, ...show]);
+    const command = new RunningCommand(['run', path, ...seats, ...show]);
     expect(await command.exit()).toBe(0);
     expect(command.stdout).toBe('seat 0\n');
-    const wrong = new Runner(['run', path, '--seats', '3', ...show]);
+    const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
     expect(await wrong.exit()).toBe(64);
     expect(wrong.stderr).toContain('was given 3 seats, and has 2');
   });
 
   it('exits with 76 when it was asked to step down', async () => {
     const path = uniquePath('cli');
-    const runner = new Runner(['elect', path]);
+    const runner = new RunningCommand(['elect', path]);
     await until(() => runner.stdout.includes('\n'), 'its election');
     expect((await conclave('resign', path)).exitCode).toBe(0);
     expect(await runner.exit()).toBe(76);
@@ -258,7 +259,7 @@ describe('conclave elect', () => {
   it('exits with 76 when leadership was lost', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
-    const runner = new Runner(['elect', path]);
+    const runner = new RunningCommand(['elect', path]);
     await until(() => runner.stdout.includes('\n'), 'its election');
     const [node] = await session.getChildren(path);
     await session.remove(`${path}/${node}`);
@@ -268,8 +269,8 @@ describe('conclave elect', () => {
 
   it('leaves the queue at a signal', async () => {
     const path = uniquePath('cli');
-    await stand(await openSession(), path);
-    const runner = new Runner(['elect', path, '-v']);
+    await campaign(await openSession(), path);
+    const runner = new RunningCommand(['elect', path, '-v']);
     await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
     runner.signal('SIGTERM');
     expect(await runner.exit()).toBe(143);
@@ -290,7 +291,7 @@ describe('conclave observe', () => {
     ],
   ])('prints the leader with %j at each change, until a signal stops it', async (json, lines) => {
     const path = uniquePath('cli');
-    const observer = new Runner(['observe', path, ...json]);
+    const observer = new RunningCommand(['observe', path, ...json]);
     const count = (number: number) =>
       until(() => observer.stdout.split('\n').length > number, `line ${number}`);
     await count(1);
@@ -322,7 +323,7 @@ describe('conclave observe', () => {
 
   it('ends when the reader of its output has closed the pipe', async () => {
     const path = uniquePath('cli');
-    const observer = new Runner(['observe', path]);
+    const observer = new RunningCommand(['observe', path]);
     await until(() => observer.stdout !== '', 'the first line');
     observer.process.stdout?.destroy();
     await lead(await openSession(), path);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../../tools/ports.mjs';
-import { until } from '../helpers/cluster.js';
-import { Runner } from '../helpers/runner.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
+import { until } from '../support/waiting.mjs';
 
 const ELECTION = '/app/election';
 
-async function startDevServer(port: number): Promise<Runner> {
-  const server = new Runner(['dev-server', '--port', `${port}`, '--tick-ms', '100']);
+async function startDevServer(port: number): Promise<RunningCommand> {
+  const server = new RunningCommand(['dev-server', '--port', `${port}`, '--tick-ms', '100']);
   await until(() => server.stdout !== '', 'the development server');
   return server;
 }
@@ -19,11 +19,14 @@ describe('a development server that is killed and started again', () => {
     const connect = `127.0.0.1:${port}`;
     const session = ['--session-timeout', '1s'];
     const server = await startDevServer(port);
-    const observing = new Runner(['observe', ELECTION, ...session], { connect });
+    const observing = new RunningCommand(['observe', ELECTION, ...session], { connect });
     const command = ['--', 'sh', '-c', 'echo "leads in term $CONCLAVE_TERM"; sleep 60'];
-    const running = new Runner(['run', ELECTION, '--id', 'one', '--restart', ...session, ...command], {
-      connect,
-    });
+    const running = new RunningCommand(
+      ['run', ELECTION, '--id', 'one', '--restart', ...session, ...command],
+      {
+        connect,
+      },
+    );
     await until(() => running.stdout.includes('leads in term 1'), 'the first term');
     await until(() => observing.stdout.includes('one'), 'the sight of it');
 

@@ -7,14 +7,9 @@ import type { ClusterOptions } from '../../src/cluster/workers/cluster-options.j
 import { type ClusterSupervisor, superviseCluster } from '../../src/cluster/workers/cluster-supervisor.js';
 import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
 import { InvalidStateError, type WorkerFailedError } from '../../src/errors.js';
-import {
-  connectString,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
 

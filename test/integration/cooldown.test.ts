@@ -5,8 +5,10 @@ import type { ElectionSupervisorOptions } from '../../src/cluster/supervisor/sup
 import type { Term } from '../../src/election/term/term.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
-import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
   const supervisor = new ElectionSupervisor({ connect: connectString(), takeoverDelayMs: 0, ...options });
@@ -94,7 +96,7 @@ describe('a leader that has lost its term', () => {
 
   it('with its session, says how long the pause is in restarting, and counts the clean-up as a part of it', async () => {
     const path = uniquePath('cooldown');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const observer = await openSession();
     const supervisor = supervise({
       connect: proxy.connectString,
@@ -128,7 +130,7 @@ describe('a leader that has lost its term', () => {
 
   it('is stopped at once while it pauses before it opens another session', async () => {
     const path = uniquePath('cooldown');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = { sessionTimeoutMs: 700 };
     const supervisor = supervise({ connect: proxy.connectString, path, session, cooldownMs: 60_000 });
     const elected = electedOf(supervisor);

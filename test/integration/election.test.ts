@@ -9,9 +9,11 @@ import {
   TermEndedError,
 } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
-import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
-import { DEAD, lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, DEAD, lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
 
@@ -78,7 +80,7 @@ describe('an election', () => {
     expect(await empty.candidates()).toEqual([]);
     expect(await empty.leader()).toBeUndefined();
     const [one] = await lead(session, path, { id: 'one', data: 'http://one' });
-    const two = await stand(await openSession(), path, { id: 'two', data: new Uint8Array([1, 2]) });
+    const two = await campaign(await openSession(), path, { id: 'two', data: new Uint8Array([1, 2]) });
     expect(await two.candidates()).toMatchObject([
       { id: 'one', position: 0, data: 'http://one' },
       { id: 'two', position: 1, data: new Uint8Array([1, 2]) },
@@ -199,7 +201,7 @@ describe('the end of a term', () => {
     const events = recordEvents(elector, 'elected', 'demoted', 'error');
     const reported = nextEvent(elector, 'error');
     await elector.start();
-    const other = await stand(await openSession(), path);
+    const other = await campaign(await openSession(), path);
     expect(await reported).toMatchObject([{ code: 'LEAD_FAILED', cause: { message: 'broken' } }]);
     expect(events.slice(0, 3)).toEqual(['elected', 'demoted', 'error']);
     if (other.term === undefined) await nextEvent(other, 'elected');
@@ -241,16 +243,16 @@ describe('the end of a term', () => {
 
   it('comes with lease-expired when no server is heard within the lease, before another can lead (CURATOR-460)', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const [elector, term] = await lead(session, path);
-    const other = await stand(await openSession(), path);
+    const other = await campaign(await openSession(), path);
     const demoted = nextEvent(elector, 'demoted');
     const elected = nextEvent<[Term]>(other, 'elected').then((event) => {
       expect(term.isHeld()).toBe(false);
       return event;
     });
-    proxy.blackHole();
+    proxy.partition();
     expect(await demoted).toEqual([term, 'lease-expired']);
     expect((await elected)[0].number).toBe(2);
     proxy.restore();
@@ -261,7 +263,7 @@ describe('the end of a term', () => {
 
   it('comes only once its lease is over: a lost connection alone demotes nobody', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
     const [elector, term] = await lead(session, path);
     const events = recordEvents(elector, ...EVENTS);
@@ -279,10 +281,10 @@ describe('the end of a term', () => {
 
   it('is followed by a clean release when the lease was lost and the session was not', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
     const [elector] = await lead(session, path);
-    const other = await stand(await openSession(), path, { takeoverDelayMs: 50_000 });
+    const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     const demoted = nextEvent(elector, 'demoted');
     const elected = nextEvent<[Term]>(other, 'elected');
     proxy.cut();
@@ -295,7 +297,7 @@ describe('the end of a term', () => {
 
   it('reports work that outlasts the lease', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
     let finish: () => void = () => undefined;
     const work = new Promise<void>((resolve) => {
@@ -319,7 +321,7 @@ describe('the end of a term', () => {
       finish = resolve;
     });
     const [elector] = await lead(session, path, { lead: () => work });
-    const other = await stand(await openSession(), path);
+    const other = await campaign(await openSession(), path);
     const errors: Error[] = [];
     elector.on('error', (error) => void errors.push(error));
     const stopping = elector.stop();
@@ -371,9 +373,9 @@ describe('an unclean end', () => {
 describe('a lost reply', () => {
   it('to the claim: it is looked up, and leads once', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
-    const lost = proxy.loseReplyTo('multi', '"state":"held"');
+    const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const elector = new LeaderElector(session, path);
     const events = recordEvents(elector, ...EVENTS);
     const elected = nextEvent<[Term]>(elector, 'elected');
@@ -389,11 +391,11 @@ describe('a lost reply', () => {
 
   it('to the release: it is done once, and the next leads without the delay', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const [elector] = await lead(session, path);
-    const other = await stand(await openSession(), path, { takeoverDelayMs: 50_000 });
-    const lost = proxy.loseReplyTo('multi', '"state":"vacant"');
+    const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
+    const lost = proxy.loseReplyTo('multi', { text: '"state":"vacant"' });
     const elected = nextEvent<[Term]>(other, 'elected');
     await elector.stop();
     await lost;
@@ -404,7 +406,7 @@ describe('a lost reply', () => {
 
   it('to the create: one place in the queue, and it leads', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('create');
@@ -439,10 +441,10 @@ describe('stopping an elector', () => {
 
   it('with no server in reach, while leading or waiting, settles within a lease and a little', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
     const [leader] = await lead(session, path);
-    const waiter = await stand(session, path);
+    const waiter = await campaign(session, path);
     const joining = new LeaderElector(session, path);
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
@@ -481,11 +483,11 @@ describe('stopping an elector', () => {
 describe('an elector whose session expires', () => {
   it('is finished: demoted, expired, and nothing after that', async () => {
     const path = uniquePath('election');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 800, leaseMs: 700 }, proxy.connectString);
     const observer = await openSession();
     const [elector, term] = await lead(session, path);
-    const waiter = await stand(session, path);
+    const waiter = await campaign(session, path);
     await until(() => waiter.state.name === 'waiting');
     const events = recordEvents(elector, ...EVENTS);
     const waiterEvents = recordEvents(waiter, ...EVENTS);

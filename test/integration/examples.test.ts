@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
-import { connectString } from '../helpers/cluster.js';
+import { connectString } from '../support/conclave/sessions.js';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 

@@ -6,16 +6,10 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Session } from '../../src/session/session.js';
 import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import {
-  aborted,
-  connectString,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
-import { lead } from '../helpers/electors.js';
+import { lead } from '../support/conclave/electors.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 async function startServer(): Promise<EmbeddedZooKeeper> {
   const server = await EmbeddedZooKeeper.start();

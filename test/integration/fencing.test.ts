@@ -6,7 +6,8 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Account, connect, createTable, FencedOutError } from '../../examples/fenced-postgres/account.mjs';
 import { usePostgres } from '../../tools/postgres/server.mjs';
-import { nextEvent, until } from '../helpers/cluster.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
 // Beyond what a number of JavaScript tells apart: 2^62 and 2^62 + 1 must not be the same token.

@@ -15,7 +15,9 @@ import type { ReleasableClaim } from '../../src/election/term/claim.js';
 import type { Term } from '../../src/election/term/term.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
 import type { Session } from '../../src/session/session.js';
-import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const OPEN = [{ scheme: 'world', id: 'anyone', permissions: 31 }];

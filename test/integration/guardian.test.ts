@@ -15,8 +15,10 @@ import { parseRecord } from '../../src/election/nodes/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded.mjs');
 
@@ -165,7 +167,7 @@ describe('a guardian', () => {
   it('hears of a supervisor that was started long after the process', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     proxy.cut();
     const child = forkOne(path, {}, proxy.connectString);
     guardian.watch(child);

@@ -10,9 +10,10 @@ import {
   ZooKeeperError,
 } from '../../src/errors.js';
 import { Session } from '../../src/session/session.js';
-import { aborted, connectString, inOrder, nextEvent, openSession } from '../helpers/cluster.js';
-import { startFakeServer } from '../helpers/fake-server.js';
-import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../helpers/hostile-frames.js';
+import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.mjs';
+import { GREETING, hostileChunk, WITHOUT_PASSWORD } from '../support/wire/hostile-frames.js';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const AUTH = 100;
 const EXISTS = 3;
@@ -107,7 +108,7 @@ describe('a server that is not what it should be', () => {
   it('gets an error for an error code that nobody knows, and the process lives', async () => {
     const server = await startFakeServer({
       handshake: () => 60_000,
-      answer: (_, type) => ({ code: type === EXISTS ? -987 : 0 }),
+      answer: ({ type }) => ({ code: type === EXISTS ? -987 : 0 }),
     });
     const session = await openSession({}, server.connectString);
     const refused = session.exists('/a');
@@ -130,7 +131,7 @@ describe('a server that is not what it should be', () => {
   it('that refuses the credentials fails the connect, for good', async () => {
     const server = await startFakeServer({
       handshake: () => 60_000,
-      answer: (_, type) => ({ code: type === AUTH ? -115 : 0 }),
+      answer: ({ type }) => ({ code: type === AUTH ? -115 : 0 }),
     });
     const auth = { scheme: 'digest', credentials: 'alice:secret' } as const;
     const connecting = Session.connect(server.connectString, { auth });
@@ -171,7 +172,7 @@ describe('a server that is not what it should be', () => {
     const answers = [unreadable, undefined, { code: -118 }, { code: -101 }];
     const server = await startFakeServer({
       handshake: (connection) => (connection === 2 ? undefined : 60_000),
-      answer: (_, __, connection) => answers[connection - 1],
+      answer: ({ connection }) => answers[connection - 1],
     });
     const session = await openSession({ sessionTimeoutMs: 3000 }, server.connectString);
     expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();

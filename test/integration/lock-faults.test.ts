@@ -5,9 +5,11 @@ import { LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import type { Session } from '../../src/session/session.js';
-import { openSession, uniquePath, until } from '../helpers/cluster.js';
-import { LOCK_KINDS, type LockTestKind } from '../helpers/lock-kinds.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { LOCK_KINDS, type LockTestKind } from '../support/conclave/lock-kinds.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { until } from '../support/waiting.mjs';
 
 /** When something happens: so many milliseconds after the call, or when so many of its requests have come by. */
 const instant = fc.oneof(
@@ -44,11 +46,11 @@ const GIVEN_UP = 'given up';
 
 class Run {
   readonly #plan: Plan;
-  readonly #proxy: FaultProxy;
+  readonly #proxy: TcpProxy;
   readonly #kind: LockTestKind;
   readonly #path = uniquePath('faults');
 
-  constructor(kind: LockTestKind, plan: Plan, proxy: FaultProxy) {
+  constructor(kind: LockTestKind, plan: Plan, proxy: TcpProxy) {
     this.#kind = kind;
     this.#plan = plan;
     this.#proxy = proxy;
@@ -104,7 +106,7 @@ class Run {
     if (operation !== undefined) void this.#proxy.loseReplyTo(operation);
     if (broken === undefined) return;
     await this.#at(broken.when);
-    if (broken.how === 'bounce') return this.#proxy.bounce();
+    if (broken.how === 'bounce') return this.#proxy.dropConnections();
     this.#proxy.cut();
     await pause(broken.restoredAfterMs);
     this.#proxy.restore();
@@ -150,7 +152,7 @@ describe('a call that fails or is given up at any instant', () => {
   it.each(LOCK_KINDS)('leaves nothing and nobody stuck: $name', async (kind) => {
     const other = await openSession({ sessionTimeoutMs: 20_000 });
     const property = fc.asyncProperty(plan, async (each) => {
-      const proxy = await FaultProxy.start();
+      const proxy = await startProxy();
       const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
       try {
         await new Run(kind, each, proxy).go(session, other);

@@ -7,10 +7,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { compareSequences, parseEntry } from '../../src/lock/queue/order.js';
 import type { Session } from '../../src/session/session.js';
-import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { type Asker, ask } from '../helpers/locks.js';
-import { FaultProxy } from '../helpers/proxy.js';
-import { CountingServer } from '../helpers/traffic.js';
+import { type Enqueued, enqueue } from '../support/conclave/enqueue.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { CountingServer } from '../support/servers/counting-server.js';
+import { until } from '../support/waiting.mjs';
 
 const COUNTING = join(import.meta.dirname, '../fixtures/counting.mjs');
 
@@ -58,7 +59,7 @@ describe('when many of two hundred contenders are gone at once', () => {
    * @returns what the servers were asked because of it, and those that are left, in their order
    */
   async function expireSome(count: number, isToExpire: (index: number) => boolean) {
-    const proxy = await FaultProxy.start(server.port);
+    const proxy = await startProxy(server.port);
     const path = uniquePath('load');
     const [holding, ...patient] = (await server.openSessions(1 + CONTENDERS - count)) as [
       Session,
@@ -68,14 +69,14 @@ describe('when many of two hundred contenders are gone at once', () => {
       Array.from({ length: count }, () => openSession({ sessionTimeoutMs: 3000 }, proxy.connectString)),
     );
     const holder = await new DistributedLock(holding, path).acquire();
-    const survivors: Asker[] = [];
+    const survivors: Enqueued[] = [];
     const lost: Promise<unknown>[] = [];
     let [toExpire, toStay] = [0, 0];
     for (let index = 0; index < CONTENDERS; index++) {
       const session = (isToExpire(index) ? doomed[toExpire++] : patient[toStay++]) as Session;
-      const asker = await ask(new DistributedLock(session, path));
-      if (isToExpire(index)) lost.push(asker.hold.catch((error: unknown) => error));
-      else survivors.push(asker);
+      const waiter = await enqueue(new DistributedLock(session, path));
+      if (isToExpire(index)) lost.push(waiter.hold.catch((error: unknown) => error));
+      else survivors.push(waiter);
     }
     proxy.cut(); // From here on nothing that they ask is counted.
     let polls = 0;
@@ -109,7 +110,7 @@ describe('when many of two hundred contenders are gone at once', () => {
       // Each end wakes one waiter at most, which lists once and watches one node.
       expect(requests).toBeGreaterThan(0);
       expect(requests).toBeLessThanOrEqual(2 * count);
-      expect(survivors.some((asker) => asker.held())).toBe(false);
+      expect(survivors.some((waiter) => waiter.held())).toBe(false);
       const numbers = [sequenceOf(holder.path)];
       await holder.release();
       const order: number[] = [];

@@ -8,9 +8,10 @@ import { entryPrefix, parseLockEntry } from '../../src/lock/queue/order.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
 import type { Session } from '../../src/session/session.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { type AnyLock, LOCK_KINDS } from '../helpers/lock-kinds.js';
-import { startWithWornQueues } from '../helpers/worn-queues.js';
+import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startWithSequenceNumbers } from '../support/servers/sequence-numbers.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 const LAST_NUMBER = 2 ** 31 - 1;
@@ -56,11 +57,11 @@ function ascending(tokens: readonly bigint[]): bigint[] {
 describe('a queue whose counter has come to its end', () => {
   const FEW_LEFT = 2;
   const bases = Array.from({ length: LOCK_KINDS.length + 4 }, (_, index) => `/worn-${index}`);
-  let server: Awaited<ReturnType<typeof startWithWornQueues>>;
+  let server: Awaited<ReturnType<typeof startWithSequenceNumbers>>;
   beforeAll(async () => {
     const queues = LOCK_KINDS.flatMap((kind, index) => kind.queues(bases[index] as string));
     const paths = [...new Set([...bases, ...queues])];
-    server = await startWithWornQueues(paths, LAST_NUMBER - FEW_LEFT);
+    server = await startWithSequenceNumbers(paths, LAST_NUMBER - FEW_LEFT);
   });
   afterAll(() => server.stop());
 

@@ -15,9 +15,11 @@ import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
-import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { DEAD, lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, DEAD, lead } from '../support/conclave/electors.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 /** Every bug of the locks and of the seats that was found after their code had landed, by what went wrong. */
 
@@ -40,7 +42,7 @@ describe('a semaphore', () => {
   });
 
   it('could not be given up in time while no server was in reach', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ auth: AUTH }, proxy.connectString);
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
@@ -56,7 +58,7 @@ describe('a semaphore', () => {
 
   it('that was given up while no server was in reach left a watch at the next one', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.seats();
@@ -183,7 +185,7 @@ describe('an election with several seats', () => {
   it('was led on a seat that it did not have any more, by a candidate that had agreed to more of them', async () => {
     const path = uniquePath('bug');
     const operator = await openSession();
-    const elector = await stand(await openSession(), path, { seats: 3 });
+    const elector = await campaign(await openSession(), path, { seats: 3 });
     await until(() => elector.term !== undefined);
     const reported = nextEvent<[Error]>(elector, 'error');
     const stopped = nextEvent(elector, 'stopped');
@@ -196,10 +198,10 @@ describe('an election with several seats', () => {
   it('could not be left while no server was in reach and a seat was being made', async () => {
     const path = uniquePath('bug');
     await (await openSession()).create(path, { data: Buffer.from('{"seats":2}') });
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
-    const lost = proxy.loseReplyTo('create', '/seat-').then(() => proxy.cut());
-    const elector = await stand(session, path, { seats: 2 });
+    const lost = proxy.loseReplyTo('create', { text: '/seat-' }).then(() => proxy.cut());
+    const elector = await campaign(session, path, { seats: 2 });
     await lost;
     await elector.stop();
     expect(elector.state.name).toBe('stopped');
@@ -208,13 +210,13 @@ describe('an election with several seats', () => {
   it('let one lead at once on a seat whose record was being deleted, while the leader still acted', async () => {
     const path = uniquePath('bug');
     const operator = await openSession();
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const cut = await openSession({}, proxy.connectString);
     const [, acting] = await lead(cut, path, { seats: 2 });
     const [other] = await lead(await openSession(), path, { seats: 2 });
-    const next = await stand(await openSession(), path, { seats: 2 });
+    const next = await campaign(await openSession(), path, { seats: 2 });
     const node = (await next.candidates()).find(({ id }) => id === other.id)?.node;
-    proxy.blackHole();
+    proxy.partition();
     const claiming = until(() => next.state.name === 'claiming');
     const elected = nextEvent<[Term]>(next, 'elected');
     // What a recursive deletion does, in the order in which it happens to be listed; it is cut short here.

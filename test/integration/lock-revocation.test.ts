@@ -4,8 +4,10 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { REVOKE } from '../../src/lock/grant.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
-import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { ask } from '../helpers/locks.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 describe('asking for a lock that somebody else holds', () => {
   it('reaches the holder, who releases when it likes, and tells when that has happened', async () => {
@@ -35,12 +37,12 @@ describe('asking for a lock that somebody else holds', () => {
     const path = uniquePath('lock');
     const [one, two] = [await openSession(), await openSession()];
     const hold = await new DistributedLock(one, path).acquire();
-    const asker = new DistributedLock(two, path);
-    const error = await asker.revoke({ timeoutMs: 50 }).catch((each: unknown) => each);
+    const waiter = new DistributedLock(two, path);
+    const error = await waiter.revoke({ timeoutMs: 50 }).catch((each: unknown) => each);
     expect(error).toBeInstanceOf(LockTimeoutError);
     expect(String(error)).toContain('was not given up within 50 ms');
     const abort = new AbortController();
-    const waiting = asker.revoke({ signal: abort.signal });
+    const waiting = waiter.revoke({ signal: abort.signal });
     abort.abort('enough');
     await expect(waiting).rejects.toBe('enough');
     expect(hold.isHeld()).toBe(true);
@@ -63,10 +65,10 @@ describe('asking for a lock that somebody else holds', () => {
     const [one, two, three] = [await openSession(), await openSession(), await openSession()];
     const first = await new DistributedLock(one, path).acquire();
     const heeding = new DistributedLock(two, path, { onRevoke: (hold) => hold.release() as never });
-    const second = await ask(heeding);
-    const asker = new DistributedLock(three, path);
-    const node = (await asker.contenders())[1]?.node as string;
-    const revoked = asker.revoke({ node, timeoutMs: 5000 });
+    const second = await enqueue(heeding);
+    const waiter = new DistributedLock(three, path);
+    const node = (await waiter.contenders())[1]?.node as string;
+    const revoked = waiter.revoke({ node, timeoutMs: 5000 });
     await first.release();
     expect((await revoked)?.node).toBe(node);
     expect((await second.hold).isHeld()).toBe(false);
@@ -80,8 +82,8 @@ describe('asking for a lock that somebody else holds', () => {
     };
     const hold = await new DistributedLock(session, path, { onRevoke }).acquire();
     const reported = nextEvent<[Error]>(session, 'error');
-    const asker = new DistributedLock(await openSession(), path);
-    await expect(asker.revoke({ timeoutMs: 200 })).rejects.toBeInstanceOf(LockTimeoutError);
+    const waiter = new DistributedLock(await openSession(), path);
+    await expect(waiter.revoke({ timeoutMs: 200 })).rejects.toBeInstanceOf(LockTimeoutError);
     expect((await reported)[0]).toMatchObject({ code: 'LISTENER_FAILED', event: 'onRevoke' });
     expect(hold.isHeld()).toBe(true);
     await hold.release();
@@ -152,7 +154,7 @@ describe('the options of a lock', () => {
     });
     const heeding = new DistributedLock(session, path, { extraLockPatterns: ['__lock__'] });
     expect(await heeding.tryAcquire()).toBeUndefined();
-    const waiter = await ask(heeding);
+    const waiter = await enqueue(heeding);
     expect((await heeding.contenders()).map(({ id, position }) => [id.slice(0, 4), position])[0]).toEqual([
       '0123',
       0,
@@ -169,7 +171,7 @@ describe('the contenders of a lock', () => {
     const lock = new DistributedLock(session, path);
     expect(await lock.contenders()).toEqual([]);
     const hold = await lock.acquire();
-    const waiters = [await ask(lock), await ask(lock)];
+    const waiters = [await enqueue(lock), await enqueue(lock)];
     const listed = await lock.contenders();
     expect(listed.map(({ position }) => position)).toEqual([0, 1, 2]);
     expect(listed.map(({ sequence }) => sequence)).toEqual([0, 1, 2]);

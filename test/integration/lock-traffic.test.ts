@@ -5,11 +5,12 @@ import type { LockHold } from '../../src/lock/lock-hold.js';
 import type { QueuePosition } from '../../src/lock/queue/turn-wait.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import type { Session } from '../../src/session/session.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { type AnyLock, LOCK_KINDS } from '../helpers/lock-kinds.js';
-import { ask } from '../helpers/locks.js';
-import { FaultProxy } from '../helpers/proxy.js';
-import { CountingServer, QUIET_SESSION } from '../helpers/traffic.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { CountingServer, QUIET_SESSION } from '../support/servers/counting-server.js';
 
 let server: CountingServer;
 beforeAll(async () => {
@@ -78,12 +79,12 @@ describe('a handover', () => {
   );
 
   it('to the only one that waits takes no request of that one', async () => {
-    const proxy = await FaultProxy.start(server.port);
+    const proxy = await startProxy(server.port);
     const [holder] = (await server.openSessions(1)) as [Session];
     const successor = await openSession(QUIET_SESSION, proxy.connectString);
     const path = uniquePath('lock');
     const hold = await new DistributedLock(holder, path).acquire();
-    const next = await ask(new DistributedLock(successor, path));
+    const next = await enqueue(new DistributedLock(successor, path));
     await successor.exists('/'); // The watch is set.
     const before = proxy.requests;
     await hold.release();
@@ -100,13 +101,13 @@ describe('one far behind', () => {
   const SHORT = { sessionTimeoutMs: 2000 };
 
   it('notices that it has become next in line, and holds then without a word of its own', async () => {
-    const proxy = await FaultProxy.start(server.port);
+    const proxy = await startProxy(server.port);
     const path = uniquePath('lock');
     const sessions = await server.openSessions(3);
     const last = await openSession(SHORT, proxy.connectString);
     const first = await new DistributedLock(sessions[0] as Session, path).acquire();
-    const second = await ask(new DistributedLock(sessions[1] as Session, path));
-    const third = await ask(new DistributedLock(sessions[2] as Session, path));
+    const second = await enqueue(new DistributedLock(sessions[1] as Session, path));
+    const third = await enqueue(new DistributedLock(sessions[2] as Session, path));
     const isNext = deferred();
     const waiting = deferred();
     const onWaiting = ({ position }: QueuePosition) => (position === 1 ? isNext : waiting).resolve();
@@ -117,7 +118,7 @@ describe('one far behind', () => {
     const hold = await third.hold;
     await isNext.promise;
     await last.exists('/'); // Its first heartbeat as the next in line is answered.
-    proxy.dropRequests();
+    proxy.partition('upstream');
     await hold.release();
     expect((await held).isHeld()).toBe(true);
     proxy.restore();
@@ -128,10 +129,10 @@ describe('one far behind', () => {
     const [holder, other] = (await server.openSessions(2)) as [Session, Session];
     const path = uniquePath('lock');
     const hold = await new DistributedLock(holder, path).acquire();
-    const next = await ask(new DistributedLock(other, path));
-    const proxy = await FaultProxy.start(server.port);
+    const next = await enqueue(new DistributedLock(other, path));
+    const proxy = await startProxy(server.port);
     const waiter = await openSession(SHORT, proxy.connectString);
-    await ask(new DistributedLock(waiter, path));
+    await enqueue(new DistributedLock(waiter, path));
     await waiter.exists('/');
     const since = performance.now();
     const before = proxy.requests;
@@ -210,7 +211,7 @@ describe('after everybody has stopped', () => {
   });
 
   it.each(LOCK_KINDS)('$name leaves no watch when it was given up without a connection', async (kind) => {
-    const proxy = await FaultProxy.start(server.port);
+    const proxy = await startProxy(server.port);
     const session = await openSession(QUIET_SESSION, proxy.connectString);
     const path = uniquePath('lock');
     const lock = kind.make(session, path);

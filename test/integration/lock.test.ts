@@ -13,10 +13,12 @@ import type { LockHold } from '../../src/lock/lock-hold.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
 import { hasTurn } from '../../src/lock/queue/turn-check.js';
 import { untilTurn } from '../../src/lock/queue/turn-wait.js';
-import { aborted, connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead } from '../helpers/electors.js';
-import { ask } from '../helpers/locks.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { lead } from '../support/conclave/electors.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 /** Resolves when a contender waits behind somebody. */
 function waitingBehind(lock: DistributedLock): { waits: Promise<void>; hold: Promise<LockHold> } {
@@ -217,7 +219,7 @@ describe('a lock', () => {
   });
 
   it('is over when its lease is, although the connection was only lost, and is given up afterwards', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 10_000, leaseMs: 400 }, proxy.connectString);
     const other = await openSession();
     const path = uniquePath('lock');
@@ -230,12 +232,12 @@ describe('a lock', () => {
   });
 
   it('stays held over a reconnect within the lease', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
     for (let round = 0; round < 3; round++) {
       const resumed = nextEvent(session, 'resumed');
-      proxy.bounce();
+      proxy.dropConnections();
       await resumed;
     }
     expect(hold.isHeld()).toBe(true);
@@ -243,7 +245,7 @@ describe('a lock', () => {
   });
 
   it('rejects those that wait when the session expires, and ends what is held', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
     const other = await openSession();
     const path = uniquePath('lock');
@@ -259,7 +261,7 @@ describe('a lock', () => {
   });
 
   it('that is released while disconnected is given up as soon as the session is back (CURATOR-202, kazoo #732)', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 300 }, proxy.connectString);
     const other = await openSession();
     const path = uniquePath('lock');
@@ -277,7 +279,7 @@ describe('a lock', () => {
 
 describe('joining the queue', () => {
   it('finds its node again when the reply to the create was lost, instead of standing behind itself', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const path = uniquePath('lock');
     await session.ensurePath(path);
@@ -292,7 +294,7 @@ describe('joining the queue', () => {
   });
 
   it('leaves nothing when it was given up while the reply to its create was lost (CURATOR-3, -18, -79)', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const other = await openSession();
     const path = uniquePath('lock');
@@ -356,7 +358,7 @@ describe('a session on which locks were taken and candidates stood', () => {
     const before = session.ended.listenerCount;
     const path = uniquePath('lock');
     const held = await new DistributedLock(other, path).acquire();
-    const waiting = await ask(new DistributedLock(session, path));
+    const waiting = await enqueue(new DistributedLock(session, path));
     expect(session.ended.listenerCount).toBeGreaterThan(before);
     await held.release();
     await (await waiting.hold).release();

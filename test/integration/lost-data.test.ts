@@ -9,8 +9,11 @@ import type { Logger } from '../../src/platform/logging/logger.js';
 import { EnsembleHistory } from '../../src/session/ensemble-history.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { nextEvent, recordEvents, until } from '../helpers/cluster.js';
-import { startFakeServer } from '../helpers/fake-server.js';
+import { nextEvent, recordEvents } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
+import { STAT } from '../support/wire/fake-server.mjs';
+import { OPERATION } from '../support/wire/protocol.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const SESSION_MS = 400;
 const PATH = '/elections/lost-data';
@@ -134,16 +137,15 @@ describe('servers that have lost their data', () => {
   });
 
   it('left a session neither alive nor over when they fell silent over its closing: it expires', async () => {
-    const [EXISTS, PING, CLOSE] = [3, 11, -11];
     let closings = 0;
     const behind = await startFakeServer({
       handshake: (connection, seenZxid) => (connection === 1 || seenZxid === 0n ? SESSION_MS : undefined),
-      answer: (_, type, connection) => {
-        if (connection === 1)
-          return type === EXISTS ? { code: 0, body: Buffer.alloc(68), zxid: 9n } : undefined;
+      answer: ({ type, connection }) => {
+        if (connection === 1) return type === OPERATION.exists ? { body: STAT, zxid: 9n } : undefined;
         // A follower answers pings by itself; it needs a quorum to close a session.
-        return type === PING || (type === CLOSE && ++closings > 1) ? { code: 0 } : undefined;
+        return type === OPERATION.ping ? {} : undefined;
       },
+      close: (connection) => (connection > 1 && ++closings > 1 ? {} : undefined),
     });
     const session = await Session.connect(behind.connectString, { sessionTimeoutMs: SESSION_MS });
     const expired = nextEvent(session, 'expired');

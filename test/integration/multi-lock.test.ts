@@ -11,7 +11,8 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { MultiLock } from '../../src/lock/multi-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { aborted, openSession, uniquePath } from '../helpers/cluster.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted } from '../support/events.mjs';
 
 async function makeLocks(count: number) {
   const session = await openSession();

@@ -6,7 +6,9 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { LeaderRunCoordinator, type LeaderRunCoordinatorOptions } from '../../src/node-cron/index.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const EVERY_SECOND = '* * * * * *';
 const SECOND = 1000;

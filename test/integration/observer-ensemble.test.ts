@@ -1,16 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { inOrder, openSession, until } from '../helpers/cluster.js';
-import { lead, observe, oneAfterTheOther, servedLate, showsId } from '../helpers/observers.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { leadAtOnce, observe, oneAfterTheOther, servedLate, showsId } from '../support/conclave/observers.js';
+import { inOrder, openSession } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { until } from '../support/waiting.mjs';
 
 describe('an observer whose next session is at a follower that is cut off from its leader', () => {
   it('shows nobody until that has caught up, and never the former leader again', async () => {
-    const links: { from: number; proxy: FaultProxy }[] = [];
+    const links: { from: number; proxy: TcpProxy }[] = [];
     const zookeeper = await startZooKeeper({
       servers: 3,
       route: async ({ from, port }) => {
-        const proxy = await FaultProxy.start(port, { readable: false });
+        const proxy = await startProxy(port, { readable: false });
         links.push({ from, proxy });
         return Number(proxy.connectString.split(':')[1]);
       },
@@ -26,15 +28,15 @@ describe('an observer whose next session is at a follower that is cut off from i
       await openSession(options, leading.connectString),
       await openSession(options, leading.connectString),
     ];
-    const elector = await lead(one, '/observed', { id: 'one' });
+    const elector = await leadAtOnce(one, '/observed', { id: 'one' });
     const { observer, changes } = await observe(oneAfterTheOther(first, second), '/observed');
     const recordOfFollower = async () => (await second.getData('/observed')).data.toString();
     expect(await recordOfFollower()).toContain('"one"');
 
     const cut = links.filter(({ from }) => from === follower.id);
-    for (const { proxy } of cut) proxy.blackHole();
+    for (const { proxy } of cut) proxy.partition();
     await elector.stop();
-    const next = await lead(two, '/observed', { id: 'two' });
+    const next = await leadAtOnce(two, '/observed', { id: 'two' });
     await showsId(observer, 'two');
     expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
     const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.

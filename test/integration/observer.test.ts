@@ -21,10 +21,20 @@ import type { SessionSource } from '../../src/session/session-source.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { startFakeServer } from '../helpers/fake-server.js';
-import { lead, observe, oneAfterTheOther, record, servedLate, shown, showsId } from '../helpers/observers.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import {
+  leadAtOnce,
+  observe,
+  oneAfterTheOther,
+  record,
+  servedLate,
+  shown,
+  showsId,
+} from '../support/conclave/observers.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 /** Resolves when the observer's iterators end. */
 async function ended(observer: ElectionObserver): Promise<void> {
@@ -65,7 +75,7 @@ function untilExpired(id: string): Promise<void> {
 describe('an observer', () => {
   it('shows who leads over five resignations, each once and in order, and nobody in the end', async () => {
     const path = uniquePath('observed');
-    const electors = [await lead(await openSession(), path, { id: 'e0' })];
+    const electors = [await leadAtOnce(await openSession(), path, { id: 'e0' })];
     for (const id of ['e1', 'e2']) {
       const elector = new LeaderElector(await openSession(), path, { id });
       await elector.start();
@@ -87,7 +97,7 @@ describe('an observer', () => {
 
   it("shows that nobody leads from when the leader's node is deleted until it leads again", async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
     const { observer, changes } = await observe(await openSession(), path);
     const former = observer.leader as Candidate;
     const stranger = await openSession();
@@ -99,7 +109,7 @@ describe('an observer', () => {
 
   it('shows what the leader advertises when that changes, and nothing when it says the same again', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one', data: 'first' });
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one', data: 'first' });
     const { observer } = await observe(await openSession(), path);
     const told: unknown[] = [];
     observer.on('change', (leader) => void told.push(leader?.data));
@@ -122,7 +132,7 @@ describe('an observer', () => {
     expect(observer.leader).toBeUndefined();
     expect(await session.exists(path)).toBeUndefined();
     for (const id of ['one', 'two']) {
-      const elector = await lead(await openSession(), path, { id });
+      const elector = await leadAtOnce(await openSession(), path, { id });
       await showsId(observer, id);
       await elector.stop();
       await showsId(observer, undefined);
@@ -140,7 +150,7 @@ describe('an observer', () => {
     await session.create(path, { data: data('_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000') });
     const { observer, changes } = await observe(session, path);
     expect(observer.leader).toBeUndefined();
-    const elector = await lead(session, path, { id: 'one' });
+    const elector = await leadAtOnce(session, path, { id: 'one' });
     await showsId(observer, 'one');
     expect(changes).toEqual(['one']);
     await elector.stop();
@@ -148,7 +158,7 @@ describe('an observer', () => {
 
   it('reads two nodes at each look, however many stand in the queue', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path);
+    const elector = await leadAtOnce(await openSession(), path);
     for (let count = 0; count < 5; count++) await new LeaderElector(await openSession(), path).start();
     const session = await openSession();
     const asked: string[] = [];
@@ -165,7 +175,7 @@ describe('an observer', () => {
 
   it('calls listeners that throw or stop it without harm, and reports what they throw', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
     const observer = new ElectionObserver(await openSession(), path);
     const errors: Error[] = [];
     observer.on('error', (error) => void errors.push(error));
@@ -189,8 +199,8 @@ function heldBy(node: string): Buffer {
 describe('an observer with a session', () => {
   it.each(['expires', 'is closed'])('ends when that %s: nobody leads as far as it knows', async (end) => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
-    const proxy = await FaultProxy.start();
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const { observer, changes, errors } = await observe(session, path);
     const iterated: (string | undefined)[] = [];
@@ -222,8 +232,8 @@ describe('an observer with a session', () => {
   it('keeps the leader while the connection is lost, and shows what happened meanwhile', async () => {
     const path = uniquePath('observed');
     const [one, two] = [await openSession(), await openSession()];
-    const elector = await lead(one, path, { id: 'one' });
-    const proxy = await FaultProxy.start();
+    const elector = await leadAtOnce(one, path, { id: 'one' });
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
     const { observer, changes } = await observe(session, path);
     const suspended = nextEvent(session, 'suspended');
@@ -231,7 +241,7 @@ describe('an observer with a session', () => {
     await suspended;
     expect(observer.leader?.id).toBe('one');
     await elector.stop();
-    const other = await lead(two, path, { id: 'two' });
+    const other = await leadAtOnce(two, path, { id: 'two' });
     expect(observer.leader?.id).toBe('one');
     proxy.restore();
     await showsId(observer, 'two');
@@ -260,18 +270,18 @@ describe('an observer with a session', () => {
 
   it('goes on over 20 lost connections, and never shows an earlier leader after a later one', async () => {
     const path = uniquePath('observed');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const { observer, changes } = await observe(
       await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString),
       path,
     );
     const session = await openSession();
     for (let round = 1; round <= 20; round++) {
-      const elector = await lead(session, path, { id: String(round) });
-      proxy.bounce();
+      const elector = await leadAtOnce(session, path, { id: String(round) });
+      proxy.dropConnections();
       await elector.stop();
     }
-    const elector = await lead(session, path, { id: '21' });
+    const elector = await leadAtOnce(session, path, { id: '21' });
     await showsId(observer, '21');
     const leaders = changes.filter((id) => id !== undefined).map(Number);
     expect(leaders).toEqual([...leaders].sort((a, b) => a - b));
@@ -283,8 +293,8 @@ describe('an observer with a session', () => {
 describe('an observer with a connect string', () => {
   it('goes on with a new session when one expires, and closes the last one', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
-    const proxy = await FaultProxy.start();
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const proxy = await startProxy();
     const { observer, changes, errors } = await observe(proxy.connectString, path, {
       session: { sessionTimeoutMs: 1500 },
     });
@@ -312,7 +322,9 @@ describe('an observer with a connect string', () => {
     const zookeeper = await startZooKeeper({ port });
     onTestFinished(zookeeper.stop);
     await starting;
-    const elector = await lead(await openSession({}, zookeeper.connectString), '/observed', { id: 'one' });
+    const elector = await leadAtOnce(await openSession({}, zookeeper.connectString), '/observed', {
+      id: 'one',
+    });
     await showsId(observer, 'one');
     await observer.stop();
     await elector.stop();
@@ -326,7 +338,7 @@ describe('an observer with a connect string', () => {
     // Says no more after the first look. The next connection ends the session; the one after that begins another.
     const { connectString: servers } = await startFakeServer({
       handshake: (connection) => (connection === 2 ? 0 : 500),
-      answer: (_, type, connection) => {
+      answer: ({ type, connection }) => {
         if (type === AUTHENTICATION) return { code: connection === 3 || refused ? AUTH_FAILED : 0 };
         return type === GET_DATA && connection === 1 ? { code: NO_NODE } : undefined;
       },
@@ -353,7 +365,7 @@ describe('an observer with a connect string', () => {
 describe('an observer with a supervisor', () => {
   it('goes on with its next session, and ends when it stops', async () => {
     const path = uniquePath('observed');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const supervisor = new ElectionSupervisor({
       connect: proxy.connectString,
       path,
@@ -408,13 +420,13 @@ describe('an observer whose next session is served by a server that is behind', 
       const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
       let elector: LeaderElector | undefined;
       if (then !== 'the election was missing')
-        elector = await lead(stranger, path, { id: 'one', data: 'first' });
+        elector = await leadAtOnce(stranger, path, { id: 'one', data: 'first' });
       const node = (await elector?.leader())?.node;
       const before = await readNow(stranger, [path, `${path}/${node}`]);
       if (then === 'it advertised something else') await elector?.advertise('second');
       else {
         await elector?.stop();
-        elector = await lead(stranger, path, { id: 'two', data: 'second' });
+        elector = await leadAtOnce(stranger, path, { id: 'two', data: 'second' });
       }
       const { observer } = await observe(oneAfterTheOther(first, second), path);
       const told: unknown[] = [];
@@ -431,7 +443,7 @@ describe('an observer whose next session is served by a server that is behind', 
   it('does not show the leader of an election that was deleted', async () => {
     const path = uniquePath('observed');
     const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
-    const elector = await lead(stranger, path, { id: 'one' });
+    const elector = await leadAtOnce(stranger, path, { id: 'one' });
     const { observer, changes } = await observe(oneAfterTheOther(first, second), path);
     const before = await readNow(stranger, [path, `${path}/${observer.leader?.node}`]);
     await elector.stop();
@@ -440,7 +452,7 @@ describe('an observer whose next session is served by a server that is behind', 
     const server = servedLate(second, before);
     await first.close();
     await until(() => server.caughtUp);
-    const next = await lead(stranger, path, { id: 'two' });
+    const next = await leadAtOnce(stranger, path, { id: 'two' });
     await showsId(observer, 'two');
     expect(changes).toEqual(['one', undefined, 'two']);
     await next.stop();
@@ -454,7 +466,7 @@ describe('the iterator of an observer', () => {
     const observer = new ElectionObserver(await openSession(), path);
     const early = observer[Symbol.asyncIterator]();
     await observer.start();
-    const elector = await lead(session, path, { id: 'one' });
+    const elector = await leadAtOnce(session, path, { id: 'one' });
     await showsId(observer, 'one');
     const late = observer[Symbol.asyncIterator]();
     await elector.stop();
@@ -472,7 +484,7 @@ describe('the iterator of an observer', () => {
 
   it('ends when the loop is left, and the observer goes on', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
     const { observer } = await observe(await openSession(), path);
     for await (const leader of observer) {
       expect(leader?.id).toBe('one');
@@ -512,8 +524,8 @@ describe('an observer that is stopped', () => {
 
   it('looks no more, and leaves its session open with no listener on it and nothing watched', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession(), path, { id: 'one' });
-    const proxy = await FaultProxy.start();
+    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const { observer, changes } = await observe(session, path);
     await elector.advertise('something else');
@@ -526,7 +538,7 @@ describe('an observer that is stopped', () => {
     await session.exists(path); // Answered after the watches were taken back.
     expect(await watchersOf(path)).toEqual([]);
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed; // What is still watched has been set again, at the server of the new connection.
     expect(await session.exists(path)).toBeDefined();
     expect(await watchersOf(path)).toEqual([]);
@@ -540,7 +552,7 @@ describe('an observer that is stopped', () => {
   it('at any moment settles, and tells start so', async () => {
     const path = uniquePath('observed');
     const session = await openSession();
-    const elector = await lead(session, path);
+    const elector = await leadAtOnce(session, path);
     for (let moment = 0; moment < 15; moment++) {
       const observer = new ElectionObserver(session, path);
       const starting = observer.start().catch((error: unknown) => error);
@@ -595,7 +607,7 @@ describe('an observer that is stopped', () => {
   });
 
   it('settles at once while its look waits for a server', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
@@ -621,7 +633,7 @@ describe('an observer that may not read', () => {
 
   it('does not start, and says why', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession({ auth: alice }), path, { id: 'one' });
+    const elector = await leadAtOnce(await openSession({ auth: alice }), path, { id: 'one' });
     const session = await openSession();
     const observer = new ElectionObserver(session, path);
     await expect(observer.start()).rejects.toMatchObject({ code: 'NO_AUTH', path });
@@ -634,7 +646,7 @@ describe('an observer that may not read', () => {
 
   it('any more reports that, shows nobody, and looks again until it may', async () => {
     const path = uniquePath('observed');
-    const elector = await lead(await openSession({ auth: alice }), path, { id: 'one' });
+    const elector = await leadAtOnce(await openSession({ auth: alice }), path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
     await grant('everybody may read', [path, node]);
     const { observer, changes } = await observe(await openSession(), path);
@@ -656,7 +668,7 @@ describe('an observer that may not read', () => {
       await openSession(),
       await openSession(),
     ];
-    const elector = await lead(owner, path, { id: 'one' });
+    const elector = await leadAtOnce(owner, path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
     await grant('everybody may read', [path, node]);
     const { observer, changes } = await observe(oneAfterTheOther(first, second), path);

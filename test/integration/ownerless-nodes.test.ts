@@ -7,10 +7,11 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { LOCK_KINDS } from '../helpers/lock-kinds.js';
-import { ask } from '../helpers/locks.js';
-import { openOperator } from '../helpers/operator.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { openAdminClient } from '../support/wire/admin-client.js';
 
 const PRIORITY_255 = '01234567-89ab-80ff-8123-456789abcdef';
 
@@ -77,15 +78,15 @@ describe('a node of a contender’s name that goes with no session', () => {
     const [first, second] = [new DistributedLock(await openSession(), path), await openQuiet()];
     const held = await first.acquire();
     await second.session.create(`${path}/${nameOf(5)}`); // The next numbers are below that.
-    const asker = await ask(new DistributedLock(second.session, path));
+    const waiter = await enqueue(new DistributedLock(second.session, path));
     expect(await new DistributedLock(await openSession(), path).tryAcquire()).toBeUndefined();
-    expect(asker.held()).toBe(false);
+    expect(waiter.held()).toBe(false);
     await held.release();
-    await (await asker.hold).release();
+    await (await waiter.hold).release();
   });
 
   it('that is a container counts as one', async () => {
-    const operator = await openOperator();
+    const operator = await openAdminClient();
     const { session, ignored } = await openQuiet();
     const path = uniquePath('queue');
     await session.create(path);
@@ -147,10 +148,10 @@ describe('a node of a contender’s name that goes with no session', () => {
     const { value } = await stranger.create(`${path}/lock-`, { mode: 'ephemeral-sequential' });
     expect(value).toBe(node);
     expect(await lock.tryAcquire()).toBeUndefined();
-    const asker = await ask(lock);
-    expect(asker.held()).toBe(false);
+    const waiter = await enqueue(lock);
+    expect(waiter.held()).toBe(false);
     await stranger.remove(node);
-    await (await asker.hold).release();
+    await (await waiter.hold).release();
   });
 
   it('keeps nobody from being elected, and leads nothing', async () => {
@@ -239,7 +240,7 @@ describe('a node with the last number that no server has given', () => {
     const forged = [nameOf(2 ** 31 - 1), '_c_01234567-89ab-cdef-0123-456789abcdef-lock--2147483648'];
     for (const node of forged) await stranger.create(`${path}/${node}`, { mode: 'ephemeral' });
     const owners = await Promise.all(Array.from({ length: 20 }, () => openSession()));
-    const askers = await Promise.all(owners.map((session) => ask(new DistributedLock(session, path))));
+    const waiters = await Promise.all(owners.map((session) => enqueue(new DistributedLock(session, path))));
     const session = await openSession();
     let reads = 0;
     const exists = session.exists.bind(session);
@@ -247,9 +248,9 @@ describe('a node with the last number that no server has given', () => {
       reads++;
       return exists(node);
     };
-    askers.push(await ask(new DistributedLock(session, path)));
-    expect(askers.map(({ position }) => position).sort((a, b) => a - b)).toEqual(askers.map((_, at) => at));
+    waiters.push(await enqueue(new DistributedLock(session, path)));
+    expect(waiters.map(({ position }) => position).sort((a, b) => a - b)).toEqual(waiters.map((_, at) => at));
     expect(reads).toBe(0);
-    for (const each of askers.sort((a, b) => a.position - b.position)) await (await each.hold).release();
+    for (const each of waiters.sort((a, b) => a.position - b.position)) await (await each.hold).release();
   });
 });

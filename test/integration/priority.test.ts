@@ -7,8 +7,9 @@ import { RevocationRefusedError } from '../../src/errors.js';
 import { deferred } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { nextEvent, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 // On a server that nobody else uses: what it is asked is looked at.
 
@@ -33,7 +34,7 @@ async function startElection() {
     return elector;
   };
   const join = async (id: string, priority = 0, options: LeaderElectorOptions = {}) =>
-    note(await stand(await open(), PATH, { id, priority, ...options }));
+    note(await campaign(await open(), PATH, { id, priority, ...options }));
   const begin = async (id: string, options: LeaderElectorOptions = {}): Promise<[LeaderElector, Term]> => {
     const [leader, term] = await lead(await open(), PATH, { id, ...options });
     await settled(leader);
@@ -292,7 +293,7 @@ describe('one with a priority that joins while somebody leads', () => {
     const [leader] = await begin('leader');
     const session = await open();
     const late = server.delay(150, { only: 'getData', path: await nodeOf(leader) });
-    const joining = stand(session, PATH, { id: 'high', priority: 1 });
+    const joining = campaign(session, PATH, { id: 'high', priority: 1 });
     joining.catch(ignore);
     await until(() => late.hits === 1);
     await session.close();

@@ -8,7 +8,9 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
 // What a shared machine may add to any wait.

@@ -4,8 +4,8 @@ import { InvalidOptionError, InvalidStateError, LockLostError } from '../../src/
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
-import { openSession, uniquePath } from '../helpers/cluster.js';
-import { ask } from '../helpers/locks.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
 
 async function makeLocks(count: number) {
   const path = uniquePath('rw');
@@ -27,11 +27,11 @@ describe('a read-write lock', () => {
       ReadWriteLock,
       ReadWriteLock,
     ];
-    const first = await (await ask(r1.readLock)).hold;
-    const second = await (await ask(r2.readLock)).hold;
-    const writer = await ask(w1.writeLock);
-    const third = await ask(r3.readLock);
-    const fourth = await ask(r4.readLock);
+    const first = await (await enqueue(r1.readLock)).hold;
+    const second = await (await enqueue(r2.readLock)).hold;
+    const writer = await enqueue(w1.writeLock);
+    const third = await enqueue(r3.readLock);
+    const fourth = await enqueue(r4.readLock);
     expect([first.isHeld(), second.isHeld(), writer.held(), third.held(), fourth.held()]).toEqual([
       true,
       true,
@@ -115,14 +115,14 @@ describe('a read-write lock', () => {
   it('is kept by a reader that the writing work leaves behind: readers get in, writers do not', async () => {
     const { locks, session, path } = await makeLocks(4);
     const [own, reader, writer, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
-    let behind!: Awaited<ReturnType<typeof ask>>;
+    let behind!: Awaited<ReturnType<typeof enqueue>>;
     const kept = await own.writeLock.using(async () => {
-      behind = await ask(reader.readLock);
+      behind = await enqueue(reader.readLock);
       expect(behind.held()).toBe(false);
       return await own.readLock.acquire();
     });
     await (await behind.hold).release();
-    const waiting = await ask(writer.writeLock);
+    const waiting = await enqueue(writer.writeLock);
     expect(kept.isHeld()).toBe(true);
     await session.getChildren(path);
     expect(waiting.held()).toBe(false);
@@ -135,9 +135,9 @@ describe('a read-write lock', () => {
     const { locks, session, path } = await makeLocks(4);
     const [own, writer, reader, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
     const writing = await own.writeLock.acquire();
-    const early = await ask(late.readLock);
-    const waiting = await ask(writer.writeLock);
-    const behind = await ask(reader.readLock);
+    const early = await enqueue(late.readLock);
+    const waiting = await enqueue(writer.writeLock);
+    const behind = await enqueue(reader.readLock);
     const reading = await own.downgrade(writing);
     expect([writing.isHeld(), reading.isHeld(), reading.token]).toEqual([false, true, writing.token]);
     const beside = await early.hold; // It was there before the writer that waits.

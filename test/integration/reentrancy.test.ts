@@ -4,7 +4,8 @@ import { LockLostError, LockTimeoutError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { deferred } from '../../src/platform/async/promises.js';
-import { aborted, openSession, uniquePath } from '../helpers/cluster.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted } from '../support/events.mjs';
 
 async function makeLock() {
   const session = await openSession();

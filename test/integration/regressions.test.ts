@@ -11,18 +11,11 @@ import {
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { createRequest } from '../../src/session/protocol/requests.js';
 import type { Session } from '../../src/session/session.js';
-import {
-  aborted,
-  connectString,
-  inOrder,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
-import { startFakeServer } from '../helpers/fake-server.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { connectString, inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 /** Creates a node that everybody may do this with: what our own sessions never do. */
 function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
@@ -39,10 +32,10 @@ const AUTH = 100;
 describe('an elector', () => {
   it('could not be stopped while the outcome of its claim was unknown and no server in reach', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
     await session.ensurePath(path);
-    const lost = proxy.loseReplyTo('multi', '"state":"held"').then(() => proxy.cut());
+    const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' }).then(() => proxy.cut());
     const elector = new LeaderElector(session, path);
     await elector.start();
     await lost;
@@ -54,11 +47,11 @@ describe('an elector', () => {
 
   it('could not be stopped while it published what was advertised during the create', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
-    const lost = proxy.loseReplyTo('setData', 'later').then(() => proxy.cut());
+    const lost = proxy.loseReplyTo('setData', { text: 'later' }).then(() => proxy.cut());
     const create = session.createSequential.bind(session);
     vi.spyOn(session, 'createSequential').mockImplementationOnce(async (...args) => {
       await elector.advertise('later');
@@ -75,12 +68,12 @@ describe('an elector', () => {
 
   it('published an older advertisement over a newer one when the reply to the older was lost', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const elector = new LeaderElector(session, path, { data: 'first' });
     await elector.start();
     const suspended = nextEvent(session, 'suspended');
-    void proxy.loseReplyTo('setData', 'older').then(() => proxy.cut());
+    void proxy.loseReplyTo('setData', { text: 'older' }).then(() => proxy.cut());
     const older = elector.advertise('older');
     await suspended;
     const newer = elector.advertise('newer');
@@ -210,7 +203,7 @@ describe('an advertisement', () => {
 describe('stopping an elector', () => {
   it('did not wait for the release when the work had taken longer than a lease', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 3000, leaseMs: 400 }, proxy.connectString);
     let settledAt = 0;
     let begin: () => void = () => undefined;
@@ -227,18 +220,18 @@ describe('stopping an elector', () => {
     });
     await elector.start();
     await working;
-    void proxy.swallowFrom('multi', '"state":"vacant"'); // No answer: it waits as long as it ever does.
+    void proxy.partitionFrom('multi', { text: '"state":"vacant"' }); // No answer: it waits as long as it ever does.
     await elector.stop();
     expect(performance.now() - settledAt).toBeGreaterThan(session.leaseMs * 0.9);
   });
 
   it('took two leases and more when its claim was in a black hole', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 6000 }, proxy.connectString);
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
-    const claiming = proxy.swallowFrom('multi', '"state":"held"');
+    const claiming = proxy.partitionFrom('multi', { text: '"state":"held"' });
     await elector.start();
     await claiming;
     const began = performance.now();
@@ -259,9 +252,9 @@ describe('a session', () => {
   });
 
   it('said of an operation in flight at its close that the connection was lost', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
-    proxy.blackHole();
+    proxy.partition();
     const operation = expect(session.exists('/')).rejects.toBeInstanceOf(SessionClosedError);
     await session.close();
     await operation;
@@ -270,7 +263,7 @@ describe('a session', () => {
   it('waited for ever on a server that took the handshake and never answered the credentials', async () => {
     const silent = await startFakeServer({
       handshake: () => 3000,
-      answer: (_, type) => (type === AUTH ? undefined : { code: 0 }),
+      answer: ({ type }) => (type === AUTH ? undefined : { code: 0 }),
     });
     const talking = await startFakeServer({
       handshake: () => 3000,
@@ -312,7 +305,7 @@ describe('a supervisor', () => {
   it('tried for ever, and told nobody, when its credentials were refused', async () => {
     const server = await startFakeServer({
       handshake: () => 60_000,
-      answer: (_, type) => ({ code: type === AUTH ? -115 : 0 }),
+      answer: ({ type }) => ({ code: type === AUTH ? -115 : 0 }),
     });
     const supervisor = new ElectionSupervisor({
       connect: server.connectString,
@@ -354,7 +347,7 @@ describe('a supervisor', () => {
 
   it('waited for its own clean-up hook when that stopped it', async () => {
     const path = uniquePath('bug');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const observer = await openSession();
     const supervisor: ElectionSupervisor = new ElectionSupervisor({
       connect: proxy.connectString,

@@ -2,15 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { type RevocationOptions, revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, RevocationRefusedError, WorkOverrunError } from '../../src/errors.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
 
 describe('a leader that is asked to step down', () => {
   it('does, with the reason revoked, and the next one leads; it stands again at the back', async () => {
     const path = uniquePath('revoked');
     const [leader, term] = await lead(await openSession(), path, { id: 'leader', data: 'mine' });
-    const next = await stand(await openSession(), path, { id: 'next' });
+    const next = await campaign(await openSession(), path, { id: 'next' });
     const demoted = nextEvent(leader, 'demoted');
     const elected = nextEvent(next, 'elected');
     const asked = await revokeLeader(await openSession(), path, { by: 'an operator' });
@@ -75,7 +76,7 @@ describe('a leader that is asked to step down', () => {
           finish = resolve;
         }),
     });
-    const next = await stand(await openSession(), path);
+    const next = await campaign(await openSession(), path);
     const overrun = nextEvent<[Error]>(leader, 'error');
     const elected = nextEvent(next, 'elected');
     const revoked = revokeLeader(await openSession(), path, { graceMs: 50 });
@@ -90,9 +91,9 @@ describe('a leader that is asked to step down', () => {
 
   it('that can not be reached does not answer', async () => {
     const path = uniquePath('revoked');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const [leader] = await lead(await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString), path);
-    proxy.blackHole();
+    proxy.partition();
     const asker = await openSession({ sessionTimeoutMs: 500 });
     await expect(revokeLeader(asker, path, { graceMs: 10 })).rejects.toMatchObject({ answered: false });
     proxy.restore();

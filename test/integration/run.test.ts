@@ -11,24 +11,25 @@ import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js'
 import { serializeRecord } from '../../src/election/nodes/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
-import { connectString, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { DEAD, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, DEAD } from '../support/conclave/electors.js';
 import {
-  ActLog,
+  ActivityLog,
   isAlive,
   machineNowMs,
   PROGRAM,
-  Runner,
-  type RunnerOptions,
+  RunningCommand,
+  type RunningCommandOptions,
   STUBBORN,
-} from '../helpers/runner.js';
+} from '../support/conclave/running-command.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 // Long enough that no command loses its lease where that isn't what is tested.
 const SESSION_TIMEOUT_MS = 9000;
 const SHORT_SESSION_MS = 3000;
 
-interface Run extends RunnerOptions {
+interface Run extends RunningCommandOptions {
   readonly path?: string;
   readonly options?: readonly string[];
 }
@@ -37,14 +38,15 @@ interface Run extends RunnerOptions {
 function run(
   command: readonly string[],
   { path = uniquePath('run'), options = [], ...rest }: Run = {},
-): Runner {
+): RunningCommand {
   const words = ['run', path, '--session-timeout', String(SESSION_TIMEOUT_MS), ...options, '--', ...command];
-  return new Runner(words, rest);
+  return new RunningCommand(words, rest);
 }
 
 /** A shell's script as a command: `run` itself starts none. */
 const script = (text: string) => ['sh', '-c', text];
-const printed = (runner: Runner, text: string) => until(() => runner.stdout.includes(text), `'${text}'`);
+const printed = (runner: RunningCommand, text: string) =>
+  until(() => runner.stdout.includes(text), `'${text}'`);
 
 async function queue(path: string): Promise<string[]> {
   return await (await openSession()).getChildren(path).catch(() => []);
@@ -98,7 +100,7 @@ describe('conclave run', () => {
   it('waits until it is its turn, and shows itself to the others meanwhile', async () => {
     const path = uniquePath('run');
     const session = await openSession();
-    const leader = await stand(session, path);
+    const leader = await campaign(session, path);
     const runner = run(script('echo runs'), { path, options: ['--id', 'next', '--data', 'here', '-v'] });
     await until(() => runner.stderr.includes('waiting, with 1 ahead'), 'a place in the queue');
     expect((await leader.candidates())[1]).toMatchObject({ id: 'next', data: 'here' });
@@ -168,7 +170,7 @@ describe('conclave run', () => {
   });
 
   it('kills the whole group when the grace is over', async () => {
-    const log = new ActLog();
+    const log = new ActivityLog();
     const runner = run([process.execPath, STUBBORN, log.file], { options: ['--grace', '400ms'] });
     await until(() => log.newest().length > 0, 'a command that runs, and its child');
     const toldAt = machineNowMs();
@@ -204,7 +206,7 @@ describe('conclave run', () => {
     ['SIGQUIT', 131],
   ])('leaves the queue at %s, and never starts the command', async (name, code) => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
+    const leader = await campaign(await openSession(), path);
     const runner = run(script('echo runs'), { path, options: ['-v'] });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     runner.signal('SIGUSR1'); // That one is for the command.
@@ -217,7 +219,7 @@ describe('conclave run', () => {
 
   it('starts no command at a signal between its election and the start', async () => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
+    const leader = await campaign(await openSession(), path);
     // Its keeper isn't ready, and won't be before the signal.
     const runner = run(script('echo runs'), { path, options: ['-v'] });
     await until(() => runner.keeperPid !== undefined, 'a keeper');
@@ -234,7 +236,7 @@ describe('conclave run', () => {
 
   it('starts no command if its keeper is so late that the lease is over', async () => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
+    const leader = await campaign(await openSession(), path);
     const options = ['-v', '--session-timeout', String(SHORT_SESSION_MS)];
     const runner = run(script('echo runs; sleep 60'), { path, options });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
@@ -288,7 +290,7 @@ describe('conclave run', () => {
 
   it('gives up when it is not elected in time, and at once with --no-wait, with exit code 75', async () => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
+    const leader = await campaign(await openSession(), path);
     const patient = run(script('echo runs'), { path, options: ['--wait-timeout', '300ms'] });
     const hasty = run(script('echo runs'), { path, options: ['--no-wait'] });
     expect([await patient.exit(), await hasty.exit()]).toEqual([75, 75]);
@@ -314,8 +316,8 @@ describe('conclave run', () => {
 
   it('waits for servers that go away while it is in the queue', async () => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
-    const proxy = await FaultProxy.start();
+    const leader = await campaign(await openSession(), path);
+    const proxy = await startProxy();
     const runner = run(script('echo runs'), {
       path,
       connect: proxy.connectString,
@@ -346,7 +348,7 @@ describe('conclave run', () => {
 
   it('goes on when its keeper is killed while it waits, and ends its command when it is killed then', async () => {
     const path = uniquePath('run');
-    const leader = await stand(await openSession(), path);
+    const leader = await campaign(await openSession(), path);
     const runner = run(script('echo $$; exec sleep 60'), { path, options: ['-v'] });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     process.kill(runner.keeperPid as number, 'SIGKILL');
@@ -442,7 +444,7 @@ describe('conclave run', () => {
 
   it('ends at once at SIGTERM, also while its keeper is stopped', async () => {
     const path = uniquePath('run');
-    await stand(await openSession(), path);
+    await campaign(await openSession(), path);
     const runner = run(['true'], { path, options: ['-v'] });
     await until(() => runner.stderr.includes('waiting'), 'a place in the queue');
     const keeper = runner.keeperPid as number;

@@ -9,17 +9,19 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
 import { entryPrefix } from '../../src/lock/queue/order.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
-import { nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
-import { lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 describe('CURATOR-696, -620: the session expires in an outage', () => {
   it('a candidate with a new session never leads on the node of the old one', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const old = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const [former, formerTerm] = await lead(old, path, { id: 'same' });
-    proxy.blackHole();
+    proxy.partition();
     // While the old session still lives at the servers, the same process comes back with a new one.
     const session = await openSession();
     const elector = new LeaderElector(session, path, { id: 'same' });
@@ -42,19 +44,19 @@ describe('CURATOR-696, -620: the session expires in an outage', () => {
 describe('CURATOR-504, -644, -645: two suspend and reconnect in the same session', () => {
   it('neither makes another node; one leads, as before', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const sessions = [
       await openSession({}, proxy.connectString),
       await openSession({}, proxy.connectString),
     ] as const;
     const [leader, term] = await lead(sessions[0], path);
-    const waiter = await stand(sessions[1], path);
+    const waiter = await campaign(sessions[1], path);
     const observer = await openSession();
     const nodes = (await observer.getChildren(path)).sort();
     const events = [recordEvents(leader, 'demoted', 'elected'), recordEvents(waiter, 'elected')];
     for (let round = 0; round < 3; round++) {
       const resumed = sessions.map((session) => nextEvent(session, 'resumed'));
-      proxy.bounce();
+      proxy.dropConnections();
       await Promise.all(resumed);
     }
     for (const session of sessions) await session.exists(path);
@@ -75,9 +77,9 @@ describe('CURATOR-498: create, connection lost, session over', () => {
     const uuid = systemEnvironment.uuid();
     await dying.ensurePath(path);
     const ghost = await dying.create(`${path}/${entryPrefix(uuid)}`, { mode: 'ephemeral-sequential' });
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
-    const lost = proxy.loseReplyTo('create', uuid);
+    const lost = proxy.loseReplyTo('create', { text: uuid });
     // The creation's reply is lost; what is found by the uuid then is the ghost, and what was created. Only that is ours.
     const contender = await joinQueue(session, path, { id: uuid });
     await lost;
@@ -91,7 +93,7 @@ describe('CURATOR-498: create, connection lost, session over', () => {
 describe('CURATOR-54: the session is lost between the claim and the work', () => {
   it('the work never starts, or starts with a term that is over', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 800 }, proxy.connectString);
     const began: boolean[] = [];
     const elector = new LeaderElector(session, path, {
@@ -99,7 +101,7 @@ describe('CURATOR-54: the session is lost between the claim and the work', () =>
     });
     // A listener that stands still for longer than the session lasts, right before the work would begin.
     elector.once('elected', () => {
-      proxy.blackHole();
+      proxy.partition();
       const end = performance.now() + 1200;
       while (performance.now() < end);
     });
@@ -115,7 +117,7 @@ describe('CURATOR-54: the session is lost between the claim and the work', () =>
 describe("etcd #11456 (Jepsen): a waiter's session expires while it queues", () => {
   it('it does not lead when the one ahead leaves after that', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const observer = await openSession();
     const holder = await new DistributedLock(observer, path).acquire();
     const session = await openSession({ sessionTimeoutMs: 600 }, proxy.connectString);
@@ -139,11 +141,11 @@ describe("etcd #11456 (Jepsen): a waiter's session expires while it queues", () 
 describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that blocks', () => {
   it('the lease ends in time all the same', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000, leaseMs: 500 }, proxy.connectString);
     const [elector, term] = await lead(session, path, { lead: () => new Promise(() => undefined) });
     const overrun = nextEvent<[Error]>(elector, 'error');
-    await proxy.swallowFrom('multi'); // The next heartbeat hangs, and the link with it.
+    await proxy.partitionFrom('multi'); // The next heartbeat hangs, and the link with it.
     const hungAt = performance.now();
     await nextEvent(elector, 'demoted');
     expect(performance.now() - hungAt).toBeLessThan(1500);
@@ -158,7 +160,7 @@ describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that
 describe('CURATOR-15, -73, kuberhealthy #1533: one failure that passes', () => {
   it('the supervisor goes on, and its health shows when it does not stand', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const observer = await openSession();
     const supervisor = new ElectionSupervisor({
       connect: proxy.connectString,
@@ -187,8 +189,8 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
     const path = uniquePath('scenario');
     const [a, term] = await lead(await openSession(), path, { id: 'A' });
     const sessionOfB = await openSession();
-    await stand(sessionOfB, path, { id: 'B' });
-    const c = await stand(await openSession(), path, { id: 'C' });
+    await campaign(sessionOfB, path, { id: 'B' });
+    const c = await campaign(await openSession(), path, { id: 'C' });
     await until(() => c.state.name === 'waiting'); // Behind B, as it will say.
     const moved = nextEvent(c, 'waiting');
     await sessionOfB.close();
@@ -205,10 +207,10 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
 describe('CURATOR-202, kazoo #732: the release comes while disconnected, and the same session resumes', () => {
   it('the node goes in the end, and somebody leads', async () => {
     const path = uniquePath('scenario');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
     const [leader] = await lead(session, path, { id: 'gone' });
-    const next = await stand(await openSession(), path, { id: 'next' });
+    const next = await campaign(await openSession(), path, { id: 'next' });
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
     await suspended;

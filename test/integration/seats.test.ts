@@ -6,9 +6,11 @@ import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidOptionError, InvalidStateError, SeatsMismatchError } from '../../src/errors.js';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { lead } from '../support/conclave/electors.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 /** Electors of one election, each on a session of its own, that have joined one after the other. */
 async function standAll(count: number, options: LeaderElectorOptions) {
@@ -68,7 +70,7 @@ describe('an election with several seats', () => {
   );
 
   it('waits out the lease of a leader that is gone, on its seat only', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const path = uniquePath('seats');
     const cut = await openSession({ sessionTimeoutMs: 1000, leaseMs: 900 }, proxy.connectString);
     const [dying, lost] = await lead(cut, path, { seats: 2 });
@@ -77,7 +79,7 @@ describe('an election with several seats', () => {
     await next.start();
     const elected = nextEvent<[Term]>(next, 'elected');
     const claiming = until(() => next.state.name === 'claiming').then(() => performance.now());
-    proxy.blackHole();
+    proxy.partition();
     const demoted = nextEvent(dying, 'demoted').then(() => performance.now());
     const seenAt = await claiming;
     const [term] = await elected;
@@ -88,7 +90,7 @@ describe('an election with several seats', () => {
   });
 
   it('takes a seat that becomes free while it waits out the lease of another', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const path = uniquePath('seats');
     const cut = await openSession({ sessionTimeoutMs: 4000, leaseMs: 3900 }, proxy.connectString);
     const [, lost] = await lead(cut, path, { seats: 2 });
@@ -138,10 +140,10 @@ describe('an election with several seats', () => {
   });
 
   it('claims one seat only when the reply to its claim is lost', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const path = uniquePath('seats');
     const session = await openSession({}, proxy.connectString);
-    const lost = proxy.loseReplyTo('multi', '"state":"held"');
+    const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const [elector, term] = await lead(session, path, { seats: 3 });
     await lost;
     expect(term.isHeld()).toBe(true);

@@ -4,8 +4,8 @@ import { InvalidOptionError, LockTimeoutError, SeatsMismatchError } from '../../
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { connectString, openSession, uniquePath } from '../helpers/cluster.js';
-import { ask } from '../helpers/locks.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 
 async function makeSemaphores(count: number, seats: number) {
   const path = uniquePath('semaphore');
@@ -42,8 +42,8 @@ describe('a semaphore', () => {
       const { semaphores, session, path } = await makeSemaphores(5, 3);
       const holds: LockHold[] = [];
       for (const semaphore of semaphores.slice(0, 3)) holds.push(await semaphore.acquire());
-      const next = await ask(semaphores[3] as Semaphore);
-      const last = await ask(semaphores[4] as Semaphore);
+      const next = await enqueue(semaphores[3] as Semaphore);
+      const last = await enqueue(semaphores[4] as Semaphore);
       expect([next.position, last.position]).toEqual([1, 2]);
       await holds[leaving]?.release();
       const hold = await next.hold;
@@ -63,7 +63,7 @@ describe('a semaphore', () => {
     for (const semaphore of semaphores.slice(0, 4)) holds.push(await semaphore.acquire());
     const waiting: Promise<void>[] = [];
     for (const [index, semaphore] of semaphores.slice(4).entries()) {
-      const { hold } = await ask(semaphore);
+      const { hold } = await enqueue(semaphore);
       const pass = (each: LockHold) => {
         order.push(index);
         return each.release();
@@ -85,7 +85,7 @@ describe('a semaphore', () => {
     ];
     const impatient = (semaphores[2] as Semaphore).acquire({ timeoutMs: 100 });
     const rejected = expect(impatient).rejects.toBeInstanceOf(LockTimeoutError);
-    const patient = await ask(semaphores[3] as Semaphore);
+    const patient = await enqueue(semaphores[3] as Semaphore);
     await rejected;
     expect(patient.held()).toBe(false);
     await holds[1]?.release();
@@ -120,7 +120,7 @@ describe('a semaphore', () => {
     const { semaphores, session, path } = await makeSemaphores(5, 1);
     const first = await (semaphores[0] as Semaphore).acquire();
     const waiting = [];
-    for (const semaphore of semaphores.slice(1)) waiting.push(await ask(semaphore));
+    for (const semaphore of semaphores.slice(1)) waiting.push(await enqueue(semaphore));
     await new Semaphore(session, path, 1).resize(4);
     const holds = await Promise.all(waiting.slice(0, 3).map(({ hold }) => hold));
     await session.getChildren(path);
@@ -139,7 +139,7 @@ describe('a semaphore', () => {
     await (semaphores[3] as Semaphore).seats(); // It agreed to the old number.
     await (semaphores[0] as Semaphore).resize(1);
     expect(holds.every((hold) => hold.isHeld())).toBe(true);
-    const late = await ask(semaphores[3] as Semaphore);
+    const late = await enqueue(semaphores[3] as Semaphore);
     expect(late.position).toBe(3);
     await holds[1]?.release();
     await holds[0]?.release();

@@ -17,17 +17,10 @@ import { type Environment, systemEnvironment } from '../../src/platform/environm
 import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import {
-  aborted,
-  connectString,
-  inOrder,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { connectString, inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['suspended', 'resumed', 'expired', 'closed', 'error'];
 
@@ -52,13 +45,13 @@ describe('a session', () => {
     const warned: string[] = [];
     const nothing = () => undefined;
     const warn = (_: object, message: string) => void warned.push(message);
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession(
       { sessionTimeoutMs: 1, logger: { debug: nothing, info: nothing, warn, error: nothing } },
       proxy.connectString,
     );
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed;
     expect(warned.filter((message) => message.includes('another session timeout'))).toHaveLength(1);
   });
@@ -188,13 +181,13 @@ describe('a session', () => {
     const lines: string[] = [];
     const write = (details: object, message: string) => void lines.push(JSON.stringify(details) + message);
     const logger = { debug: write, info: write, warn: write, error: write };
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession(
       { logger, sessionTimeoutMs: 100_000, auth: { scheme: 'digest', credentials: 'alice:wonderland' } },
       proxy.connectString,
     );
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed;
     const path = uniquePath();
     const created = await session.create(`${path}-`, { mode: 'ephemeral-sequential' });
@@ -210,7 +203,7 @@ describe('a session', () => {
 
 describe('a session whose connection goes', () => {
   it('is suspended, resumes as the same session, and tells each once', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const events = recordEvents(session, ...EVENTS);
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
@@ -227,7 +220,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('writes what it was given, also where that changes while it is held back', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const path = uniquePath();
     await session.create(path);
@@ -247,7 +240,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('hears, when it resumes, of what changed meanwhile', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const other = await openSession();
     const path = uniquePath();
@@ -263,7 +256,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('rejects what was sent and not answered as lost', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const path = uniquePath();
     const lost = proxy.loseReplyTo('create');
@@ -274,11 +267,11 @@ describe('a session whose connection goes', () => {
   });
 
   it('finds out by itself that a link is dead, and takes another', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const suspended = nextEvent(session, 'suspended');
     const began = performance.now();
-    proxy.blackHole();
+    proxy.partition();
     await suspended;
     // A fifth of the session timeout until it asks, and a third until it gives up.
     expect(performance.now() - began).toBeLessThan(1400);
@@ -288,7 +281,7 @@ describe('a session whose connection goes', () => {
 
   it('told of its next connection in the midst of the work that had found the last one dead', async () => {
     const storage = new AsyncLocalStorage<string>();
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await storage.run('opening', () =>
       openSession({ sessionTimeoutMs: 1500 }, proxy.connectString),
     );
@@ -298,7 +291,7 @@ describe('a session whose connection goes', () => {
     const resumed = nextEvent(session, 'resumed');
     // Its heartbeats, which find out about the dead link, begin in the work.
     await storage.run('working', () => new DistributedLock(session, uniquePath('context')).acquire());
-    proxy.blackHole();
+    proxy.partition();
     await nextEvent(session, 'suspended');
     proxy.restore();
     await resumed;
@@ -306,7 +299,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('gives each operation up after the session timeout', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString);
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
@@ -315,7 +308,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('expires, once, when it comes back too late; whatever waits on it rejects', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 2000 }, proxy.connectString);
     const observer = await openSession();
     const events = recordEvents(session, ...EVENTS);
@@ -338,7 +331,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('goes on to another server', async () => {
-    const [first, second] = [await FaultProxy.start(), await FaultProxy.start()];
+    const [first, second] = [await startProxy(), await startProxy()];
     const session = await openSession({}, `${first.connectString},${second.connectString}`);
     for (const proxy of [first, second, first]) {
       const other = proxy === first ? second : first;
@@ -389,7 +382,7 @@ describe('opening a session', () => {
   });
 
   it('looks a name up anew at each try, and tries all its addresses', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const port = Number(proxy.connectString.split(':')[1]);
     const silent = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -412,13 +405,13 @@ describe('opening a session', () => {
     );
     expect(asked).toEqual(Array(3).fill('zookeeper.example'));
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed;
     expect(asked).toHaveLength(4);
   });
 
   it('finds a server at an IPv6 address', async () => {
-    const proxy = await FaultProxy.start(undefined, { host: '::1' });
+    const proxy = await startProxy(undefined, { host: '::1' });
     const session = await openSession({}, proxy.connectString);
     expect(proxy.connectString).toMatch(/^\[::1\]:\d+$/);
     expect(session.state.name).toBe('connected');
@@ -472,7 +465,7 @@ describe('closing a session', () => {
   });
 
   it('ends the session also when it is suspended and a server comes back in time', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
@@ -486,25 +479,25 @@ describe('closing a session', () => {
   });
 
   it('ends the session also in a listener of suspended', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const observer = await openSession();
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const closing = new Promise<void>((resolve) => session.once('suspended', () => resolve(session.close())));
-    proxy.bounce();
+    proxy.dropConnections();
     await closing;
     expect(await observer.exists(value)).toBeUndefined();
   });
 
   it('resolved at once, before any server could know, in a listener of its own end', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
     const settled: string[] = [];
     const closings: Promise<unknown>[] = [];
     const closeAs = (who: string) => closings.push(session.close().then(() => settled.push(who)));
     session.once('closed', () => void closeAs('listener of closed'));
     session.signal.addEventListener('abort', () => void closeAs('listener of the signal'), { once: true });
-    proxy.blackHole();
+    proxy.partition();
     const closing = session.close({ timeoutMs: 100 });
     expect(closings).toHaveLength(2);
     await new Promise((resolve) => setImmediate(resolve));
@@ -512,10 +505,10 @@ describe('closing a session', () => {
     await Promise.all([closing, ...closings]);
   });
 
-  it.each(['cut', 'blackHole'] as const)(
+  it.each(['cut', 'partition'] as const)(
     'settles within 2 s when the network is gone (%s)',
     async (fault) => {
-      const proxy = await FaultProxy.start();
+      const proxy = await startProxy();
       const session = await openSession({ sessionTimeoutMs: 30_000 }, proxy.connectString);
       proxy[fault]();
       const began = performance.now();
@@ -550,7 +543,7 @@ describe('a node of a session', () => {
   });
 
   it('stays under lease as long as heartbeats are answered, and not without', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 1000 }, proxy.connectString);
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const own = EphemeralNode.of(session, value, sentAt);
@@ -560,7 +553,7 @@ describe('a node of a session', () => {
       expect(own.isHeld()).toBe(true);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    proxy.blackHole();
+    proxy.partition();
     await until(() => !own.isHeld());
     expect(own.remainingMs()).toBe(0);
     proxy.restore();

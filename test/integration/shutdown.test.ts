@@ -6,7 +6,9 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { InvalidStateError } from '../../src/errors.js';
 import { freePort } from '../../tools/ports.mjs';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/shutting-down.mjs');
 // What a shared machine may add to any wait.

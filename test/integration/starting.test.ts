@@ -8,7 +8,8 @@ import type { StartOptions } from '../../src/platform/async/starting.js';
 import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import { nextEvent, until } from '../helpers/cluster.js';
+import { nextEvent } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
 
 const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const NOWHERE = '127.0.0.1:1';

@@ -11,9 +11,11 @@ import {
   NoCandidateError,
 } from '../../src/errors.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
-import { nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { DEAD, lead, stand } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { campaign, DEAD, lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 /** Candidates 'c0' to 'c<n-1>', each with a session of its own, in this order; the first leads. Notes who is elected. */
 async function queueOf(count: number, path: string) {
@@ -90,7 +92,7 @@ describe('a planned handover', () => {
     const path = uniquePath('handover');
     const session = await openSession({ leaseMs: 300 });
     const [leader] = await lead(session, path);
-    const next = await stand(await openSession({ leaseMs: 300 }), path, { id: 'next' });
+    const next = await campaign(await openSession({ leaseMs: 300 }), path, { id: 'next' });
     // A node that looks like a candidate's, and that nobody looks after.
     const idle = await joinQueue(await openSession(), path, { data: Buffer.from('{"id":"idle"}') });
     const elected = nextEvent<[Term]>(next, 'elected');
@@ -104,14 +106,14 @@ describe('a planned handover', () => {
 
   it('by a leader that dies before it has released is waited out, by whoever comes to claim', async () => {
     const path = uniquePath('handover');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const [leader, term] = await lead(
       await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString),
       path,
     );
     const { electors, overlaps } = await (async () => {
       const others = await Promise.all(
-        [1, 2, 3].map(async () => stand(await openSession({ sessionTimeoutMs: 1000 }), path)),
+        [1, 2, 3].map(async () => campaign(await openSession({ sessionTimeoutMs: 1000 }), path)),
       );
       return { electors: others, overlaps: [] as string[] };
     })();
@@ -133,14 +135,14 @@ describe('a planned handover', () => {
     ['the release', 'multi'],
   ] as const)('is carried out once when the reply to %s is lost', async (_, operation) => {
     const path = uniquePath('handover');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
     const [leader] = await lead(session, path, { id: 'leader' });
-    const next = await stand(await openSession(), path, { id: 'next' });
-    const named = await stand(await openSession(), path, { id: 'named' });
+    const next = await campaign(await openSession(), path, { id: 'next' });
+    const named = await campaign(await openSession(), path, { id: 'named' });
     const elected = nextEvent<[Term]>(named, 'elected');
     // Of the transactions only the release says who comes next.
-    const lost = proxy.loseReplyTo(operation, operation === 'multi' ? 'successor' : 'succeed');
+    const lost = proxy.loseReplyTo(operation, { text: operation === 'multi' ? 'successor' : 'succeed' });
     await leader.handOver('named');
     await lost;
     const [term] = await elected;
@@ -186,10 +188,10 @@ describe('a candidate with a higher priority', () => {
   it('is preferred at the next change, wherever it stands, and takes nothing by force', async () => {
     const path = uniquePath('priority');
     const [leader, term] = await lead(await openSession(), path, { id: 'leader' });
-    const plain = await stand(await openSession(), path, { id: 'plain' });
-    const low = await stand(await openSession(), path, { id: 'low', priority: 1 });
-    const high = await stand(await openSession(), path, { id: 'high', priority: 255 });
-    const alike = await stand(await openSession(), path, { id: 'alike', priority: 255 });
+    const plain = await campaign(await openSession(), path, { id: 'plain' });
+    const low = await campaign(await openSession(), path, { id: 'low', priority: 1 });
+    const high = await campaign(await openSession(), path, { id: 'high', priority: 255 });
+    const alike = await campaign(await openSession(), path, { id: 'alike', priority: 255 });
     expect(term.isHeld()).toBe(true);
     const order: string[] = [];
     for (const elector of [plain, low, high, alike]) elector.on('elected', () => order.push(elector.id));
@@ -210,8 +212,8 @@ describe('a candidate with a higher priority', () => {
     await session.ensurePath(path);
     await session.setData(path, serializeRecord(DEAD));
     const began = performance.now();
-    const first = await stand(session, path, { id: 'first' });
-    const high = await stand(await openSession(), path, { id: 'high', priority: 7 });
+    const first = await campaign(session, path, { id: 'first' });
+    const high = await campaign(await openSession(), path, { id: 'high', priority: 7 });
     const elected = await Promise.race([
       nextEvent<[Term]>(first, 'elected').then(([term]) => ({ id: 'first', term })),
       nextEvent<[Term]>(high, 'elected').then(([term]) => ({ id: 'high', term })),
@@ -224,10 +226,10 @@ describe('a candidate with a higher priority', () => {
 
   it('is called by the first in the queue when the leader is found dead', async () => {
     const path = uniquePath('priority');
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const [, term] = await lead(await openSession({ sessionTimeoutMs: 1000 }, proxy.connectString), path);
-    const plain = await stand(await openSession(), path, { id: 'plain' });
-    const high = await stand(await openSession(), path, { id: 'high', priority: 7 });
+    const plain = await campaign(await openSession(), path, { id: 'plain' });
+    const high = await campaign(await openSession(), path, { id: 'high', priority: 7 });
     const elected = nextEvent<[Term]>(high, 'elected');
     let heldThen = true;
     high.once('elected', () => {
@@ -249,7 +251,7 @@ describe('a candidate with a higher priority', () => {
     const [leader, term] = await lead(session, path, { id: 'leader' });
     const { claim } = leader as { claim: Claim };
     const { version } = (await session.getData(claim.node)).stat;
-    const high = await stand(await openSession(), path, { id: 'high', priority: 1 });
+    const high = await campaign(await openSession(), path, { id: 'high', priority: 1 });
     const error = await session.commit(releaseParts(claim, undefined, version)).catch((caught) => caught);
     expect(error).toBeInstanceOf(BadVersionError);
     expect(error).toMatchObject({ operation: 'multi[delete]', path: claim.node });
@@ -281,11 +283,11 @@ describe('the record', () => {
     };
     const [first] = await lead(await openSession(), path, { id: 'a', takeoverDelayMs: 0 });
     await note();
-    const proxy = await FaultProxy.start();
-    const doomed = await stand(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
+    const proxy = await startProxy();
+    const doomed = await campaign(await openSession({ sessionTimeoutMs: 600 }, proxy.connectString), path, {
       id: 'b',
     });
-    const heir = await stand(await openSession(), path, { id: 'c', takeoverDelayMs: 0 });
+    const heir = await campaign(await openSession(), path, { id: 'c', takeoverDelayMs: 0 });
     const second = nextEvent(doomed, 'elected');
     await first.stop();
     await second;
@@ -294,7 +296,7 @@ describe('the record', () => {
     proxy.cut();
     await third; // Claimed over a held record.
     await note();
-    const named = await stand(await openSession(), path, { id: 'd' });
+    const named = await campaign(await openSession(), path, { id: 'd' });
     const fourth = nextEvent(named, 'elected');
     await heir.handOver('d');
     await fourth;

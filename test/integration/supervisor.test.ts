@@ -8,16 +8,10 @@ import { CleanupFailedError, InvalidStateError, NoServerError } from '../../src/
 import { deferred } from '../../src/platform/async/promises.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import {
-  aborted,
-  connectString,
-  nextEvent,
-  openSession,
-  recordEvents,
-  uniquePath,
-  until,
-} from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped', 'error'];
 const SOON = { minTimeout: 10, maxTimeout: 50 };
@@ -36,7 +30,7 @@ function supervise(options: Partial<ElectionSupervisorOptions> & { path: string 
 /** A supervisor that leads over a proxy, and what makes its session expire. */
 async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
   const path = uniquePath('supervised');
-  const proxy = await FaultProxy.start();
+  const proxy = await startProxy();
   const observer = await openSession();
   const session = { sessionTimeoutMs: 700 };
   const supervisor = supervise({ connect: proxy.connectString, path, session, ...options });
@@ -260,7 +254,7 @@ describe('a supervisor', () => {
   it('calls the hook also when the session is lost by one that only waited', async () => {
     // The one that leads keeps its session whatever a busy machine does: there must be one node less for one reason only.
     const { path, supervisor: leader } = await leadOverProxy({ session: { sessionTimeoutMs: 30_000 } });
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const observer = await openSession();
     const losses: SessionLoss[] = [];
     const waiter = supervise({

@@ -11,9 +11,10 @@ import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { type Certificates, makeCertificates, PASSPHRASE } from '../helpers/certificates.js';
-import { nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
 
 let certificates: Certificates;
 let securePort: number;
@@ -72,11 +73,11 @@ describe('a session over TLS', () => {
   });
 
   it('is the same session after its connection was lost', async () => {
-    const proxy = await FaultProxy.start(securePort, { readable: false });
+    const proxy = await startProxy(securePort, { readable: false });
     const session = await openSession(trusting(), proxy.connectString);
     const { value } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });
     const resumed = nextEvent(session, 'resumed');
-    proxy.bounce();
+    proxy.dropConnections();
     await resumed;
     expect(session.owns((await session.getData(value)).stat)).toBe(true);
   });

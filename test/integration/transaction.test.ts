@@ -8,9 +8,11 @@ import {
   TermEndedError,
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { connectString, nextEvent, openSession, uniquePath, until } from '../helpers/cluster.js';
-import { lead } from '../helpers/electors.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { lead } from '../support/conclave/electors.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 describe("a term's transaction", () => {
   it('writes all its parts while the term lasts', async () => {
@@ -38,7 +40,7 @@ describe("a term's transaction", () => {
   });
 
   it('of a leader whose node is gone writes nothing, though the leader has not noticed yet', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const other = await openSession();
     const path = uniquePath('election');
@@ -80,11 +82,11 @@ describe("a term's transaction", () => {
   });
 
   it('whose reply is lost says so: it may have been carried out', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const state = uniquePath('state');
     const [elector, term] = await lead(session, uniquePath('election'));
-    const lost = proxy.loseReplyTo('multi', state);
+    const lost = proxy.loseReplyTo('multi', { text: state });
     await expect(term.transaction().create(state).commit()).rejects.toBeInstanceOf(ConnectionLossError);
     await lost;
     expect(await session.retryUntilAnswered(() => session.exists(state))).toBeDefined();
@@ -117,7 +119,7 @@ describe("a term's transaction", () => {
 
 describe("a lock's transaction", () => {
   it('is carried out while the lock is held, and not when its session has expired', async () => {
-    const proxy = await FaultProxy.start();
+    const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 600 }, proxy.connectString);
     const other = await openSession();
     const state = uniquePath('state');

@@ -7,7 +7,7 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
-import { connectString, openSession, uniquePath } from '../helpers/cluster.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const ALICE: AccessEntry = { scheme: 'auth', id: '', permissions: 31 };

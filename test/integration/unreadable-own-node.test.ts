@@ -4,9 +4,11 @@ import { LeaderElector } from '../../src/election/elector.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { AccessEntry } from '../../src/session/protocol/acl.js';
-import { aborted, nextEvent, openSession, recordEvents, uniquePath, until } from '../helpers/cluster.js';
-import { ask } from '../helpers/locks.js';
-import { openOperator } from '../helpers/operator.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
+import { until } from '../support/waiting.mjs';
+import { openAdminClient } from '../support/wire/admin-client.js';
 
 const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
 
@@ -26,7 +28,7 @@ describe('a session that may not read its own node any more', () => {
       await new DistributedLock(session, taken).acquire(),
       await new DistributedLock(session, other).acquire(),
     ];
-    await (await openOperator()).setAcl(hold.path, [ALL_BUT_READ]);
+    await (await openAdminClient()).setAcl(hold.path, [ALL_BUT_READ]);
     await aborted(hold.signal);
     const next = await openSession();
     await until(async () => (await next.getChildren(taken)).length === 0, 'the deletion of the node');
@@ -50,7 +52,7 @@ describe('a session that may not read its own node any more', () => {
     const [term] = await first;
     const demoted = nextEvent<[Term, string]>(elector, 'demoted');
     const next = nextEvent<[Term]>(elector, 'elected');
-    await (await openOperator()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);
+    await (await openAdminClient()).setAcl(elector.claim?.node as string, [ALL_BUT_READ]);
     expect((await demoted)[1]).toBe('node-deleted');
     expect((await next)[0].number).toBe(term.number + 1);
     expect(events).toEqual([]);
@@ -61,9 +63,9 @@ describe('a session that may not read its own node any more', () => {
     const { session, errors, events } = await openWatched();
     const path = uniquePath('lock');
     const held = await new DistributedLock(await openSession(), path).acquire();
-    const { hold } = await ask(new DistributedLock(session, path));
+    const { hold } = await enqueue(new DistributedLock(session, path));
     const [, own] = await new DistributedLock(session, path).contenders();
-    await (await openOperator()).setAcl(`${path}/${own?.node}`, [ALL_BUT_READ]);
+    await (await openAdminClient()).setAcl(`${path}/${own?.node}`, [ALL_BUT_READ]);
     await expect(hold).rejects.toMatchObject({ code: 'NODE_LOST' });
     expect(events).toEqual([]);
     expect(errors).toHaveLength(1);

@@ -9,8 +9,9 @@ import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { connectString, nextEvent, openSession, uniquePath } from '../helpers/cluster.js';
-import { onTestFinished } from '../helpers/finish.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { onTestFinished } from '../support/vitest/test-end.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };

@@ -1,23 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
-import { openSession, uniquePath } from '../helpers/cluster.js';
-import { onTestFinished } from '../helpers/finish.js';
-import { FaultProxy } from '../helpers/proxy.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { onTestFinished } from '../support/vitest/test-end.js';
 
 const ignore = () => undefined;
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** A proxy in front of the server that all tests share, or of an embedded one. */
-const SERVERS: Record<string, () => Promise<FaultProxy>> = {
-  'the shared server': () => FaultProxy.start(),
+const SERVERS: Record<string, () => Promise<TcpProxy>> = {
+  'the shared server': () => startProxy(),
   'the embedded server as 3.8': () => beforeEmbedded('3.8'),
   'the embedded server as 3.9': () => beforeEmbedded('3.9'),
 };
 
-async function beforeEmbedded(dialect: '3.8' | '3.9'): Promise<FaultProxy> {
+async function beforeEmbedded(dialect: '3.8' | '3.9'): Promise<TcpProxy> {
   const server = await EmbeddedZooKeeper.start({ dialect, logger: SILENT });
   onTestFinished(() => server.stop());
-  return FaultProxy.start(server.port);
+  return startProxy(server.port);
 }
 
 describe.each(Object.entries(SERVERS))('with %s', (_, start) => {

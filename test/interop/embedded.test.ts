@@ -4,7 +4,8 @@ import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
-import { connectString, until } from '../helpers/cluster.js';
+import { connectString } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
 
 const ignore = () => undefined;
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };

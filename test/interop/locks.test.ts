@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSession, until } from '../helpers/cluster.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
 import {
   AS_THEY_COME,
   everyPair,
@@ -11,7 +12,7 @@ import {
   sharePeers,
   startPeer,
   type Turn,
-} from '../helpers/shared-queue.js';
+} from './support/shared-queue.js';
 
 const NAMED_AS_CURATORS: Setup = { ...AS_THEY_COME, kazoo: 'curator' };
 const WITH_KAZOO: Setup = { ours: { extraLockPatterns: ['__lock__'] }, Curator: 'standard', kazoo: 'both' };

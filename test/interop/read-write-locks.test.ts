@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Purpose } from '../../src/lock/queue/order.js';
-import { openSession } from '../helpers/cluster.js';
+import { openSession } from '../support/conclave/sessions.js';
 import {
   everyPair,
   type Kind,
@@ -10,7 +10,7 @@ import {
   serve,
   sharePeers,
   type Turn,
-} from '../helpers/shared-queue.js';
+} from './support/shared-queue.js';
 
 sharePeers('Curator');
 
@@ -29,7 +29,7 @@ const joinAll = async (queue: Queue, comers: readonly Comer[]): Promise<Turn[]> 
   return turns;
 };
 
-const namesOf = (turns: readonly Turn[]) => turns.map(({ node }) => node);
+const childNames = (turns: readonly Turn[]) => turns.map(({ node }) => node);
 
 /** Whether it holds, or not yet after so long that it would have been told. */
 const holds = async ({ held }: Turn) =>
@@ -39,8 +39,8 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
   it('lets readers of both in together and writers alone, in the order of joining', async () => {
     const queue = new Queue(await openSession());
     const turns = await joinAll(queue, everyPair(COMERS));
-    expect(await queue.nodes()).toEqual(namesOf(turns));
-    expect(await serve(turns)).toEqual(namesOf(turns));
+    expect(await queue.nodes()).toEqual(childNames(turns));
+    expect(await serve(turns)).toEqual(childNames(turns));
     expect(await queue.nodes()).toEqual([]);
   });
 
@@ -57,7 +57,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
       const [first, second, waiting, third, fourth] = turns as [Turn, Turn, Turn, Turn, Turn];
       await Promise.all([first.held, second.held]);
       expect(await Promise.all([waiting, third, fourth].map(holds))).toEqual([false, false, false]);
-      expect(await serve(turns)).toEqual(namesOf(turns));
+      expect(await serve(turns)).toEqual(childNames(turns));
     }
   });
 
@@ -103,11 +103,11 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
   it('shows each its contenders: Curator those of one side, Conclave all', async () => {
     const queue = new Queue(await openSession());
     const turns = await joinAll(queue, everyPair(COMERS));
-    expect(await queue.listedBy('ours', 'read')).toEqual(namesOf(turns));
-    expect(await queue.listedBy('ours', 'write')).toEqual(namesOf(turns));
+    expect(await queue.listedBy('ours', 'read')).toEqual(childNames(turns));
+    expect(await queue.listedBy('ours', 'write')).toEqual(childNames(turns));
     for (const side of ['read', 'write'] as const)
       expect(await queue.listedBy('Curator', side)).toEqual(
-        namesOf(turns.filter(({ purpose }) => purpose === side)),
+        childNames(turns.filter(({ purpose }) => purpose === side)),
       );
     const entries = await queue.lock('read').contenders();
     expect(entries.map(({ purpose }) => purpose)).toEqual(turns.map(({ purpose }) => purpose));
@@ -143,7 +143,7 @@ describe('a write lock that is made a read lock on a path of both', () => {
     await beside.held;
     expect(await Promise.all([theirs, writer].map(holds))).toEqual([false, false]);
     await own.release();
-    expect(await serve([theirs, beside, writer])).toEqual(namesOf([theirs, beside, writer]));
+    expect(await serve([theirs, beside, writer])).toEqual(childNames([theirs, beside, writer]));
   });
 
   it('of Curator is one of the readers, where no writer waits', async () => {
@@ -198,8 +198,8 @@ describe('a path on which one has a read-write lock and another a plain one', ()
       [first, purpose],
       [second, later],
     ]);
-    expect(await Promise.all(turns.map(({ held }) => held))).toEqual(namesOf(turns));
-    expect(await queue.nodes()).toEqual(namesOf(turns));
+    expect(await Promise.all(turns.map(({ held }) => held))).toEqual(childNames(turns));
+    expect(await queue.nodes()).toEqual(childNames(turns));
     await Promise.all(turns.map((turn) => turn.release()));
   });
 
@@ -215,7 +215,7 @@ describe('a path on which one has a read-write lock and another a plain one', ()
         ['Curator', purpose],
         ['ours', later],
       ]);
-      expect(await serve(turns)).toEqual(namesOf(turns));
+      expect(await serve(turns)).toEqual(childNames(turns));
     }
   });
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { LockTimeoutError } from '../../src/errors.js';
-import { openSession } from '../helpers/cluster.js';
-import { peerOf, Queue, serve, sharePeers, type Turn } from '../helpers/shared-queue.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { peerOf, Queue, serve, sharePeers, type Turn } from './support/shared-queue.js';
 
 sharePeers('Curator');
 

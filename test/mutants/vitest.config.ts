@@ -32,7 +32,7 @@ function project(name: string, include: string[], plugins: Plugin[]) {
 export default defineConfig({
   test: {
     root: join(sources, '..'),
-    globalSetup: ['test/helpers/global-setup.ts'],
+    globalSetup: ['test/support/vitest/global-setup.ts'],
     silent: true,
     projects: [
       project('none', files ?? [...new Set(mutants.map(({ file }) => `test/${file}`))], []),

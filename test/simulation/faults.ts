@@ -1,5 +1,5 @@
 import { sleep } from '../../src/platform/time/clock.js';
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../support/seeded-random.js';
 import type { Candidate } from './candidates/candidate.js';
 import { ElectorCandidate } from './candidates/elector.js';
 import type { SimulatedEnvironment } from './candidates/environment.js';

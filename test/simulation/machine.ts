@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../src/platform/time/clock.js';
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../support/seeded-random.js';
 import type { Happening, Scheduler } from './scheduler.js';
 
 /** What a machine has to do when it goes on: in which order depends on where its event loop stood. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Random } from '../helpers/random.js';
+import { Random } from '../support/seeded-random.js';
 import { Machine } from './machine.js';
 import { Ensemble } from './model/ensemble.js';
 import { firstZxid } from './model/transaction.js';

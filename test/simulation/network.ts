@@ -1,4 +1,4 @@
-import type { Random } from '../helpers/random.js';
+import type { Random } from '../support/seeded-random.js';
 import type { Scheduler } from './scheduler.js';
 
 interface Held {

@@ -1,5 +1,5 @@
 import { parseLockEntry } from '../../src/lock/queue/order.js';
-import { Random } from '../helpers/random.js';
+import { Random } from '../support/seeded-random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
 import { ElectorCandidate } from './candidates/elector.js';

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as requests from '../../src/session/protocol/requests.js';
-import { settle } from '../helpers/fake-clock.js';
-import { openConnection } from '../helpers/fake-socket.js';
+import { settle } from '../support/fake-clock.js';
+import { reply } from '../support/wire/fake-server.mjs';
+import { openConnection } from '../support/wire/fake-socket.js';
+import { framed } from '../support/wire/frames.mjs';
 import {
-  framed,
   GOOD_BODIES,
   GREETING,
   hostileChunk,
   hostileNumber,
   int,
   KNOWN_XIDS,
-  reply,
-} from '../helpers/hostile-frames.js';
+} from '../support/wire/hostile-frames.js';
 
 /** A connection that has asked everything that can be asked, and waits for the answers. */
 async function waitingConnection(greeting: Buffer) {
@@ -112,7 +112,7 @@ describe('whatever a server sends', () => {
     'is not filled up with zeros when it ends too early (request %i)',
     async (xid) => {
       const { socket, asked } = await waitingConnection(GREETING);
-      socket.emit('data', reply(xid, 0, (GOOD_BODIES[xid] as Buffer).subarray(0, -1)));
+      socket.emit('data', reply(xid, { body: (GOOD_BODIES[xid] as Buffer).subarray(0, -1) }));
       expect((await asked).map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
       expect(socket.destroyed).toBe(true);
     },
@@ -120,7 +120,7 @@ describe('whatever a server sends', () => {
 
   it('is understood when it is good', async () => {
     const { socket, connection, asked } = await waitingConnection(GREETING);
-    for (const xid of KNOWN_XIDS) socket.emit('data', reply(xid, 0, GOOD_BODIES[xid] as Buffer));
+    for (const xid of KNOWN_XIDS) socket.emit('data', reply(xid, { body: GOOD_BODIES[xid] as Buffer }));
     expect((await asked).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'));
     connection.destroy(new Error('enough'));
   });

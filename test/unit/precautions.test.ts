@@ -10,9 +10,9 @@ import { joinQueue } from '../../src/lock/queue/join.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
-import { aborted } from '../helpers/cluster.js';
-import { startFakeServer } from '../helpers/fake-server.js';
-import { ask } from '../helpers/locks.js';
+import { enqueue } from '../support/conclave/enqueue.js';
+import { aborted } from '../support/events.mjs';
+import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 // Each precaution of the recipe in the situation that it is there for, in time that stands still until it is moved.
 
@@ -62,7 +62,7 @@ describe('a create whose reply is lost', () => {
     const session = await open();
     const first = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
     const lost = server.swallowReply('create', { path: /-lock-/ });
-    const { hold, held } = await clock.advanceUntil(ask(new DistributedLock(session, '/lock')));
+    const { hold, held } = await clock.advanceUntil(enqueue(new DistributedLock(session, '/lock')));
     expect(lost.hits).toBe(1);
     await clock.advance(10_000);
     expect(held()).toBe(false);
@@ -124,7 +124,10 @@ describe('a lease', () => {
   });
 
   it('does not get longer when a reconnect is granted a longer session timeout', async () => {
-    const server = await startFakeServer({ handshake: (connection) => (connection === 1 ? 300 : 3000) });
+    const server = await startFakeServer({
+      handshake: (connection) => (connection === 1 ? 300 : 3000),
+      answer: () => undefined,
+    });
     const session = await Session.connect(server.connectString, { sessionTimeoutMs: 3000, logger });
     onTestFinished(() => session.close({ timeoutMs: 0 }));
     expect(session.leaseMs).toBe(100);
@@ -263,8 +266,8 @@ describe('the end of the one ahead', () => {
     const { clock, open } = await standStill();
     const [first, second, third] = [await open(), await open(), await open()];
     const hold = await clock.advanceUntil(new DistributedLock(first, '/lock').acquire());
-    const givingUp = await clock.advanceUntil(ask(new DistributedLock(second, '/lock')));
-    const waiting = await clock.advanceUntil(ask(new DistributedLock(third, '/lock')));
+    const givingUp = await clock.advanceUntil(enqueue(new DistributedLock(second, '/lock')));
+    const waiting = await clock.advanceUntil(enqueue(new DistributedLock(third, '/lock')));
     const gone = expect(givingUp.hold).rejects.toBeInstanceOf(SessionClosedError);
     await clock.advanceUntil(second.close());
     await gone;
@@ -278,11 +281,11 @@ describe('the end of the one ahead', () => {
     const { clock, server, open } = await standStill();
     const [first, second, third, fourth] = [await open(), await open(), await open(), await open()];
     await clock.advanceUntil(new DistributedLock(first, '/lock').acquire());
-    (await clock.advanceUntil(ask(new DistributedLock(second, '/lock')))).hold.catch(ignore);
+    (await clock.advanceUntil(enqueue(new DistributedLock(second, '/lock')))).hold.catch(ignore);
     const leaving = new AbortController();
     const ahead = new DistributedLock(third, '/lock').acquire({ signal: leaving.signal });
     await clock.advance(0);
-    const { held } = await clock.advanceUntil(ask(new DistributedLock(fourth, '/lock')));
+    const { held } = await clock.advanceUntil(enqueue(new DistributedLock(fourth, '/lock')));
     const [, , unwatched, watched] = server.paths('/lock') as [string, string, string, string];
     // The last one learns by a glance that the second is gone, and lists the queue; only then it is told that what the
     // third says has changed. By then that one has left: the listing shows it, and so does the read after the change.

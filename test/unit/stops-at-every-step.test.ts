@@ -5,7 +5,7 @@ import { ignore } from '../../src/platform/async/promises.js';
 import type { Environment } from '../../src/platform/environment.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
-import { aborted } from '../helpers/cluster.js';
+import { aborted } from '../support/events.mjs';
 
 const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped'];

@@ -1,4 +1,4 @@
-import { Random } from '../../helpers/random.js';
+import { Random } from '../../support/seeded-random.js';
 
 /** Every kind of fault, and how often each comes in comparison. */
 export const KINDS = {

@@ -4,7 +4,7 @@ import type { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
-import type { Random } from '../../helpers/random.js';
+import type { Random } from '../../support/seeded-random.js';
 import type { FencedResource, LeadershipChecker } from '../checker.js';
 import type { Ledger } from '../ledger.js';
 import type { LockChecker } from '../lock-checker.js';

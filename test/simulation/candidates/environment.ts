@@ -5,7 +5,7 @@ import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';
 import type { Logger } from '../../../src/platform/logging/logger.js';
 import { Session } from '../../../src/session/session.js';
-import type { Random } from '../../helpers/random.js';
+import type { Random } from '../../support/seeded-random.js';
 import type { Machine } from '../machine.js';
 import { type Listening, Wire } from '../model/socket.js';
 import type { Route } from '../network.js';

@@ -9,7 +9,7 @@ import { Semaphore } from '../../../src/lock/semaphore.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
-import type { Random } from '../../helpers/random.js';
+import type { Random } from '../../support/seeded-random.js';
 import type { Capacity } from '../lock-checker.js';
 import type { Candidate, Surroundings } from './candidate.js';
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../helpers/random.js';
+import type { Random } from '../../support/seeded-random.js';
 import { Machine } from '../machine.js';
 import { Route } from '../network.js';
 import type { Scheduler } from '../scheduler.js';

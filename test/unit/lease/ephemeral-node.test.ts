@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import type { HeartbeatNode } from '../../../src/session/connection/heartbeat.js';
-import { stillServer } from '../../helpers/still-server.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** A node of a session, kept alive, and the nodes that heartbeats are sent for. */
 async function setUp() {
-  const { clock, open } = await stillServer();
+  const { clock, open } = await startWithTestClock();
   const session = await open();
   const beating = new Set<HeartbeatNode>();
   vi.spyOn(session.heartbeat, 'add').mockImplementation((node) => void beating.add(node));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/lease/lease.js';
-import { FakeClock } from '../../helpers/fake-clock.js';
+import { FakeClock } from '../../support/fake-clock.js';
 
 const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
 

@@ -5,11 +5,11 @@ import { DistributedLock } from '../../../src/lock/distributed-lock.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { NodeWatch } from '../../../src/session/node-watch.js';
 import type { NodeData } from '../../../src/session/protocol/records.js';
-import { stillServer } from '../../helpers/still-server.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** A session, one of somebody else, and a follower that writes down what it is told. */
 async function setUp() {
-  const { clock, server, open } = await stillServer();
+  const { clock, server, open } = await startWithTestClock();
   const [session, other] = [await open(), await open()];
   await other.create('/node', { data: Buffer.from('first') });
   const told: string[] = [];

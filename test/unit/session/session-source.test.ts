@@ -4,7 +4,7 @@ import { ignore } from '../../../src/platform/async/promises.js';
 import type { Environment } from '../../../src/platform/environment.js';
 import { reportPauseMs } from '../../../src/session/connection/outage.js';
 import { OwnSessions } from '../../../src/session/session-source.js';
-import { FakeClock, settle } from '../../helpers/fake-clock.js';
+import { FakeClock, settle } from '../../support/fake-clock.js';
 
 const CONNECT_TIMEOUT_MS = 200;
 

@@ -7,10 +7,16 @@ import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
 import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
-import { nextEvent, until } from '../../helpers/cluster.js';
-import { FakeClock } from '../../helpers/fake-clock.js';
-import { hostileNumber } from '../../helpers/hostile-frames.js';
-import { bool, int, OPEN, RawClient, record, text } from '../../helpers/raw-client.js';
+import { nextEvent } from '../../support/events.mjs';
+import { FakeClock } from '../../support/fake-clock.js';
+import { until } from '../../support/waiting.mjs';
+import { framed } from '../../support/wire/frames.mjs';
+import { hostileNumber, int } from '../../support/wire/hostile-frames.js';
+import { Writer } from '../../support/wire/jute.mjs';
+import { create, getData, MODE, ping, setData } from '../../support/wire/operations.js';
+import { ERROR } from '../../support/wire/protocol.mjs';
+import { ConnectionEndedError, RawClient } from '../../support/wire/raw-client.js';
+import { RawConnection } from '../../support/wire/raw-connection.js';
 
 const ignore = () => undefined;
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -27,8 +33,7 @@ async function connect(server: EmbeddedZooKeeper, options: SessionOptions = {}):
   return session;
 }
 
-const [CREATE, GET_DATA, SET_DATA, PING] = [1, 4, 5, 11];
-const createBody = (path: string, flags = 0) => record(text(path), text('data'), OPEN, int(flags));
+const EPHEMERAL = { mode: MODE.ephemeral } as const;
 
 describe('the embedded server', () => {
   it('starts within 50 ms, warns that it is for tests, and stops', async () => {
@@ -71,8 +76,8 @@ describe('the embedded server', () => {
 
   it('grants session timeouts from 2 to 20 ticks', async () => {
     const server = await start({ tickMs: 100 });
-    const timeouts = [1, 500, 60_000].map((timeoutMs) => RawClient.open(server.port, { timeoutMs }));
-    expect((await Promise.all(timeouts)).map(({ timeoutMs }) => timeoutMs)).toEqual([200, 500, 2000]);
+    const timeouts = [1, 500, 60_000].map((timeoutMs) => RawClient.connect(server.port, { timeoutMs }));
+    expect((await Promise.all(timeouts)).map(({ greeting }) => greeting.timeoutMs)).toEqual([200, 500, 2000]);
   });
 
   it('lets a leader be elected, replaced when its session ends, and leaves nothing behind', async () => {
@@ -101,21 +106,20 @@ describe('time at the embedded server', () => {
   it('is that of the given clock: sessions end by it, and stats are dated by it', async () => {
     const clock = new FakeClock();
     const server = await start({ clock, tickMs: 1000 });
-    const client = await RawClient.open(server.port, { timeoutMs: 4000 });
-    await client.ask(CREATE, createBody('/mine', 1));
-    const other = await RawClient.open(server.port, { timeoutMs: 20_000 });
+    const client = await RawClient.connect(server.port, { timeoutMs: 4000 });
+    await client.do(create('/mine', EPHEMERAL));
+    const other = await RawClient.connect(server.port, { timeoutMs: 20_000 });
     await clock.advance(3000);
-    await client.ask(PING, undefined, -2);
+    await client.do(ping());
     await clock.advance(4000);
     expect(server.sessionOf('/mine')?.isAlive).toBe(true);
     await clock.advance(1000);
     expect(server.paths()).not.toContain('/mine');
     expect(server.sessions()).toHaveLength(1);
     await client.closed;
-    const answer = await other.ask(CREATE, createBody('/later'));
-    expect(answer?.code).toBe(0);
-    const read = await other.ask(GET_DATA, record(text('/later'), bool(false)));
-    expect(read?.body.readBigInt64BE(8 + 16)).toBe(8000n);
+    await other.do(create('/later'));
+    const { stat } = await other.do(getData('/later'));
+    expect(stat.ctime).toBe(8000n);
   });
 });
 
@@ -169,38 +173,33 @@ describe('what a test can do to the embedded server', () => {
   it('delay answers, of one kind or all, and keep the order on a connection', async () => {
     const clock = new FakeClock();
     const server = await start({ clock, tickMs: 10_000 });
-    const client = await RawClient.open(server.port);
+    const client = await RawClient.connect(server.port);
     const fault = server.delay(100, { only: 'create' });
-    client.send(CREATE, createBody('/a'), 1);
-    client.send(GET_DATA, record(text('/a'), bool(false)), 2);
+    const answers = [client.ask(create('/a'), 1), client.ask(getData('/a'), 2)];
     await until(() => server.count('getData') === 1);
     expect(server.paths()).toContain('/a');
-    const heard: number[] = [];
-    const hearing = (async () => {
-      for (let i = 0; i < 2; i++) heard.push((await client.next())?.xid ?? NaN);
-    })();
     await clock.advance(99);
-    expect(heard).toEqual([]);
+    expect(client.order).toEqual([]);
     await clock.advance(1);
-    await hearing;
-    expect(heard).toEqual([1, 2]);
+    await Promise.all(answers);
+    expect(client.order).toEqual([1, 2]);
     fault.clear();
-    expect((await client.ask(GET_DATA, record(text('/a'), bool(false))))?.code).toBe(0);
+    expect(await client.errorOf(getData('/a'))).toBe(ERROR.none);
   });
 
   it('pause and resume it: nothing is lost, and no session ends for a silence of the server', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port, { timeoutMs: 200 });
+    const client = await RawClient.connect(server.port, { timeoutMs: 200 });
     server.pause();
-    const other = RawClient.open(server.port); // Accepted, and not answered.
-    client.send(CREATE, createBody('/a'));
+    const other = RawClient.connect(server.port); // Accepted, and not answered.
+    const creating = client.errorOf(create('/a'));
     await until(() => server.connectionCount === 2);
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(server.count('create')).toBe(0);
     expect(server.sessions()).toHaveLength(1);
     server.resume();
-    expect((await client.next())?.code).toBe(0);
-    expect((await other).timeoutMs).toBeGreaterThan(0);
+    expect(await creating).toBe(ERROR.none);
+    expect((await other).greeting.timeoutMs).toBeGreaterThan(0);
     expect(server.sessions()[0]?.isAlive).toBe(true);
   });
 
@@ -208,29 +207,29 @@ describe('what a test can do to the embedded server', () => {
     const server = await start();
     const session = await connect(server, { sessionTimeoutMs: 300 });
     await session.create('/mine', { mode: 'ephemeral' });
-    const bystander = await RawClient.open(server.port, { timeoutMs: 1000 });
+    const bystander = await RawClient.connect(server.port, { timeoutMs: 1000 });
     const suspended = nextEvent(session, 'suspended');
     const expired = nextEvent(session, 'expired');
     server.sessionOf('/mine')?.partition();
-    expect((await bystander.ask(PING, undefined, -2))?.code).toBe(0);
+    expect(await bystander.errorOf(ping())).toBe(ERROR.none);
     await suspended;
     await until(() => !server.paths().includes('/mine'), 'the expiry');
     expect(session.signal.aborted).toBe(false);
     server.clearFaults();
     await expired;
     server.partition();
-    bystander.send(PING, undefined, -2);
+    const unanswered = bystander.do(ping());
     await until(() => server.sessions().length === 0, 'the expiry of the bystander');
-    expect(bystander.socket.destroyed).toBe(false);
+    expect(bystander.isClosed).toBe(false);
     server.heal();
-    await bystander.closed;
+    await expect(unanswered).rejects.toBeInstanceOf(ConnectionEndedError);
   });
 
   it('refuse connections and admit them again', async () => {
     const server = await start();
     const session = await connect(server, { sessionTimeoutMs: 900 });
     server.refuse();
-    const refused = RawClient.silent(server.port);
+    const refused = await RawConnection.open(server.port);
     await refused.closed;
     expect(await session.exists('/')).toBeDefined();
     const resumed = nextEvent(session, 'resumed');
@@ -257,13 +256,13 @@ describe('what a test can do to the embedded server', () => {
 
   it('come back without their data, and give no session id again', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port);
-    await client.ask(CREATE, createBody('/mine', 1));
+    const client = await RawClient.connect(server.port);
+    await client.do(create('/mine', EPHEMERAL));
     const [former] = server.sessions();
     await server.crash();
     await expect(server.restart({ empty: 1 } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await server.restart({ empty: true });
-    await RawClient.open(server.port);
+    await RawClient.connect(server.port);
     const [next, ...more] = server.sessions();
     expect(more).toEqual([]);
     expect(next?.id).toBeGreaterThan(former?.id as bigint);
@@ -273,10 +272,10 @@ describe('what a test can do to the embedded server', () => {
 
   it('set the number of the next child', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port);
-    await client.ask(CREATE, createBody('/queue'));
+    const client = await RawClient.connect(server.port);
+    await client.do(create('/queue'));
     server.setNextSequence('/queue', 2 ** 31 - 1);
-    for (const name of ['a-', 'b-']) await client.ask(CREATE, createBody(`/queue/${name}`, 2));
+    for (const name of ['a-', 'b-']) await client.do(create(`/queue/${name}`, { mode: MODE.sequential }));
     expect(server.paths('/queue')).toEqual(['/queue', '/queue/a-2147483647', '/queue/b-2147483647']);
     expect(() => server.setNextSequence('/queue', 2 ** 31)).toThrow(InvalidOptionError);
     expect(() => server.setNextSequence('/none', 1)).toThrow(InvalidOptionError);
@@ -284,10 +283,11 @@ describe('what a test can do to the embedded server', () => {
 
   it('count its requests and events, and reset the counts', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port);
-    await client.ask(CREATE, createBody('/a'));
-    await client.ask(GET_DATA, record(text('/a'), bool(true)));
-    expect((await client.ask(SET_DATA, record(text('/a'), text('x'), int(-1))))?.xid).toBe(-1);
+    const client = await RawClient.connect(server.port);
+    await client.do(create('/a'));
+    await client.do(getData('/a', true));
+    await client.do(setData('/a', 'x'));
+    expect(client.order).toEqual([1, 2, 'changed /a', 3]);
     const [session] = server.sessions();
     expect(server.requests.map(({ operation, paths }) => [operation, ...paths])).toEqual([
       ['connect'],
@@ -306,9 +306,9 @@ describe('what a test can do to the embedded server', () => {
 describe('four-letter words', () => {
   it('are answered as a real server answers them', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port);
-    await client.ask(CREATE, createBody('/mine', 1));
-    await client.ask(GET_DATA, record(text('/mine'), bool(true)));
+    const client = await RawClient.connect(server.port);
+    await client.do(create('/mine', EPHEMERAL));
+    await client.do(getData('/mine', true));
     const ask = (word: string) => fourLetterWord(server.port, word);
     expect(await ask('ruok')).toBe('imok');
     expect(await ask('isro')).toBe('rw');
@@ -336,28 +336,28 @@ describe('what a hostile client sends', () => {
   const nearly = fc
     .tuple(fc.integer(), anyType, fc.array(fc.tuple(fc.nat(60), hostileNumber), { maxLength: 3 }))
     .map(([xid, type, changes]) => {
-      const body = Buffer.concat([createBody('/fuzz'), Buffer.alloc(20)]);
+      const body = Buffer.concat([create('/fuzz', { data: 'data' }).body, Buffer.alloc(20)]);
       for (const [at, value] of changes) int(value).copy(body, Math.min(at, body.length));
-      const payload = record(int(xid), int(type), body);
-      return record(int(payload.length), payload);
+      return framed(new Writer().int(xid).int(type).raw(body).done());
     });
   const hostile = fc.oneof(
     { weight: 4, arbitrary: nearly },
-    fc.tuple(hostileNumber, anyBytes).map(([length, bytes]) => record(int(length), bytes)),
+    fc.tuple(hostileNumber, anyBytes).map(([length, bytes]) => new Writer().int(length).raw(bytes).done()),
     anyBytes,
   );
 
   it('ends its own connection at worst: the server goes on serving other clients', async () => {
     const server = await start({ tickMs: 1000 });
-    const witness = await RawClient.open(server.port);
-    await witness.ask(CREATE, createBody('/witness', 1));
+    const witness = await RawClient.connect(server.port);
+    await witness.do(create('/witness', EPHEMERAL));
     await fc.assert(
       fc.asyncProperty(fc.boolean(), fc.array(hostile, { maxLength: 8 }), async (greets, chunks) => {
-        const attacker = greets ? await RawClient.open(server.port) : RawClient.silent(server.port);
-        for (const chunk of chunks) attacker.socket.write(chunk);
-        attacker.socket.end();
+        const attacker = await RawConnection.open(server.port);
+        if (greets) await RawClient.over(attacker);
+        for (const chunk of chunks) attacker.write(chunk);
+        attacker.end();
         await attacker.closed;
-        expect((await witness.ask(GET_DATA, record(text('/witness'), bool(false))))?.code).toBe(0);
+        expect(await witness.errorOf(getData('/witness'))).toBe(ERROR.none);
       }),
       { numRuns: 300 },
     );
@@ -367,20 +367,20 @@ describe('what a hostile client sends', () => {
 
   it('as a packet that is announced too long: its connection ends at once', async () => {
     const server = await start();
-    const client = await RawClient.open(server.port);
-    client.socket.write(int(0x100000));
+    const client = await RawClient.connect(server.port);
+    client.write(int(0x100000));
     await client.closed;
   });
 
   it('as the id of a session that is not its own: it is only refused', async () => {
     const server = await start();
-    const owner = await RawClient.open(server.port);
+    const owner = await RawClient.connect(server.port);
     for (const id of [owner.id, owner.id + 1n, 12345n, -1n]) {
-      const thief = await RawClient.open(server.port, { id, password: Buffer.alloc(16, 1) });
-      expect([thief.timeoutMs, thief.id]).toEqual([0, 0n]);
+      const thief = await RawClient.connect(server.port, { id, password: Buffer.alloc(16, 1) });
+      expect([thief.greeting.timeoutMs, thief.id]).toEqual([0, 0n]);
       await thief.closed;
     }
-    const again = await RawClient.open(server.port, { id: owner.id, password: owner.password });
+    const again = await RawClient.connect(server.port, owner.credentials);
     expect(again.id).toBe(owner.id);
   });
 });

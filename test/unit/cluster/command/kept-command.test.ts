@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeptCommand, type KeptCommandOptions } from '../../../../src/cluster/command/kept-command.js';
 import type { CommandProcesses } from '../../../../src/cluster/command/posix-session.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 const LEASE_MS = 1000;
 const MARGIN_MS = 125;

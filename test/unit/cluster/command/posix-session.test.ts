@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PosixSession } from '../../../../src/cluster/command/posix-session.js';
 import { readProcess, readProcesses } from '../../../../src/cluster/command/process-table.js';
-import { until } from '../../../helpers/cluster.js';
+import { until } from '../../../support/waiting.mjs';
 
 /** A shell that leads a session of its own, and runs a script. */
 function inSession(script: string) {

@@ -11,7 +11,7 @@ import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import { resolveLogger } from '../../../../src/platform/logging/logger.js';
 import type { Session } from '../../../../src/session/session.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 const settling = (state: ElectorState): SupervisorState => ({
   name: 'settling',

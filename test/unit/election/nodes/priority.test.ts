@@ -7,7 +7,7 @@ import {
   uuidWithPriority,
 } from '../../../../src/election/nodes/priority.js';
 import { entryPrefix, parseEntry, type QueueEntry } from '../../../../src/lock/queue/order.js';
-import { namesOf } from '../../../helpers/names.js';
+import { childNames } from '../../../support/conclave/child-names.js';
 
 function entryOf(uuid: string, sequence = 0): QueueEntry {
   return parseEntry(`${entryPrefix(uuid)}${String(sequence).padStart(10, '0')}`) as QueueEntry;
@@ -22,7 +22,7 @@ describe('a priority', () => {
         expect(priorityOf(entryOf(uuidWithPriority(uuid, given)))).toBe(given);
         expect(uuidWithPriority(uuid, given)).toHaveLength(36);
         const { node } = entryOf(uuidWithPriority(uuid, given));
-        expect(namesOf([node]).strings(mayHavePriority)).toHaveLength(given > 0 ? 1 : 0);
+        expect(childNames([node]).strings(mayHavePriority)).toHaveLength(given > 0 ? 1 : 0);
       }),
     );
   });

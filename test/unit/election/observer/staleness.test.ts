@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { onStale } from '../../../../src/election/observer/staleness.js';
 import { SafeEmitter } from '../../../../src/platform/safe-emitter.js';
 import type { Session } from '../../../../src/session/session.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 /** The part of a session that is used here. */
 class FakeSession extends SafeEmitter<{ suspended(): void; resumed(): void }> {

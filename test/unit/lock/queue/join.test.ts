@@ -2,14 +2,14 @@ import { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { joinQueue } from '../../../../src/lock/queue/join.js';
 import { untilTurn } from '../../../../src/lock/queue/turn-wait.js';
-import { stillServer } from '../../../helpers/still-server.js';
+import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const CREATE = 1;
 const GET_CHILDREN = 8;
 
 /** A session for which the queue's path is there, and was looked at. */
 async function setUp() {
-  const { clock, open } = await stillServer();
+  const { clock, open } = await startWithTestClock();
   const session = await open();
   const before = await joinQueue(session, '/queue');
   await before.leave();

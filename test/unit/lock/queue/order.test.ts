@@ -12,7 +12,7 @@ import {
   queueOf,
   withoutLater,
 } from '../../../../src/lock/queue/order.js';
-import { namesOf } from '../../../helpers/names.js';
+import { childNames } from '../../../support/conclave/child-names.js';
 
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
@@ -42,7 +42,7 @@ describe('who surely came later', () => {
       fc.property(children, name, (others, own) => {
         const entry = parseEntry(own) as QueueEntry;
         const all = [...others, own];
-        const left = namesOf(all).strings(withoutLater(entry));
+        const left = childNames(all).strings(withoutLater(entry));
         expect(left).toContain(own);
         expect(left.filter((node) => !all.includes(node))).toEqual([]);
         const gone = all.filter((node) => !left.includes(node)).map((node) => parseEntry(node));
@@ -58,7 +58,7 @@ describe('who surely came later', () => {
   it('is nearly everybody in a long queue that has moved on', () => {
     const queue = Array.from({ length: 1000 }, (_, at) => nameOf(at, randomUUID()));
     const third = parseEntry(queue[2] as string) as QueueEntry;
-    expect(namesOf(queue).strings(withoutLater(third))).toEqual(queue.slice(0, 3));
+    expect(childNames(queue).strings(withoutLater(third))).toEqual(queue.slice(0, 3));
   });
 });
 

@@ -12,7 +12,7 @@ import {
   type Timer,
   type TimerOptions,
 } from '../../../../src/platform/time/clock.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 /** The two clocks of a machine, in true time and with the time that it was suspended. */
 function machine() {

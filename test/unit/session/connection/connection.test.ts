@@ -1,20 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLossError } from '../../../../src/errors.js';
 import { deleteRequest, existsRequest, multiRequest } from '../../../../src/session/protocol/requests.js';
-import { settle } from '../../../helpers/fake-clock.js';
-import { openConnection } from '../../../helpers/fake-socket.js';
-import { GOOD_BODIES, GREETING, reply } from '../../../helpers/hostile-frames.js';
+import { settle } from '../../../support/fake-clock.js';
+import { reply } from '../../../support/wire/fake-server.mjs';
+import { openConnection } from '../../../support/wire/fake-socket.js';
+import { GOOD_BODIES, GREETING } from '../../../support/wire/hostile-frames.js';
 
 const [EXISTS, DELETE, MULTI] = [3, 2, 14];
 
-const EVENT = reply(-1, 0, GOOD_BODIES[-1] as Buffer);
-
-/** The same packet with that zxid. */
-function at(zxid: bigint, packet: Buffer): Buffer {
-  const copy = Buffer.from(packet);
-  copy.writeBigInt64BE(zxid, 8);
-  return copy;
-}
+const event = (zxid = 1n) => reply(-1, { zxid, body: GOOD_BODIES[-1] as Buffer });
 
 /** A connection that nothing was asked of yet, and what is written from now on. */
 async function setUp() {
@@ -101,7 +95,7 @@ describe('a connection', () => {
   it('gives each request the reply in its turn', async () => {
     const { socket, connection } = await setUp();
     const asked = [connection.send(deleteRequest('/a')), connection.send(deleteRequest('/b'))];
-    socket.emit('data', Buffer.concat([reply(1, 0, Buffer.alloc(0)), reply(2, -101, Buffer.alloc(0))]));
+    socket.emit('data', Buffer.concat([reply(1), reply(2, { code: -101 })]));
     const [first, second] = await Promise.allSettled(asked);
     expect(first?.status).toBe('fulfilled');
     expect(second).toMatchObject({ status: 'rejected', reason: { name: 'NoNodeError' } });
@@ -111,7 +105,7 @@ describe('a connection', () => {
   it('ends when a reply comes out of turn, and nobody is told what was said to somebody else', async () => {
     const { socket, connection } = await setUp();
     const asked = [connection.send(deleteRequest('/a')), connection.send(deleteRequest('/b'))];
-    socket.emit('data', reply(2, 0, Buffer.alloc(0)));
+    socket.emit('data', reply(2));
     for (const outcome of await Promise.allSettled(asked))
       expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(ConnectionLossError) });
     expect(socket.destroyed).toBe(true);
@@ -121,10 +115,10 @@ describe('a connection', () => {
     it('has seen what a reply or an event tells, and has been told all of what a reply tells', async () => {
       const { socket, connection } = await setUp();
       const asked = connection.send(deleteRequest('/a'));
-      socket.emit('data', at(5n, reply(1, 0, Buffer.alloc(0))));
+      socket.emit('data', reply(1, { zxid: 5n }));
       await asked;
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([5n, 5n]);
-      socket.emit('data', at(7n, EVENT));
+      socket.emit('data', event(7n));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([7n, 5n]);
       connection.destroy(new Error('over'));
     });
@@ -132,20 +126,20 @@ describe('a connection', () => {
     it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
       const { socket, connection } = await setUp();
       connection.restoreWatches([['/a'], ['/b']], 3n);
-      socket.emit('data', at(9n, reply(1, 0, Buffer.alloc(0))));
+      socket.emit('data', reply(1, { zxid: 9n }));
       await settle();
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 3n]);
-      socket.emit('data', at(9n, reply(2, 0, Buffer.alloc(0))));
+      socket.emit('data', reply(2, { zxid: 9n }));
       await settle();
       connection.ping().catch(() => undefined);
-      socket.emit('data', at(9n, reply(-2, 0, Buffer.alloc(0))));
+      socket.emit('data', reply(-2, { zxid: 9n }));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 9n]);
       connection.destroy(new Error('over'));
     });
 
     it('counts for nothing what has no zxid', async () => {
       const { socket, connection } = await setUp();
-      socket.emit('data', at(-1n, EVENT));
+      socket.emit('data', event(-1n));
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([0n, 0n]);
       connection.destroy(new Error('over'));
     });

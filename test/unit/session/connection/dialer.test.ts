@@ -11,7 +11,7 @@ import {
 } from '../../../../src/session/connection/dialer.js';
 import { Outage } from '../../../../src/session/connection/outage.js';
 import { NEW_SESSION } from '../../../../src/session/protocol/requests.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 describe('looking for a server', () => {
   it('pauses between rounds, longer each time up to a second, never at the same moment as others', () => {

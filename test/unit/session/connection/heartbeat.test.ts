@@ -10,7 +10,7 @@ import {
 } from '../../../../src/session/connection/heartbeat.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import { type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
-import { FakeClock, settle } from '../../../helpers/fake-clock.js';
+import { FakeClock, settle } from '../../../support/fake-clock.js';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 

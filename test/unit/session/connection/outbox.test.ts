@@ -4,7 +4,7 @@ import type { Connection } from '../../../../src/session/connection/connection.j
 import { Outbox } from '../../../../src/session/connection/outbox.js';
 import type { Outcome } from '../../../../src/session/connection/reply.js';
 import { existsRequest } from '../../../../src/session/protocol/requests.js';
-import { FakeClock } from '../../../helpers/fake-clock.js';
+import { FakeClock } from '../../../support/fake-clock.js';
 
 /** An outbox without a connection, and when what was asked of it was given up. */
 function setUp() {

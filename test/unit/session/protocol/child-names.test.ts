@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NameTest } from '../../../../src/session/protocol/child-names.js';
-import { namesOf } from '../../../helpers/names.js';
+import { childNames } from '../../../support/conclave/child-names.js';
 
 const names = fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 40 });
 
@@ -9,7 +9,7 @@ describe('the names of a listing', () => {
   it('are those that the server sent, whatever script they are written in', () => {
     fc.assert(
       fc.property(names, (given) => {
-        expect(namesOf(given).strings()).toEqual(given);
+        expect(childNames(given).strings()).toEqual(given);
       }),
     );
   });
@@ -22,7 +22,7 @@ describe('the names of a listing', () => {
           tested.push(bytes.toString('utf8', start, end));
           return end - start > length;
         };
-        expect(namesOf(given).strings(isLonger)).toEqual(
+        expect(childNames(given).strings(isLonger)).toEqual(
           given.filter((name) => Buffer.byteLength(name) > length),
         );
         expect(tested).toEqual(given);
@@ -39,7 +39,7 @@ describe('the names of a listing', () => {
           return end - start > 3;
         };
         const long = given.filter((name) => Buffer.byteLength(name) > 3);
-        expect(namesOf(given).strings(isLong, atMost)).toEqual(long.slice(0, atMost));
+        expect(childNames(given).strings(isLong, atMost)).toEqual(long.slice(0, atMost));
         // How many there are up to the last one that is wanted; all, if there aren't so many.
         let [needed, passed] = [0, 0];
         while (needed < given.length && passed < atMost)

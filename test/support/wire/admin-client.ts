@@ -1,22 +1,22 @@
 import { inject } from 'vitest';
-import type { AccessEntry } from '../../src/session/protocol/acl.js';
-import * as operations from '../support/wire/operations.js';
-import { RawClient } from '../support/wire/raw-client.js';
-import { onTestFinished } from './finish.js';
+import type { AccessEntry } from '../../../src/session/protocol/acl.js';
+import { onTestFinished } from '../vitest/test-end.js';
+import * as operations from './operations.js';
+import { RawClient } from './raw-client.js';
 
-/** A client that does what a session of ours can't, as an operator would with `zkCli.sh`. */
-export interface Operator {
+/** A client that does what a session of ours can't, as an administrator does with `zkCli.sh`. */
+export interface AdminClient {
   /** Changes who may touch a node. */
   setAcl(path: string, access: readonly AccessEntry[]): Promise<void>;
   /** Creates a node that goes with no session, and which the servers delete some time after its last child. */
   createContainer(path: string): Promise<void>;
 }
 
-/** @param auth - who it is to the servers; by default nobody */
-export async function openOperator(auth?: {
+/** @param auth - as what it is known to the servers; by default it has no identity */
+export async function openAdminClient(auth?: {
   readonly scheme: string;
   readonly credentials: string;
-}): Promise<Operator> {
+}): Promise<AdminClient> {
   const client = await RawClient.connect(inject('port') as number);
   onTestFinished(() => client.close());
   if (auth !== undefined) await client.do(operations.auth(auth.scheme, auth.credentials));

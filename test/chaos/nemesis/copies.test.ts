@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Copy, disagreementsIn, disputedIn } from '../chaos/nemesis/copies.js';
+import { type Copy, disagreementsIn, disputedIn } from './copies.js';
 
 const copies = (...all: string[][]): Copy[] => all.map((lines) => new Set(lines));
 

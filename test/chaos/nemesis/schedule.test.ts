@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALL_KINDS, KINDS, type Kind, type Storm, storms } from '../chaos/nemesis/schedule.js';
+import { ALL_KINDS, KINDS, type Kind, type Storm, storms } from './schedule.js';
 
 const NUMBERS = { workers: 5, servers: 3, journals: 4 };
 

@@ -12,21 +12,21 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import packageJson from '../../package.json' with { type: 'json' };
-import { type ProcessEntry, readProcesses } from '../../src/cluster/command/process-table.js';
-import { connectString } from './cluster.js';
-import { onTestFinished } from './finish.js';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type ProcessEntry, readProcesses } from '../../../src/cluster/command/process-table.js';
+import { onTestFinished } from '../vitest/test-end.js';
+import { connectString } from './sessions.js';
 
 /** The `conclave` command, as it was built. */
-export const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+export const PROGRAM = join(import.meta.dirname, '../../..', packageJson.bin.conclave);
 /** A command that ends for no signal but SIGKILL, with a child of that kind; its argument is the file it writes to. */
-export const STUBBORN = join(import.meta.dirname, '../fixtures/stubborn.mjs');
+export const STUBBORN = join(import.meta.dirname, '../../fixtures/stubborn.mjs');
 
 /** How a keeper is started, and what it calls itself. */
 const KEEPER = /\/keeper\.js\0|^conclave keeper/;
 
 /** How the `conclave` command is started. */
-export interface RunnerOptions {
+export interface RunningCommandOptions {
   readonly connect?: string;
   readonly env?: Record<string, string>;
   /** What its standard input is. @default nothing */
@@ -34,7 +34,7 @@ export interface RunnerOptions {
 }
 
 /** A `conclave` command that is running. It ends with the test, and so does what it runs. */
-export class Runner {
+export class RunningCommand {
   readonly process: ChildProcess;
   /** What it has printed so far. */
   stdout = '';
@@ -43,7 +43,7 @@ export class Runner {
 
   constructor(
     words: readonly string[],
-    { connect = connectString(), env = {}, stdin = 'ignore' }: RunnerOptions = {},
+    { connect = connectString(), env = {}, stdin = 'ignore' }: RunningCommandOptions = {},
   ) {
     this.process = spawn(process.execPath, [PROGRAM, ...words], {
       env: { ...process.env, ZOOKEEPER: connect, ...env },
@@ -97,7 +97,7 @@ function commandLine(pid: number): string {
 }
 
 /** One line of {@link STUBBORN}. */
-export interface Act {
+export interface Activity {
   readonly term: number;
   readonly candidate: string;
   readonly role: string;
@@ -106,15 +106,15 @@ export interface Act {
   readonly atMs: number;
 }
 
-/** The machine's monotonic clock, as {@link Act} has it. */
+/** The machine's monotonic clock, as {@link Activity} has it. */
 export function machineNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** The file to which commands write that they are there. */
-export class ActLog {
+export class ActivityLog {
   readonly file: string;
-  readonly #terms = new Map<number, Act[]>();
+  readonly #terms = new Map<number, Activity[]>();
   #readTo = 0;
 
   constructor() {
@@ -125,7 +125,7 @@ export class ActLog {
   }
 
   /** What was written in each term, as it was written. */
-  terms(): ReadonlyMap<number, readonly Act[]> {
+  terms(): ReadonlyMap<number, readonly Activity[]> {
     const text = readFrom(this.file, this.#readTo);
     const whole = text.slice(0, text.lastIndexOf('\n') + 1); // The last line may not have been written to its end.
     this.#readTo += whole.length;
@@ -140,7 +140,7 @@ export class ActLog {
   }
 
   /** What was written in the newest term, once both the command and its child have written there. */
-  newest(): readonly Act[] {
+  newest(): readonly Activity[] {
     const terms = this.terms();
     const newest = terms.get(Math.max(...terms.keys())) ?? [];
     return new Set(newest.map(({ role }) => role)).size === 2 ? newest : [];

@@ -1,9 +1,9 @@
-import { type Environment, systemEnvironment } from '../../src/platform/environment.js';
-import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import type { ZooKeeperServer } from '../../tools/zookeeper/server.mjs';
-import { until } from './cluster.js';
-import { onTestFinished } from './finish.js';
-import { FaultProxy } from './proxy.js';
+import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
+import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
+import { startProxy } from '../faults/start-proxy.js';
+import type { TcpProxy } from '../faults/tcp-proxy.mjs';
+import { onTestFinished } from '../vitest/test-end.js';
+import { until } from '../waiting.mjs';
 
 // How long a new leader and its followers wait for each other, if an election has gone wrong, before the next one.
 const ELECTED_WITHIN_MS = 10_000;
@@ -48,7 +48,7 @@ export class Ensemble {
     return ensemble;
   }
 
-  /** For as long as whoever starts them needs them, without proxies, which are a test's. */
+  /** Until they are stopped; without proxies, which end with a test. */
   static startForMany(options: Omit<EnsembleOptions, 'proxiedLinks'>): Promise<Ensemble> {
     return Ensemble.startFor(options);
   }
@@ -61,7 +61,7 @@ export class Ensemble {
     const links: PeerLink[] = [];
     const route = async ({ from, to, port }: { from: number; to: number; port: number }) => {
       if (!proxiedLinks) return port;
-      const proxy = await FaultProxy.start(port, { readable: false });
+      const proxy = await startProxy(port, { readable: false });
       links.push({ from, to, proxy });
       return proxy.port;
     };
@@ -95,54 +95,26 @@ export class Ensemble {
     await until(allServe, 'an ensemble that is complete');
   }
 
-  /** Lets nothing through between a server and the two others, and says so to nobody. Its clients still reach it. */
+  /** Lets nothing through between a server and the two others, and says so to none of them. Its clients still reach it. */
   isolate({ id }: ZooKeeperServer): void {
     if (this.#links.length === 0) throw new Error('only a server with proxied links can be isolated');
-    for (const { from, to, proxy } of this.#links) if (from === id || to === id) proxy.blackHole();
+    for (const { from, to, proxy } of this.#links) if (from === id || to === id) proxy.partition();
   }
 }
 
 interface PeerLink {
   readonly from: number;
   readonly to: number;
-  readonly proxy: FaultProxy;
+  readonly proxy: TcpProxy;
 }
 
 /** A server, or a proxy in front of one. */
-export interface Place {
+export interface Endpoint {
   readonly port: number;
   readonly connectString: string;
 }
 
 /** What a session connects to in order to reach these servers, or proxies. */
-export function connectStringOf(servers: readonly Place[]): string {
+export function connectStringOf(servers: readonly Endpoint[]): string {
   return servers.map((server) => server.connectString).join(',');
-}
-
-/** An environment that tells where the one session that is opened with it is connected to. */
-export class FollowedEnvironment implements Environment {
-  readonly clock: Environment['clock'];
-  readonly #base: Environment;
-  #port: number | undefined;
-
-  constructor(base: Environment = systemEnvironment) {
-    this.#base = base;
-    this.clock = base.clock;
-  }
-
-  random = (): number => this.#base.random();
-  uuid = (): string => this.#base.uuid();
-  resolve: Environment['resolve'] = (host) => this.#base.resolve(host);
-  openSocket: Environment['openSocket'] = (server, reader) => {
-    this.#port = server.port;
-    return this.#base.openSocket(server, reader);
-  };
-
-  /** Which of these the session's newest socket went to: while it is connected, the one that serves it. */
-  serverAmong<T extends Place>(places: readonly T[]): T {
-    const place = places.find(({ port }) => port === this.#port);
-    if (place === undefined)
-      throw new Error(`the session is connected to none of ${connectStringOf(places)}`);
-    return place;
-  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkHistory } from '../chaos/nemesis/checker/check.js';
-import type { Entry, Happening, Micros, SinkName } from '../chaos/nemesis/history.js';
+import type { Entry, Happening, Micros, SinkName } from '../history.js';
+import { checkHistory } from './check.js';
 
 const MS = 1000;
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transpileModule } from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { mutate } from '../mutants/apply.mjs';
-import { MUTANTS } from '../mutants/mutants.mjs';
+import { mutate } from './apply.mjs';
+import { MUTANTS } from './mutants.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const sourceOf = (file: string) => readFileSync(join(ROOT, 'src', file), 'utf8');

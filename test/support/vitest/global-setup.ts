@@ -1,10 +1,10 @@
 import type { TestProject } from 'vitest/node';
-import { findFaketime } from '../../tools/faketime/library.mjs';
-import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
-import { externalDatabase, findPostgres } from '../../tools/postgres/server.mjs';
-import { findSpin } from '../../tools/spin/search.mjs';
-import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';
-import { useZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { findFaketime } from '../../../tools/faketime/library.mjs';
+import { findCurator, findKazoo } from '../../../tools/peers/installed.mjs';
+import { externalDatabase, findPostgres } from '../../../tools/postgres/server.mjs';
+import { findSpin } from '../../../tools/spin/search.mjs';
+import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
+import { useZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { Connection } from '../../src/session/connection/connection.js';
-import { NEW_SESSION } from '../../src/session/protocol/requests.js';
-import { FakeClock } from './fake-clock.js';
+import { Connection } from '../../../src/session/connection/connection.js';
+import { NEW_SESSION } from '../../../src/session/protocol/requests.js';
+import { FakeClock } from '../fake-clock.js';
 
 /** A socket whose other end is the test. */
 export class FakeSocket extends EventEmitter {

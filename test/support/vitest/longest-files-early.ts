@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification, type Vitest } from 'vitest/node';
-import { dealLongest } from './long-files.js';
+import { dealLongest } from './longest-files.js';
 
 /** vitest's order, but for the longest files, which begin early in each group of files that run beside each other. */
-export class LongOnesEarly extends BaseSequencer {
+export class LongestFilesEarly extends BaseSequencer {
   readonly #root: string;
 
   constructor(vitest: Vitest) {

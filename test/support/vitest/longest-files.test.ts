@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BETWEEN, dealLongest, LONGEST } from '../helpers/long-files.js';
+import { BETWEEN, dealLongest, LONGEST } from './longest-files.js';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 describe('the longest files', () => {
   it('are there, each once', () => {

@@ -1,23 +1,20 @@
 import { onTestFinished } from 'vitest';
-import { LeaderElector } from '../../src/election/elector.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import type { Candidate } from '../../src/election/nodes/candidate.js';
-import { ElectionObserver } from '../../src/election/observer/observer.js';
-import type { NodeData } from '../../src/session/protocol/records.js';
-import type { Session } from '../../src/session/session.js';
-import type { SessionSource } from '../../src/session/session-source.js';
-import { nextEvent } from './cluster.js';
+import type { LeaderElector } from '../../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import type { Candidate } from '../../../src/election/nodes/candidate.js';
+import { ElectionObserver } from '../../../src/election/observer/observer.js';
+import type { NodeData } from '../../../src/session/protocol/records.js';
+import type { Session } from '../../../src/session/session.js';
+import type { SessionSource } from '../../../src/session/session-source.js';
+import { lead } from './electors.js';
 
-/** A leader. */
-export async function lead(
+/** An elector that leads, and waited for no takeover delay. */
+export async function leadAtOnce(
   session: Session,
   path: string,
   options: LeaderElectorOptions = {},
 ): Promise<LeaderElector> {
-  const elector = new LeaderElector(session, path, { takeoverDelayMs: 0, ...options });
-  const elected = nextEvent(elector, 'elected');
-  await elector.start();
-  await elected;
+  const [elector] = await lead(session, path, { takeoverDelayMs: 0, ...options });
   return elector;
 }
 

@@ -1,23 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { onTestFinished as ofTheOneTest, type TestContext } from 'vitest';
+import { onTestFinished as ofTheRunningTest, type TestContext } from 'vitest';
 
 const concurrent = new AsyncLocalStorage<TestContext>();
 
 /**
- * vitest's `onTestFinished`, also for tests that run beside each other: its own knows of one test at a time, and would
- * have one of them end what another one uses. Those have to be {@link beside} others.
+ * vitest's `onTestFinished`, also for tests that run at the same time: vitest's own knows of one test at a time, and would
+ * have one of them end what another one uses. The body of such a test has to be given to {@link concurrently}.
  */
 export function onTestFinished(end: Parameters<TestContext['onTestFinished']>[0]): void {
   const context = concurrent.getStore();
-  if (context === undefined) ofTheOneTest(end);
+  if (context === undefined) ofTheRunningTest(end);
   else context.onTestFinished(end);
 }
 
 /** A test's body for `it.concurrent`, and with its case as the first argument for `it.concurrent.for`. */
-export function beside(body: () => Promise<void>): (context: TestContext) => Promise<void>;
-export function beside<Case>(
+export function concurrently(body: () => Promise<void>): (context: TestContext) => Promise<void>;
+export function concurrently<Case>(
   body: (each: Case) => Promise<void>,
 ): (each: Case, context: TestContext) => Promise<void>;
-export function beside(body: (...args: unknown[]) => Promise<void>) {
+export function concurrently(body: (...args: unknown[]) => Promise<void>) {
   return (...args: unknown[]) => concurrent.run(args.at(-1) as TestContext, () => body(...args.slice(0, -1)));
 }

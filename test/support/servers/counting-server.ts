@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { Session } from '../../src/session/session.js';
-import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
+import { Session } from '../../../src/session/session.js';
+import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
+import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
 
 /** So long that no heartbeat comes while anything is counted. */
 export const QUIET_SESSION = { sessionTimeoutMs: 600_000 } as const;

@@ -1,8 +1,8 @@
-import { LeaderElector } from '../../src/election/elector.js';
-import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
-import type { Term } from '../../src/election/term/term.js';
-import type { Session } from '../../src/session/session.js';
-import { nextEvent } from './cluster.js';
+import { LeaderElector } from '../../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
+import type { Term } from '../../../src/election/term/term.js';
+import type { Session } from '../../../src/session/session.js';
+import { nextEvent } from '../events.mjs';
 
 /** The record of a leader that is gone, and whose lease may still last. */
 export const DEAD = {
@@ -15,7 +15,7 @@ export const DEAD = {
 } as const;
 
 /** An elector that has a place in the queue. */
-export async function stand(
+export async function campaign(
   session: Session,
   path: string,
   options: LeaderElectorOptions = {},

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const PROGRAMS = join(import.meta.dirname, '../interop/peers');
+const PROGRAMS = join(import.meta.dirname, '../peers');
 
 interface Question {
   readonly contender: string;

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { inject } from 'vitest';
+import { type Environment, systemEnvironment } from '../../../src/platform/environment.js';
+import { Session } from '../../../src/session/session.js';
+import type { SessionOptions } from '../../../src/session/session-options.js';
+import { onTestFinished } from '../vitest/test-end.js';
+
+/** A path that no other test uses. */
+export function uniquePath(name = 'test'): string {
+  return `/${name}-${randomUUID()}`;
+}
+
+/** The servers that all tests share. */
+export function connectString(): string {
+  return inject('connectString');
+}
+
+/** The machine's environment, but for chance: servers are tried in the order in which they are named. */
+export const inOrder: Environment = { ...systemEnvironment, random: () => 1 - 1e-9 };
+
+/** A session that is closed when the test has ended. */
+export async function openSession(options: SessionOptions = {}, connect = connectString()): Promise<Session> {
+  const session = await Session.connect(connect, { sessionTimeoutMs: 5000, ...options });
+  onTestFinished(() => session.close());
+  return session;
+}

@@ -1,0 +1,13 @@
+import { inject } from 'vitest';
+import { onTestFinished } from '../vitest/test-end.js';
+import { TcpProxy } from './tcp-proxy.mjs';
+
+/** A proxy that ends with the test; without a target in front of the server that all tests share. */
+export async function startProxy(
+  target: string | number = inject('port') as number,
+  options?: Parameters<typeof TcpProxy.start>[1],
+): Promise<TcpProxy> {
+  const proxy = await TcpProxy.start(target, options);
+  onTestFinished(() => proxy.stop());
+  return proxy;
+}

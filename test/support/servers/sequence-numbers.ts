@@ -1,0 +1,67 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
+import { Writer } from '../wire/jute.mjs';
+
+const CREATE = 1;
+const DELETE = 2;
+const END_OF_RECORD = Buffer.from('B');
+
+/**
+ * A server with a node at each of these paths that seems to have had many children: the next sequential one gets the number
+ * `next`. The server reads that from a transaction log, as one does that starts again.
+ */
+export async function startWithSequenceNumbers(
+  paths: readonly string[],
+  next: number,
+): Promise<{ connectString: string; stop: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-sequence-'));
+  await mkdir(join(folder, 'version-2'));
+  await writeFile(join(folder, 'version-2', 'log.1'), transactionLog(paths, next));
+  const settings = { dataDir: folder, 'snapshot.trust.empty': 'true' };
+  const { connectString, stop } = await startZooKeeper({ settings });
+  const stopAndRemove = async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { connectString, stop: stopAndRemove };
+}
+
+/** Each path is created, and below it a child after which its parent's counter stands at `next`; and that is deleted. */
+function transactionLog(paths: readonly string[], next: number): Buffer {
+  const log = new Writer().raw(Buffer.from('ZKLG')).int(2).long(0n);
+  let zxid = 0;
+  const add = (type: number, body: Buffer) => {
+    zxid++;
+    const header = new Writer().long(1n).int(zxid).long(BigInt(zxid)).long(0n).int(type);
+    const bytes = header.raw(body).done();
+    log
+      .long(BigInt(adler32(bytes)))
+      .buffer(bytes)
+      .raw(END_OF_RECORD);
+  };
+  const create = (path: string, parentsCounter: number) => {
+    const body = new Writer().string(path).buffer(Buffer.alloc(0));
+    // Anybody may do anything, and the node is no ephemeral one.
+    body.int(1).int(31).string('world').string('anyone').bool(false);
+    add(CREATE, body.int(parentsCounter).done());
+  };
+  for (const [index, path] of paths.entries()) {
+    create(path, index + 1);
+    create(`${path}/x`, next);
+    add(DELETE, new Writer().string(`${path}/x`).done());
+  }
+  return log.done();
+}
+
+/** The checksum of RFC 1950. */
+function adler32(bytes: Buffer): number {
+  const modulus = 65_521;
+  let [a, b] = [1, 0];
+  for (const byte of bytes) {
+    a = (a + byte) % modulus;
+    b = (b + a) % modulus;
+  }
+  return b * 2 ** 16 + a;
+}
