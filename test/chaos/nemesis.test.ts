@@ -43,7 +43,7 @@ describe(`${MINUTES} minutes of faults on real servers and workers`, () => {
     verdict.violations.filter(({ kind }) => kinds.includes(kind)).map(({ kind, what }) => `${kind}: ${what}`);
 
   it('have all kinds of faults that the machine allows, and terms to spare', () => {
-    const { faults, passedOver } = verdict.weather;
+    const { counts: faults, passedOver } = verdict.faults;
     const missing = ALL_KINDS.filter((kind) => !faults.has(kind));
     // Each that didn't come says why.
     const explained = [...passedOver.keys()].map((why) => why.split(':')[0]);

@@ -34,9 +34,9 @@ async function killGuardedLeader(world: World): Promise<void> {
 
 /** An observer reaches no server while the leader changes: it says in time that it doesn't know who leads. */
 async function leaveObserverBehind(world: World): Promise<void> {
-  const { scheduler, ledger, lookouts, surroundings } = world;
+  const { scheduler, ledger, observerHosts, surroundings } = world;
   world.endCalm();
-  for (const { routes } of lookouts) {
+  for (const { routes } of observerHosts) {
     const links = routes.flatMap((route) => route.links);
     for (const link of links) link.cut();
     resign(world);
@@ -52,11 +52,11 @@ async function leaveObserverBehind(world: World): Promise<void> {
  * one: for up to half a tick it answers as if it still led, and knows nothing of who leads the election now.
  */
 async function comeToFormerLeader(world: World): Promise<void> {
-  const { scheduler, ledger, lookouts, ensemble, surroundings } = world;
+  const { scheduler, ledger, observerHosts, ensemble, surroundings } = world;
   const { tickMs, syncLimit } = ensemble.times;
-  const [lookout] = lookouts;
-  if (lookout === undefined) return;
-  const { routes, onlooker } = lookout;
+  const [observerHost] = observerHosts;
+  if (observerHost === undefined) return;
+  const { routes, observer } = observerHost;
   world.endCalm();
   for (let round = 0; round < ROUNDS; round++) {
     const { leader } = ensemble;
@@ -69,8 +69,8 @@ async function comeToFormerLeader(world: World): Promise<void> {
     await scheduler.sleep(1000);
     const links = routes.filter((_, index) => index !== leader.index).flatMap((route) => route.links);
     for (const link of links) link.cut();
-    for (const wire of onlooker.environment.wires) wire.reset();
-    const isAsking = () => [...onlooker.environment.wires].some((wire) => wire.server === leader);
+    for (const wire of observer.environment.wires) wire.reset();
+    const isAsking = () => [...observer.environment.wires].some((wire) => wire.server === leader);
     for (let waitedMs = 0; !isAsking() && waitedMs < LONGEST_SEARCH_MS; waitedMs += LOOK_EVERY_MS)
       await scheduler.sleep(LOOK_EVERY_MS);
     leader.machine.thaw();
@@ -84,8 +84,8 @@ async function comeToFormerLeader(world: World): Promise<void> {
 
 /** One of those for which there is what it takes. */
 export async function drill(world: World): Promise<void> {
-  const { lookouts, isGuarded, faults } = world;
-  const forObservers = lookouts.length > 0 ? [leaveObserverBehind, comeToFormerLeader] : [];
+  const { observerHosts, isGuarded, faults } = world;
+  const forObservers = observerHosts.length > 0 ? [leaveObserverBehind, comeToFormerLeader] : [];
   const possible: readonly Drill[] = [...(isGuarded ? [killGuardedLeader] : []), ...forObservers];
   if (possible.length > 0) await faults.pick(possible)(world);
 }

@@ -8,7 +8,7 @@ import { SupervisedCandidate } from './candidates/supervised.js';
 import type { Server } from './model/server.js';
 import type { Link, Route } from './network.js';
 import { stopBoundMs } from './recovery.js';
-import type { Host, Lookout, World } from './world.js';
+import type { Host, ObserverHost, World } from './world.js';
 
 /** Something that goes wrong, or that is asked for; it gives what mends it, if anything has to. */
 type Fault = (world: World, random: Random) => (() => void) | undefined;
@@ -96,11 +96,11 @@ async function stopAndReplace(world: World, host: Host): Promise<void> {
   if (host.candidate === candidate && !candidate.isDead) world.retire(host);
 }
 
-async function stopAndReplaceOnlooker(world: World, lookout: Lookout): Promise<void> {
-  const { onlooker } = lookout;
-  await onlooker.stop();
-  await sleep(onlooker.environment.clock, CLOSED_WITHIN_MS);
-  if (lookout.onlooker === onlooker && !onlooker.isDead) world.retireOnlooker(lookout);
+async function stopAndReplaceObserver(world: World, observerHost: ObserverHost): Promise<void> {
+  const { observer } = observerHost;
+  await observer.stop();
+  await sleep(observer.environment.clock, CLOSED_WITHIN_MS);
+  if (observerHost.observer === observer && !observer.isDead) world.retireObserver(observerHost);
 }
 
 /** In the midst of whatever it does then: stopped, or its session is closed. */
@@ -142,10 +142,10 @@ export function resign(world: World): undefined {
 }
 
 /** What may happen to a process that only observes. */
-function disturb(world: World, lookout: Lookout, random: Random): (() => void) | undefined {
-  const { onlooker, routes } = lookout;
-  const { clock, wires } = onlooker.environment;
-  if (onlooker.isDead) return undefined;
+function disturb(world: World, observerHost: ObserverHost, random: Random): (() => void) | undefined {
+  const { observer, routes } = observerHost;
+  const { clock, wires } = observer.environment;
+  if (observer.isDead) return undefined;
   switch (random.pick(['frozen', 'cut off', 'cut off', 'from a server', 'severed', 'killed', 'stopped'])) {
     case 'frozen':
       clock.freeze();
@@ -158,13 +158,13 @@ function disturb(world: World, lookout: Lookout, random: Random): (() => void) |
       for (const wire of wires) wire.sever();
       return undefined;
     case 'killed':
-      kill(onlooker.environment, random.chance(0.5));
+      kill(observer.environment, random.chance(0.5));
       return () => {
-        if (lookout.onlooker.isDead) world.replaceOnlooker(lookout);
+        if (observerHost.observer.isDead) world.replaceObserver(observerHost);
       };
     default:
       clock.interruptAfter(Math.floor(random.spread(...STEPS)), () => {
-        void stopAndReplaceOnlooker(world, lookout);
+        void stopAndReplaceObserver(world, observerHost);
       });
       return undefined;
   }
@@ -321,8 +321,8 @@ export const FAULTS: readonly (readonly [
   [
     'an observer is disturbed',
     4,
-    (world, random) => disturb(world, random.pick(world.lookouts), random),
-    ({ lookouts }) => lookouts.length > 0,
+    (world, random) => disturb(world, random.pick(world.observerHosts), random),
+    ({ observerHosts }) => observerHosts.length > 0,
   ],
   [
     'a parent is frozen',

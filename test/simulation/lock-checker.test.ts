@@ -18,11 +18,11 @@ function node(number: number, purpose: keyof typeof MIDDLE = 'lock'): string {
 function setting({ isExcused = false } = {}) {
   const ledger = new Ledger(() => 0);
   const nodes = new Map<string, string>();
-  const truth = {
+  const tree = {
     childrenOf: () => nodes.keys(),
     dataOf: (path: string) => Buffer.from(nodes.get(path.slice(QUEUE.length + 1)) ?? ''),
   };
-  const checker = new LockChecker(ledger, truth, () => isExcused);
+  const checker = new LockChecker(ledger, tree, () => isExcused);
   const begin = (name: string, capacity: Capacity, isReading = false) => {
     nodes.set(name, '');
     let isHeld = true;

@@ -21,7 +21,7 @@ interface Holding {
 }
 
 /** What the ensemble knows, as far as any server has got. */
-export interface Truth {
+export interface CommittedTree {
   childrenOf(path: string): Iterable<string>;
   dataOf(path: string): Buffer | undefined;
 }
@@ -41,7 +41,7 @@ const DOWNGRADED = '__READ__';
  */
 export class LockChecker {
   readonly #ledger: Ledger;
-  readonly #truth: Truth;
+  readonly #tree: CommittedTree;
   /** Whether leases may outlive their nodes now. */
   readonly #isExcused: () => boolean;
   #holdings: Holding[] = [];
@@ -52,9 +52,9 @@ export class LockChecker {
   /** The highest tokens of those that held alone, and of all. */
   readonly #tokens = new Map<string, { alone: bigint; any: bigint }>();
 
-  constructor(ledger: Ledger, truth: Truth, isExcused: () => boolean) {
+  constructor(ledger: Ledger, tree: CommittedTree, isExcused: () => boolean) {
     this.#ledger = ledger;
-    this.#truth = truth;
+    this.#tree = tree;
     this.#isExcused = isExcused;
   }
 
@@ -127,7 +127,7 @@ export class LockChecker {
   /** At the servers nobody may be ahead of it who stands in its way: whoever isn't there comes never again. */
   #checkTurn({ candidate, queue, capacity, hold, isReading }: Holding): void {
     const own = entryOf(hold) as QueueEntry;
-    const ahead = queueOf([...this.#truth.childrenOf(queue)], parseLockEntry).filter(
+    const ahead = queueOf([...this.#tree.childrenOf(queue)], parseLockEntry).filter(
       (entry) => compareSequences(entry.sequence, own.sequence) < 0,
     );
     const inTheWay = ahead.filter((entry) => !(isReading && this.#reads(queue, entry)));
@@ -139,7 +139,7 @@ export class LockChecker {
   }
 
   #reads(queue: string, { node, purpose }: QueueEntry): boolean {
-    return purpose === 'read' || this.#truth.dataOf(`${queue}/${node}`)?.toString() === DOWNGRADED;
+    return purpose === 'read' || this.#tree.dataOf(`${queue}/${node}`)?.toString() === DOWNGRADED;
   }
 
   /** Who excludes others has a higher token than all before, who reads a higher one than all that wrote before. */

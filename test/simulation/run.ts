@@ -122,7 +122,7 @@ async function end(world: World): Promise<void> {
   for (const { candidate } of hosts) void candidate.standDown();
   await scheduler.sleep(QUIET_MS);
   world.checkCalm();
-  for (const { onlooker } of world.lookouts) void onlooker.stop();
+  for (const { observer } of world.observerHosts) void observer.stop();
   for (const { parent } of hosts) if (parent?.isDead === false) void parent.close();
   await scheduler.sleep(QUIET_MS / 10);
   world.checkLeftovers('after everybody stood down');
@@ -132,7 +132,7 @@ async function end(world: World): Promise<void> {
   for (const { candidate, parent } of hosts)
     for (const each of [...candidate.leftovers, ...(parent?.leftovers ?? [])])
       ledger.violate('leftovers', `after everybody stopped: ${each}`);
-  for (const { onlooker } of world.lookouts)
-    for (const each of onlooker.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
+  for (const { observer } of world.observerHosts)
+    for (const each of observer.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
   for (const each of ledger.unsettled) ledger.violate('unsettled', each);
 }

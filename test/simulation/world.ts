@@ -6,18 +6,18 @@ import { ElectorCandidate } from './candidates/elector.js';
 import { SimulatedEnvironment } from './candidates/environment.js';
 import { LOCK_PATHS } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
+import { CheckedObserver } from './checked-observer.js';
 import { FencedResource, LeadershipChecker } from './checker.js';
+import { CommittedLeaders } from './committed-leaders.js';
 import { Parent } from './guarded.js';
 import { Ledger } from './ledger.js';
 import { LockChecker } from './lock-checker.js';
 import { Machine } from './machine.js';
 import { Ensemble, WORST_DRIFT } from './model/ensemble.js';
 import { Route } from './network.js';
-import { Onlooker } from './onlooker.js';
 import { recoveryBoundMs, servedBoundMs, staleBoundMs } from './recovery.js';
 import type { Rules } from './rules.js';
 import { type Happening, Scheduler } from './scheduler.js';
-import { ElectionTruth } from './truth.js';
 
 const CANDIDATES = 3;
 const SERVERS = 3;
@@ -37,9 +37,9 @@ export interface Host {
 }
 
 /** Where a process runs that only observes. */
-export interface Lookout {
+export interface ObserverHost {
   readonly routes: readonly Route[];
-  onlooker: Onlooker;
+  observer: CheckedObserver;
 }
 
 /** How often it is looked at what observers show, and at sessions without a server. */
@@ -69,7 +69,7 @@ export class World {
   readonly checker: LeadershipChecker;
   readonly ensemble: Ensemble;
   readonly hosts: readonly Host[];
-  readonly lookouts: readonly Lookout[];
+  readonly observerHosts: readonly ObserverHost[];
   /** Whether the ensemble may lose its data. */
   readonly losesData: boolean;
   /** Whether a guardian looks after each candidate. */
@@ -111,14 +111,14 @@ export class World {
     const supervised = setup.chance(0.6);
     this.#kind = rules === 'curator' ? 'curator' : supervised ? 'supervised' : 'elector';
     const seats = rules !== 'curator' && setup.chance(0.15) ? SEATS : 1;
-    const truth = new ElectionTruth(() => this.scheduler.now, seats > 1 ? 0 : undefined);
+    const committedLeaders = new CommittedLeaders(() => this.scheduler.now, seats > 1 ? 0 : undefined);
     this.ensemble = new Ensemble({ tickMs, syncLimit }, this.scheduler, this.#model, {
       count: (what) => this.ledger.count(what),
-      applied: ({ zxid, tree }, change) => truth.applied(zxid, change, (path) => tree.get(path)),
+      applied: ({ zxid, tree }, change) => committedLeaders.applied(zxid, change, (path) => tree.get(path)),
       shown: (sessionId, process, isNew) => this.#shown(sessionId, process, isNew),
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
-    const [observes, hasLookout] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
+    const [observes, hasObserver] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
     this.losesData = setup.chance(0.25) && rules === 'shipped';
     const times = { tickMs, syncLimit, sessionTimeoutMs };
     const hasPriorities = this.#priorities && seats === 1;
@@ -152,7 +152,7 @@ export class World {
       rules,
       sessionTimeoutMs,
       lifeAt: (wallTime) => this.#losses.filter(({ at }) => at < wallTime).length,
-      truth,
+      committedLeaders,
       staleMs: staleBoundMs(times),
       observes,
     };
@@ -161,31 +161,31 @@ export class World {
       const routes = newRoutes();
       return { index, routes, candidate: this.#newCandidate(index, routes), parent: undefined };
     });
-    this.lookouts = Array.from({ length: hasLookout ? 1 : 0 }, () => {
+    this.observerHosts = Array.from({ length: hasObserver ? 1 : 0 }, () => {
       const routes = newRoutes();
-      return { routes, onlooker: this.#newOnlooker(routes) };
+      return { routes, observer: this.#newObserver(routes) };
     });
   }
 
   start(): void {
     for (const host of this.hosts) this.#begin(host);
-    for (const lookout of this.lookouts) this.#beginToLook(lookout);
+    for (const observerHost of this.observerHosts) this.#beginToLook(observerHost);
     this.#lookAround();
   }
 
-  get onlookers(): Onlooker[] {
+  get observers(): CheckedObserver[] {
     const all = [
-      ...this.lookouts.map(({ onlooker }) => onlooker),
-      ...this.hosts.map(({ candidate }) => candidate.onlooker),
+      ...this.observerHosts.map(({ observer }) => observer),
+      ...this.hosts.map(({ candidate }) => candidate.observer),
     ];
     return all.filter((each) => each !== undefined);
   }
 
   #lookAround(): void {
     this.scheduler.after(LOOK_EVERY_MS, () => {
-      for (const each of this.onlookers) each.checkStaleness();
+      for (const each of this.observers) each.checkStaleness();
       for (const { candidate } of this.hosts) this.#checkServed(candidate.environment);
-      for (const { onlooker } of this.lookouts) this.#checkServed(onlooker.environment);
+      for (const { observer } of this.observerHosts) this.#checkServed(observer.environment);
       this.#lookAround();
     });
   }
@@ -219,9 +219,9 @@ export class World {
     this.#losses.push({ at: this.scheduler.now, wasRestored: share > 0 });
     this.ledger.count(share > 0 ? 'ensemble: restored from an earlier state' : 'ensemble: lost all data');
     ensemble.loseData(share);
-    const { truth, resource, lockResource, lockChecker } = this.surroundings;
+    const { committedLeaders, resource, lockResource, lockChecker } = this.surroundings;
     const { zxid, tree } = ensemble.furthest;
-    truth.beginAnew(zxid, (path) => tree.get(path));
+    committedLeaders.beginAnew(zxid, (path) => tree.get(path));
     this.#cameBack = [...this.#places()].map(({ path }) => path);
     for (const each of [resource, lockResource, lockChecker]) each.beginAnew();
     const endStandstill = this.beginStandstill();
@@ -249,16 +249,16 @@ export class World {
   }
 
   /** As {@link retire}, for a process that only observes. */
-  retireOnlooker(lookout: Lookout): void {
-    for (const each of lookout.onlooker.leftovers)
+  retireObserver(observerHost: ObserverHost): void {
+    for (const each of observerHost.observer.leftovers)
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
-    lookout.onlooker.environment.clock.kill();
-    this.replaceOnlooker(lookout);
+    observerHost.observer.environment.clock.kill();
+    this.replaceObserver(observerHost);
   }
 
-  replaceOnlooker(lookout: Lookout): void {
-    lookout.onlooker = this.#newOnlooker(lookout.routes);
-    this.#beginToLook(lookout);
+  replaceObserver(observerHost: ObserverHost): void {
+    observerHost.observer = this.#newObserver(observerHost.routes);
+    this.#beginToLook(observerHost);
   }
 
   /** A fault begins after which a lease may outlive its node. Returns what ends it. */
@@ -305,8 +305,8 @@ export class World {
     this.#run(candidate.environment.clock, () => candidate.start());
   }
 
-  #beginToLook({ onlooker }: Lookout): void {
-    this.#run(onlooker.environment.clock, () => onlooker.start());
+  #beginToLook({ observer }: ObserverHost): void {
+    this.#run(observer.environment.clock, () => observer.start());
   }
 
   /** A process begins, unless it is killed before. */
@@ -326,10 +326,10 @@ export class World {
     return new Parent(environment, this.scheduler, random, this.ledger);
   }
 
-  #newOnlooker(routes: readonly Route[]): Onlooker {
+  #newObserver(routes: readonly Route[]): CheckedObserver {
     const random = new Random(this.#clients.bits(), STREAMS.clients);
     const name = `observer-${++this.#processes}`;
-    return new Onlooker(name, this.#newEnvironment(name, routes, random), this.surroundings);
+    return new CheckedObserver(name, this.#newEnvironment(name, routes, random), this.surroundings);
   }
 
   #newCandidate(index: number, routes: readonly Route[]): Candidate {
@@ -387,7 +387,7 @@ export class World {
     if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
     this.#standstills = 0;
     const { servers, routes } = this.ensemble;
-    const ways = [...this.hosts, ...this.lookouts].flatMap((each) => each.routes);
+    const ways = [...this.hosts, ...this.observerHosts].flatMap((each) => each.routes);
     const channels = this.hosts.flatMap(({ parent }) => parent?.route ?? []);
     for (const route of [...routes, ...ways, ...channels]) route.heal();
     for (const server of servers) {
@@ -401,11 +401,11 @@ export class World {
       host.parent?.environment.clock.thaw();
       if (clock.isDead) this.replace(host);
     }
-    for (const lookout of this.lookouts) {
-      const { clock } = lookout.onlooker.environment;
+    for (const observerHost of this.observerHosts) {
+      const { clock } = observerHost.observer.environment;
       clock.thaw();
       clock.goOn();
-      if (clock.isDead) this.replaceOnlooker(lookout);
+      if (clock.isDead) this.replaceObserver(observerHost);
     }
     this.beginCalm();
   }
@@ -413,7 +413,7 @@ export class World {
   /** When all has been well for long: what is seen is true, and nothing is left of what is over. */
   checkCalm(): void {
     if (this.scheduler.now - this.#healedAt < this.recoveryBoundMs + this.surroundings.staleMs) return;
-    for (const each of this.onlookers) each.checkTruth();
+    for (const each of this.observers) each.checkLeader();
     for (const { path, owner } of this.#places()) this.#checkOwner(path, owner);
   }
 

@@ -22,7 +22,6 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'fencing-docs.test.ts': 'what docs/fencing.md says of the code',
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',
   'layers.test.ts': 'all sources',
-  'mutants.test.ts': 'all sources that a mutant changes',
   'outstanding-cleanup.test.ts':
     'the supervisor, the election and the session at a clean-up that is not done yet',
   'precautions.test.ts': 'locks, elections and sessions at a reply that is lost',
@@ -33,12 +32,6 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
 
 /** Tests that are still to be moved to their sources. The list may only shrink. */
 const TO_BE_MOVED = new Set([
-  'chaos-checker.test.ts',
-  'chaos-copies.test.ts',
-  'chaos-link.test.ts',
-  'chaos-schedule.test.ts',
-  'hazard-link.test.ts',
-  'long-files.test.ts',
   'pauses.test.ts',
 ]);
 

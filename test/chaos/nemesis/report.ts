@@ -6,13 +6,13 @@ const MOST_VIOLATIONS = 20;
 
 /** What a run has shown, for people. */
 export function report(verdict: Verdict): string {
-  const { setting, weather, violations } = verdict;
+  const { setting, faults, violations } = verdict;
   const { seed, takeoverDelayMs, notAllowed, sessionTimeoutMs } = setting;
   const delay = takeoverDelayMs === 'default' ? '' : `, takeover delay ${takeoverDelayMs} ms`;
-  const minutes = ((weather.to - weather.from) / 60_000_000).toFixed(1);
+  const minutes = ((faults.to - faults.from) / 60_000_000).toFixed(1);
   return [
-    `seed ${seed}: ${minutes} minutes, ${weather.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
-    ...faults(verdict),
+    `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
+    ...faultLines(verdict),
     ...notAllowed.map((why) => `not allowed by this machine: ${why}`),
     ...disagreements(verdict),
     ...terms(verdict),
@@ -24,21 +24,21 @@ export function report(verdict: Verdict): string {
   ].join('\n');
 }
 
-function faults({ weather }: Verdict): string[] {
-  const { effects, wishes, passedOver } = weather;
-  const lines = sorted(weather.faults).map(([name, count]) => {
+function faultLines({ faults }: Verdict): string[] {
+  const { effects, wishes, passedOver } = faults;
+  const lines = sorted(faults.counts).map(([name, count]) => {
     const seen = effects.get(name);
     return `  ${name}: ${count}${seen === undefined ? '' : ` (seen to take effect: ${seen})`}`;
   });
   return [
-    `faults: ${total(weather.faults)}`,
+    `faults: ${total(faults.counts)}`,
     ...lines,
     ...sorted(wishes).map(([what, count]) => `asked for: ${what}: ${count}`),
     ...sorted(passedOver).map(([what, count]) => `passed over: ${what}: ${count}`),
   ];
 }
 
-function disagreements({ weather: { disagreements } }: Verdict): string[] {
+function disagreements({ faults: { disagreements } }: Verdict): string[] {
   if (disagreements.length === 0) return [];
   return [
     "ZooKeeper's servers disagreed, and the one that differed was given the others' data:",

@@ -5,13 +5,13 @@ import { ignore } from '../../../src/platform/async/promises.js';
 import { type Clock, sleep } from '../../../src/platform/time/clock.js';
 import type { Session } from '../../../src/session/session.js';
 import type { Random } from '../../support/seeded-random.js';
+import type { CheckedObserver } from '../checked-observer.js';
 import type { FencedResource, LeadershipChecker } from '../checker.js';
+import type { CommittedLeaders } from '../committed-leaders.js';
 import type { Ledger } from '../ledger.js';
 import type { LockChecker } from '../lock-checker.js';
-import type { Onlooker } from '../onlooker.js';
 import type { Rules } from '../rules.js';
 import type { Scheduler } from '../scheduler.js';
-import type { ElectionTruth } from '../truth.js';
 import type { SimulatedEnvironment } from './environment.js';
 
 export const ELECTION = '/elections/scheduler';
@@ -33,7 +33,7 @@ export interface Surroundings {
   /** How often the ensemble had lost its data by then. */
   lifeAt(wallTime: number): number;
   /** Who leads the first seat, by what the servers have committed. */
-  readonly truth: ElectionTruth;
+  readonly committedLeaders: CommittedLeaders;
   /** How long an observer may show what isn't so any more, at most. */
   readonly staleMs: number;
   /** Whether supervised candidates observe the election too, with their supervisor's sessions. */
@@ -133,7 +133,7 @@ export abstract class Candidate {
   }
 
   /** Its observer, if it has one. */
-  get onlooker(): Onlooker | undefined {
+  get observer(): CheckedObserver | undefined {
     return undefined;
   }
 

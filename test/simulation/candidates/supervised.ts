@@ -3,14 +3,14 @@ import type { Term } from '../../../src/election/term/term.js';
 import { CleanupFailedError } from '../../../src/errors.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Session } from '../../../src/session/session.js';
-import { Onlooker } from '../onlooker.js';
+import { CheckedObserver } from '../checked-observer.js';
 import { Candidate, type CandidateSetup, ELECTION, standing } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process with an `ElectionSupervisor`, and what it holds that to. */
 export class SupervisedCandidate extends Candidate {
   readonly #supervisor: ElectionSupervisor;
-  readonly #onlooker: Onlooker | undefined;
+  readonly #observer: CheckedObserver | undefined;
   /** How often the hook has succeeded since the last time that it stood for election. */
   #cleanings = 0;
   #cleaning = false;
@@ -43,7 +43,12 @@ export class SupervisedCandidate extends Candidate {
     });
     this.#listen();
     if (this.surroundings.observes)
-      this.#onlooker = new Onlooker(`${id}'s observer`, environment, this.surroundings, this.#supervisor);
+      this.#observer = new CheckedObserver(
+        `${id}'s observer`,
+        environment,
+        this.surroundings,
+        this.#supervisor,
+      );
   }
 
   #listen(): void {
@@ -94,8 +99,8 @@ export class SupervisedCandidate extends Candidate {
     return this.#gaveUp;
   }
 
-  override get onlooker(): Onlooker | undefined {
-    return this.#onlooker;
+  override get observer(): CheckedObserver | undefined {
+    return this.#observer;
   }
 
   override get isWaiting(): boolean {
@@ -108,7 +113,7 @@ export class SupervisedCandidate extends Candidate {
 
   start(): void {
     this.expect('start', this.#supervisor.start()).catch(ignore); // Stopped before it had a place.
-    this.#onlooker?.start();
+    this.#observer?.start();
   }
 
   standDown(): Promise<void> {
@@ -118,7 +123,7 @@ export class SupervisedCandidate extends Candidate {
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.expect('stop', this.#supervisor.stop());
-    await this.#onlooker?.stop();
+    await this.#observer?.stop();
   }
 
   resign(): void {

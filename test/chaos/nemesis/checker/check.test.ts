@@ -230,7 +230,7 @@ describe('the checker of histories', () => {
     it('excuses a calm in which the servers disagreed, and not the one that begins when that is mended', () => {
       const excused = () => calm(0, 30_000).add(27_000, { kind: 'servers disagree', what: 'a node' });
       expect(excused().wrong).toEqual([]);
-      expect(excused().verdict.weather.disagreements).toHaveLength(1);
+      expect(excused().verdict.faults.disagreements).toHaveLength(1);
       const again = excused()
         .add(31_000, { kind: 'calm', storm: 1 })
         .leads('l', 2, 31_000, 60_000, 'counter');
@@ -261,7 +261,7 @@ describe('the checker of histories', () => {
       expect(verdict.violations).toEqual([]);
       expect(verdict.gaps.withFaults).toEqual({ count: 2, p50: 100, p99: 8000, max: 8000 });
       expect(verdict.gaps.withoutFaults).toEqual({ count: 1, p50: 20, p99: 20, max: 20 });
-      expect(verdict.weather.faults).toEqual(new Map([['a worker is killed', 1]]));
+      expect(verdict.faults.counts).toEqual(new Map([['a worker is killed', 1]]));
     });
   });
 });

@@ -1,16 +1,16 @@
 import type { Entry, Setting } from '../history.js';
+import { FaultCheck, type FaultFigures } from './faults.js';
 import { type Gap, gapsOf, hasFaultNear, type Quantiles, quantilesOf, recoveriesOf } from './gaps.js';
 import { JournalCheck, type JournalFigures } from './journals.js';
 import { TenureCheck, type TenureFigures } from './tenures.js';
 import { TermCheck, type TermFigures } from './terms.js';
 import type { Violation } from './verdict.js';
-import { WeatherCheck, type WeatherFigures } from './weather.js';
 
 /** All that a history shows. */
 export interface Verdict {
   readonly setting: Setting;
   readonly violations: readonly Violation[];
-  readonly weather: WeatherFigures;
+  readonly faults: FaultFigures;
   readonly tenures: TenureFigures;
   readonly terms: TermFigures;
   readonly journals: JournalFigures;
@@ -31,36 +31,36 @@ export interface Verdict {
 export function checkHistory(entries: Iterable<Entry>): Verdict {
   const iterator = entries[Symbol.iterator]();
   const setting = settingOf(iterator);
-  const weatherCheck = new WeatherCheck();
+  const faultCheck = new FaultCheck();
   const tenureCheck = new TenureCheck(setting.journals);
   const termCheck = new TermCheck();
   const journalCheck = new JournalCheck();
-  const checks = [weatherCheck, tenureCheck, termCheck, journalCheck];
+  const checks = [faultCheck, tenureCheck, termCheck, journalCheck];
   for (let next = iterator.next(); !next.done; next = iterator.next())
     for (const check of checks) check.see(next.value);
-  const [weather, tenures, terms, journals] = [
-    weatherCheck.conclude(),
+  const [faults, tenures, terms, journals] = [
+    faultCheck.conclude(),
     tenureCheck.conclude(),
     termCheck.conclude(),
     journalCheck.conclude(),
   ];
-  const recoveries = recoveriesOf(setting, weather.figures, tenures.figures.tenures);
-  const violations = [weather, tenures, terms, journals, recoveries].flatMap((each) => each.violations);
+  const recoveries = recoveriesOf(setting, faults.figures, tenures.figures.tenures);
+  const violations = [faults, tenures, terms, journals, recoveries].flatMap((each) => each.violations);
   return {
     setting,
     violations,
-    weather: weather.figures,
+    faults: faults.figures,
     tenures: tenures.figures,
     terms: terms.figures,
     journals: journals.figures,
-    gaps: divide(setting, tenures.figures, weather.figures),
+    gaps: divide(setting, tenures.figures, faults.figures),
     recoveriesMs: recoveries.recoveriesMs,
   };
 }
 
-function divide({ journals }: Setting, { tenures }: TenureFigures, { troubles }: WeatherFigures) {
+function divide({ journals }: Setting, { tenures }: TenureFigures, { periods }: FaultFigures) {
   const gaps = journals.filter(({ kind }) => kind === 'election').flatMap((each) => gapsOf(each, tenures));
-  const isNear = (gap: Gap) => hasFaultNear(gap, troubles);
+  const isNear = (gap: Gap) => hasFaultNear(gap, periods);
   return {
     withFaults: quantilesOf(gaps.filter(isNear)),
     withoutFaults: quantilesOf(gaps.filter((gap) => !isNear(gap))),

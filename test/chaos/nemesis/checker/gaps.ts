@@ -1,7 +1,7 @@
 import type { Journal, Micros, Setting } from '../history.js';
+import type { FaultFigures, FaultPeriod } from './faults.js';
 import type { Hold } from './tenures.js';
 import type { Violation } from './verdict.js';
-import type { Trouble, WeatherFigures } from './weather.js';
 
 /** A time in which nobody acted as an election's leader, between two terms. */
 export interface Gap {
@@ -24,8 +24,8 @@ export function gapsOf({ name }: Journal, tenures: readonly Hold[]): Gap[] {
   return gaps;
 }
 
-export function hasFaultNear({ from, to }: Gap, troubles: readonly Trouble[]): boolean {
-  return troubles.some((trouble) => trouble.from <= to && trouble.to + NEAR_MICROS >= from);
+export function hasFaultNear({ from, to }: Gap, periods: readonly FaultPeriod[]): boolean {
+  return periods.some((period) => period.from <= to && period.to + NEAR_MICROS >= from);
 }
 
 export interface Quantiles {
@@ -49,7 +49,7 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
  */
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
-  { calms, disagreements, to: end }: WeatherFigures,
+  { calms, disagreements, to: end }: FaultFigures,
   tenures: readonly Hold[],
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];

@@ -9,9 +9,9 @@ const STOPPED_WITHIN_MS = 2500;
 
 /**
  * An `ElectionObserver` and what it is held to. In one life of the ensemble it never goes back to an earlier term; it
- * shows no leader for longer than a bound after that one's end; and when all is well it shows the truth.
+ * shows no leader for longer than a bound after that one's end; and when all is well it shows the leader.
  */
-export class Onlooker {
+export class CheckedObserver {
   readonly name: string;
   readonly environment: SimulatedEnvironment;
   readonly #observer: ElectionObserver;
@@ -70,21 +70,21 @@ export class Onlooker {
   }
 
   #checkOrder(node: string): void {
-    const { ledger, truth } = this.#surroundings;
-    const reign = truth.reignOf(node);
-    if (reign === undefined) return ledger.violate('observer', `${this.name} shows ${node}, which never led`);
+    const { ledger, committedLeaders } = this.#surroundings;
+    const shown = committedLeaders.termOf(node);
+    if (shown === undefined) return ledger.violate('observer', `${this.name} shows ${node}, which never led`);
     const { life, term } = this.#newest;
-    if (reign.life < life || (reign.life === life && reign.term < term))
-      ledger.violate('observer', `${this.name} shows term ${reign.term} after term ${term}`);
-    this.#newest = reign;
+    if (shown.life < life || (shown.life === life && shown.term < term))
+      ledger.violate('observer', `${this.name} shows term ${shown.term} after term ${term}`);
+    this.#newest = shown;
   }
 
   /** To be called now and then: whoever has stopped leading isn't shown for long, whatever goes wrong. */
   checkStaleness(): void {
     if (this.#isOff) return;
-    const { ledger, truth, scheduler, staleMs } = this.#surroundings;
+    const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
     const node = this.#observer.leader?.node;
-    const endedAt = node === undefined ? undefined : truth.reignOf(node)?.endedAt;
+    const endedAt = node === undefined ? undefined : committedLeaders.termOf(node)?.endedAt;
     if (endedAt === undefined) return;
     const shownMs = scheduler.now - Math.max(endedAt, this.environment.clock.runsSince);
     ledger.time("an observer showed a leader after that one's end", shownMs);
@@ -96,14 +96,14 @@ export class Onlooker {
   }
 
   /** To be called when all has been well for long: it shows who leads, and nobody when nobody does. */
-  checkTruth(): void {
+  checkLeader(): void {
     if (this.#isOff) return;
-    const { ledger, truth, scheduler, staleMs } = this.#surroundings;
-    if (scheduler.now - Math.max(truth.changedAt, this.#startedAt) < staleMs) return;
-    ledger.count('observers: compared with the truth');
+    const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
+    if (scheduler.now - Math.max(committedLeaders.changedAt, this.#startedAt) < staleMs) return;
+    ledger.count('observers: compared with the leader');
     const node = this.#observer.leader?.node;
-    if (node !== truth.leader)
-      ledger.violate('observer', `${this.name} shows ${node}, and ${truth.leader} leads`);
+    if (node !== committedLeaders.leader)
+      ledger.violate('observer', `${this.name} shows ${node}, and ${committedLeaders.leader} leads`);
   }
 
   get #isOff(): boolean {

@@ -2,8 +2,8 @@ import type { Entry, Micros } from '../history.js';
 import { count } from './terms.js';
 import type { Check, Violation } from './verdict.js';
 
-/** From when to when something was wrong. */
-export interface Trouble {
+/** From when to when a fault lasted. */
+export interface FaultPeriod {
   readonly from: Micros;
   to: Micros;
 }
@@ -14,14 +14,15 @@ export interface Calm {
   readonly from: Micros;
 }
 
-export interface WeatherFigures {
-  readonly faults: ReadonlyMap<string, number>;
+export interface FaultFigures {
+  /** How often each fault came. */
+  readonly counts: ReadonlyMap<string, number>;
   readonly effects: ReadonlyMap<string, number>;
   readonly passedOver: ReadonlyMap<string, number>;
   readonly wishes: ReadonlyMap<string, number>;
   readonly storms: number;
-  /** When there was any fault. */
-  readonly troubles: readonly Trouble[];
+  /** When there was a fault; they may overlap. */
+  readonly periods: readonly FaultPeriod[];
   readonly calms: readonly Calm[];
   /** When the servers were found to disagree, and in what. */
   readonly disagreements: readonly Disagreement[];
@@ -36,13 +37,13 @@ export interface Disagreement {
   readonly what: string;
 }
 
-/** Faults and calms, and what the run says of itself. */
-export class WeatherCheck implements Check<WeatherFigures> {
-  readonly #faults = new Map<string, number>();
+/** Which faults came and when, the calms between the storms, and what the run says of itself. */
+export class FaultCheck implements Check<FaultFigures> {
+  readonly #counts = new Map<string, number>();
   readonly #effects = new Map<string, number>();
   readonly #passedOver = new Map<string, number>();
   readonly #wishes = new Map<string, number>();
-  readonly #troubles = new Map<number, Trouble>();
+  readonly #periods = new Map<number, FaultPeriod>();
   readonly #calms: Calm[] = [];
   readonly #disagreements: Disagreement[] = [];
   readonly #violations: Violation[] = [];
@@ -54,7 +55,7 @@ export class WeatherCheck implements Check<WeatherFigures> {
   see(entry: Entry): void {
     this.#began ??= entry.at;
     this.#latest = Math.max(this.#latest, entry.at);
-    this.#seeWeather(entry);
+    this.#seePhase(entry);
     this.#seeFault(entry);
     if (entry.kind === 'left behind') this.#violate('an orphan', entry.path);
     if (entry.kind === 'stuck') this.#violate('a process that did not stop', entry.who);
@@ -62,7 +63,7 @@ export class WeatherCheck implements Check<WeatherFigures> {
     if (entry.kind === 'over') this.#isOver = true;
   }
 
-  #seeWeather(entry: Entry): void {
+  #seePhase(entry: Entry): void {
     if (entry.kind === 'storm') this.#storms++;
     if (entry.kind === 'calm') this.#calms.push({ storm: entry.storm, from: entry.at });
     if (entry.kind === 'servers disagree') this.#disagreements.push({ at: entry.at, what: entry.what });
@@ -71,12 +72,12 @@ export class WeatherCheck implements Check<WeatherFigures> {
 
   #seeFault(entry: Entry): void {
     if (entry.kind === 'fault') {
-      count(this.#faults, entry.name);
-      this.#troubles.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
+      count(this.#counts, entry.name);
+      this.#periods.set(entry.fault, { from: entry.at, to: Number.POSITIVE_INFINITY });
     }
     if (entry.kind === 'mended') {
-      const trouble = this.#troubles.get(entry.fault);
-      if (trouble !== undefined) trouble.to = entry.at;
+      const period = this.#periods.get(entry.fault);
+      if (period !== undefined) period.to = entry.at;
     }
     if (entry.kind === 'effect') count(this.#effects, entry.name);
     if (entry.kind === 'passed over') count(this.#passedOver, `${entry.name}: ${entry.why}`);
@@ -89,12 +90,12 @@ export class WeatherCheck implements Check<WeatherFigures> {
   conclude() {
     if (!this.#isOver) this.#violate('an incomplete history', 'it ends before the run does');
     const figures = {
-      faults: this.#faults,
+      counts: this.#counts,
       effects: this.#effects,
       passedOver: this.#passedOver,
       wishes: this.#wishes,
       storms: this.#storms,
-      troubles: [...this.#troubles.values()],
+      periods: [...this.#periods.values()],
       calms: this.#calms,
       disagreements: this.#disagreements,
       from: this.#began ?? this.#latest,

@@ -2,8 +2,8 @@ import { parseRecord, recordPath } from '../../src/election/nodes/record.js';
 import type { Change } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 
-/** One reign, as the servers committed it: who holds the record by which node. */
-interface Reign {
+/** One term, as the servers committed it: by which node it is led. */
+interface CommittedTerm {
   readonly term: number;
   /** How often the ensemble had lost its data before: what comes in one life begins anew in the next. */
   readonly life: number;
@@ -16,13 +16,13 @@ export type NodeReader = (
   path: string,
 ) => { readonly data: Buffer | null; readonly version: number } | undefined;
 
-/** Who led one seat of the election, and until when, by what the servers have committed. */
-export class ElectionTruth {
+/** Which nodes led one seat of the election, and until when, by what the servers have committed. */
+export class CommittedLeaders {
   readonly #now: () => number;
   readonly #record: string;
-  readonly #reigns = new Map<string, Reign>();
+  readonly #terms = new Map<string, CommittedTerm>();
   #zxid = 0n;
-  #current: Reign | undefined;
+  #current: CommittedTerm | undefined;
   #changedAt = 0;
   #life = 0;
 
@@ -39,7 +39,7 @@ export class ElectionTruth {
     this.#look(read);
   }
 
-  /** The ensemble has lost its data: what is true is what the servers know now, up to that transaction. */
+  /** The ensemble has lost its data: what counts is what the servers know now, up to that transaction. */
   beginAnew(zxid: bigint, read: NodeReader): void {
     this.#life++;
     this.#zxid = zxid;
@@ -62,7 +62,7 @@ export class ElectionTruth {
   #begin(term: number, node: string): void {
     this.#end();
     this.#current = { term, life: this.#life, node, endedAt: undefined };
-    this.#reigns.set(node, this.#current);
+    this.#terms.set(node, this.#current);
     this.#changedAt = this.#now();
   }
 
@@ -73,7 +73,7 @@ export class ElectionTruth {
     this.#changedAt = this.#now();
   }
 
-  /** The node of who leads, as far as any server has got. */
+  /** The leader's node, as far as any server has got. */
   get leader(): string | undefined {
     return this.#current?.node;
   }
@@ -83,8 +83,8 @@ export class ElectionTruth {
     return this.#changedAt;
   }
 
-  /** The reign of whoever led by that node; each node is led by once at most. */
-  reignOf(node: string): Readonly<Reign> | undefined {
-    return this.#reigns.get(node);
+  /** The term that was led by that node; there is one at most. */
+  termOf(node: string): Readonly<CommittedTerm> | undefined {
+    return this.#terms.get(node);
   }
 }
