@@ -26,7 +26,7 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
   const survivors: ChildProcess[] = [];
   const complaints: unknown[] = [];
   for (let index = 0; index < SURVIVORS; index++) {
-    const child = fork(fixture('guarded.mjs'), [zookeeper.connectString, '/survivors']);
+    const child = fork(fixture('guarded-child.mjs'), [zookeeper.connectString, '/survivors']);
     onTestFinished(() => void child.kill('SIGKILL'));
     child.on('message', (message: object) => {
       if ('error' in message || 'demoted' in message) complaints.push(message);
@@ -46,7 +46,10 @@ it('closes the sessions of 1,000 children that end one after the other, and neve
     const { timeoutMs } = client.greeting;
     opened.push(credentials);
     const word = encodeChildMessage({ kind: 'opened', session: sessionName(id), credentials, timeoutMs });
-    const child = fork(fixture('brief.sh'), [JSON.stringify(word)], { execPath: '/bin/sh', execArgv: [] });
+    const child = fork(fixture('killed-child.sh'), [JSON.stringify(word)], {
+      execPath: '/bin/sh',
+      execArgv: [],
+    });
     guardian.watch(child);
     await nextEvent(child, 'exit');
     await until(() => cleanedUp.has(child.pid));

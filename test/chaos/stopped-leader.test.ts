@@ -10,7 +10,7 @@ import { until } from '../support/waiting.mjs';
 // By hand: SOAK_ROUNDS=100 npx vitest run test/chaos/stopped-leader.test.ts
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 5);
 const SESSION_TIMEOUT_MS = 900;
-const FIXTURE = join(import.meta.dirname, '../fixtures/standing.mjs');
+const FIXTURE = join(import.meta.dirname, '../fixtures/acting-candidate.mjs');
 
 /** When one process acted for a term: from its first to its last act, in microseconds of the machine's monotonic clock. */
 interface Acting {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { lifeOfAnElection, WHOLE_LIFE } from '../fixtures/life-of-an-election.mjs';
+import { lifeOfAnElection, WHOLE_LIFE } from '../support/conclave/life-of-an-election.mjs';
 
 // Vitest's fake timers are Sinon's (@sinonjs/fake-timers), and so are Jest's.
 const MOST = [

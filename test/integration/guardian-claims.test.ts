@@ -48,7 +48,7 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
 }> {
   const errors: Error[] = [];
   guardian.on('error', (error) => void errors.push(error));
-  const child = fork(join(import.meta.dirname, '../fixtures/echoing.mjs'));
+  const child = fork(join(import.meta.dirname, '../fixtures/echo-to-parent.mjs'));
   onTestFinished(() => void child.kill('SIGKILL'));
   await nextEvent(child, 'message');
   guardian.watch(child);

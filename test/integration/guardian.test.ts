@@ -20,7 +20,7 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-const FIXTURE = join(import.meta.dirname, '../fixtures/guarded.mjs');
+const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-child.mjs');
 
 function forkOne(path: string, options: object = {}, connect = connectString()): ChildProcess {
   const child = fork(FIXTURE, [connect, path, JSON.stringify(options)]);

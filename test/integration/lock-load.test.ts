@@ -13,7 +13,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { CountingServer } from '../support/servers/counting-server.js';
 import { until } from '../support/waiting.mjs';
 
-const COUNTING = join(import.meta.dirname, '../fixtures/counting.mjs');
+const COUNTING = join(import.meta.dirname, '../fixtures/lock-counter.mjs');
 
 function sequenceOf(path: string): number {
   return parseEntry(path.slice(path.lastIndexOf('/') + 1))?.sequence as number;

@@ -10,6 +10,7 @@ import { EnsembleHistory } from '../../src/session/ensemble-history.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { nextEvent, recordEvents } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 import { STAT } from '../support/wire/fake-server.mjs';
 import { OPERATION } from '../support/wire/protocol.mjs';
@@ -17,11 +18,10 @@ import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 const SESSION_MS = 400;
 const PATH = '/elections/lost-data';
-const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** A server of this test's own: at that port, if one is given. */
 async function startServer(port = 0): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ tickMs: 50, port, logger: quiet });
+  const server = await EmbeddedZooKeeper.start({ tickMs: 50, port, logger: SILENT });
   onTestFinished(() => server.stop());
   return server;
 }
@@ -60,7 +60,7 @@ async function startServerWithoutQuorum(
 async function connect(
   server: EmbeddedZooKeeper,
   sessionTimeoutMs = SESSION_MS,
-  logger: Logger = quiet,
+  logger: Logger = SILENT,
 ): Promise<Session> {
   const session = await Session.connect(server.connectString, { sessionTimeoutMs, logger });
   onTestFinished(() => session.close());
@@ -112,7 +112,7 @@ describe('servers that have lost their data', () => {
     const server = await startServer();
     const said: string[] = [];
     const warn = (_: object, message: string) => void said.push(message);
-    const session = await connect(server, SESSION_MS, { ...quiet, warn });
+    const session = await connect(server, SESSION_MS, { ...SILENT, warn });
     await session.create('/seen');
     const seen = session.newestZxid;
     said.length = 0;

@@ -514,7 +514,7 @@ describe('an observer that is stopped', () => {
     'somebody who iterates',
   ])('leaves nothing that keeps the process alive: %s', async (situation) => {
     const { stdout, exitCode } = await execaNode(
-      join(import.meta.dirname, '../fixtures/observing.mjs'),
+      join(import.meta.dirname, '../fixtures/stop-observer.mjs'),
       [connectString(), uniquePath('observed'), situation],
       { timeout: 20_000 },
     );

@@ -9,13 +9,13 @@ import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { nextEvent } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
 // On a server that nobody else uses: what it is asked is looked at.
 
 const PATH = '/election';
 const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 async function startElection() {
   const server = await EmbeddedZooKeeper.start({ logger: SILENT });

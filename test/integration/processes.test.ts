@@ -82,7 +82,7 @@ describe('a leader whose process stands still', () => {
 describe('a process that has stopped everything', () => {
   it.each(['none', 'network'])('ends by itself, with no exit forced (fault: %s)', async (fault) => {
     const { stdout, exitCode } = await execaNode(
-      fixture('whole-life.mjs'),
+      fixture('use-everything.mjs'),
       [connectString(), uniquePath('life'), fault],
       {
         timeout: 30_000,
@@ -107,7 +107,7 @@ describe('a session that is closed', () => {
     'in a listener of resumed',
     'in a listener of closed',
   ])('settles within 2 s and leaves nothing that keeps the process alive: %s', async (state) => {
-    const { stdout, exitCode } = await execaNode(fixture('closing.mjs'), [connectString(), state], {
+    const { stdout, exitCode } = await execaNode(fixture('close-session.mjs'), [connectString(), state], {
       timeout: 10_000,
     });
     const took = Number(/^closed in (\d+) ms$/.exec(stdout)?.[1]);
@@ -144,7 +144,7 @@ describe('a leader whose main thread is in a busy loop', () => {
 describe("a process whose leader's work outlasts the lease", () => {
   it("ends with code 70 when onOverrun is 'exit', and says why", async () => {
     const { stdout, exitCode } = await execaNode(
-      fixture('overrun.mjs'),
+      fixture('overrunning-leader.mjs'),
       [connectString(), uniquePath('overrun')],
       {
         timeout: 30_000,
@@ -158,7 +158,7 @@ describe("a process whose leader's work outlasts the lease", () => {
 
 describe('logging', () => {
   const run = async (environment: Record<string, string | undefined>, ...level: string[]) => {
-    const { stdout } = await execaNode(fixture('logging.mjs'), [connectString(), ...level], {
+    const { stdout } = await execaNode(fixture('session-logger.mjs'), [connectString(), ...level], {
       env: environment,
     });
     return stdout.split('\n').filter((line) => line !== '');

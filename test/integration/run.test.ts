@@ -418,7 +418,9 @@ describe('conclave run', () => {
     const [session, observer] = await Promise.all([openSession({ sessionTimeoutMs: 60_000 }), openSession()]);
     const node = uniquePath('left');
     await session.create(node, { mode: 'ephemeral' });
-    const dying = fork(join(import.meta.dirname, '../fixtures/dying.mjs'), { serialization: 'advanced' });
+    const dying = fork(join(import.meta.dirname, '../fixtures/killed-keeper-parent.mjs'), {
+      serialization: 'advanced',
+    });
     dying.send({
       servers: parseConnectString(connectString()),
       sessionOptions: {},

@@ -10,7 +10,7 @@ import { connectString, openSession, uniquePath } from '../support/conclave/sess
 import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
-const FIXTURE = join(import.meta.dirname, '../fixtures/shutting-down.mjs');
+const FIXTURE = join(import.meta.dirname, '../fixtures/supervised-shutdown.mjs');
 // What a shared machine may add to any wait.
 const SLACK_MS = 1500;
 

@@ -11,6 +11,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -23,7 +24,6 @@ const world = (permissions: number): AccessEntry[] => [{ scheme: 'world', id: 'a
 const readable: AccessEntry[] = [all('auth', ''), ...world(1)];
 
 const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 async function embeddedAs39(): Promise<string> {
   const server = await EmbeddedZooKeeper.start({ dialect: '3.9', logger: SILENT });

@@ -3,10 +3,8 @@ import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { onTestFinished } from '../support/vitest/test-end.js';
-
-const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** A proxy in front of the server that all tests share, or of an embedded one. */
 const SERVERS: Record<string, () => Promise<TcpProxy>> = {

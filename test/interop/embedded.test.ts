@@ -5,10 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { findCurator, findKazoo } from '../../tools/peers/installed.mjs';
 import { connectString } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
-
-const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** Each program, and what it tries: it prints a line for each. */
 const PROGRAMS: readonly { client: string; command: () => string[]; file: string; tries: string[] }[] = [
@@ -105,7 +103,12 @@ describe.each(SERVERS.map((each) => [each.server, each] as const))('on %s', (_se
     const [program = '', ...args] = command();
     const run = await execa(
       program,
-      [...args, join(import.meta.dirname, 'peers', file), await connect(), `/foreign-${randomUUID()}`],
+      [
+        ...args,
+        join(import.meta.dirname, 'foreign-clients', file),
+        await connect(),
+        `/foreign-${randomUUID()}`,
+      ],
       { reject: false, timeout: 58_000 },
     );
     expect(run.stdout.split('\n'), run.stderr).toEqual(tries.map((name) => `passed ${name}`));

@@ -9,8 +9,8 @@ import {
   Queue,
   type Setup,
   serve,
-  sharePeers,
-  startPeer,
+  shareForeignClients,
+  startForeignClient,
   type Turn,
 } from './support/shared-queue.js';
 
@@ -20,7 +20,7 @@ const ANY_NAMES: Setup = { ...WITH_KAZOO, Curator: 'any' };
 
 const SHORT_SESSION_MS = 3000;
 
-sharePeers('Curator', 'kazoo');
+shareForeignClients('Curator', 'kazoo');
 
 describe.each<[company: string, kinds: readonly Kind[], setup: Setup]>([
   ['ours and Curator, as they come', ['ours', 'Curator'], AS_THEY_COME],
@@ -66,14 +66,17 @@ describe('a queue that Conclave shares with Curator and kazoo', () => {
   it.each(['Curator', 'kazoo'] as const)(
     'goes on when the session of a killed process of %s has expired',
     async (kind) => {
-      const [session, victim] = await Promise.all([openSession(), startPeer(kind, SHORT_SESSION_MS)]);
+      const [session, victim] = await Promise.all([
+        openSession(),
+        startForeignClient(kind, SHORT_SESSION_MS),
+      ]);
       onTestFinished(() => victim.kill());
       const led = new Queue(session, NAMED_AS_CURATORS);
       const waited = new Queue(session, NAMED_AS_CURATORS);
-      const holder = await led.join(kind, { peer: victim });
+      const holder = await led.join(kind, { client: victim });
       const heirs = [await led.join('ours'), await led.join('kazoo'), await led.join('Curator')];
       const first = await waited.join('ours');
-      const waiter = await waited.join(kind, { peer: victim });
+      const waiter = await waited.join(kind, { client: victim });
       const last = await waited.join('ours');
       await Promise.all([holder.held, first.held]);
       await victim.kill();

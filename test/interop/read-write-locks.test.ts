@@ -8,11 +8,11 @@ import {
   numberOf,
   Queue,
   serve,
-  sharePeers,
+  shareForeignClients,
   type Turn,
 } from './support/shared-queue.js';
 
-sharePeers('Curator');
+shareForeignClients('Curator');
 
 type Comer = readonly [kind: Kind, purpose: Purpose];
 

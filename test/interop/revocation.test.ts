@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { LockTimeoutError } from '../../src/errors.js';
 import { openSession } from '../support/conclave/sessions.js';
-import { peerOf, Queue, serve, sharePeers, type Turn } from './support/shared-queue.js';
+import { foreignClient, Queue, serve, shareForeignClients, type Turn } from './support/shared-queue.js';
 
-sharePeers('Curator');
+shareForeignClients('Curator');
 
 const LIMIT = { timeoutMs: 10_000 };
 
 /** Asks for a lock with Curator's Revoker. */
 async function askByCurator(queue: Queue, { node }: Turn): Promise<void> {
-  await peerOf('Curator').ask('revoke', randomUUID(), `${queue.path}/${node}`);
+  await foreignClient('Curator').ask('revoke', randomUUID(), `${queue.path}/${node}`);
 }
 
 describe('asking for a lock that Conclave and Curator share', () => {

@@ -12,6 +12,7 @@ import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { aborted } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
 // Each precaution of the recipe in the situation that it is there for, in time that stands still until it is moved.
@@ -20,11 +21,10 @@ const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
 const ignore = () => undefined;
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 async function standStill() {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(() => server.stop());
   const open = async () => {
     const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment: clock.environment };
@@ -128,7 +128,7 @@ describe('a lease', () => {
       handshake: (connection) => (connection === 1 ? 300 : 3000),
       answer: () => undefined,
     });
-    const session = await Session.connect(server.connectString, { sessionTimeoutMs: 3000, logger });
+    const session = await Session.connect(server.connectString, { sessionTimeoutMs: 3000, logger: SILENT });
     onTestFinished(() => session.close({ timeoutMs: 0 }));
     expect(session.leaseMs).toBe(100);
     await nextEvent(session, 'resumed'); // It never answers, so the link counts as dead.

@@ -10,11 +10,11 @@ import { resolveLogger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { resolveSessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { SILENT } from '../support/silent-logger.mjs';
 
 const logger = resolveLogger(undefined);
 const session = (options?: unknown) => resolveSessionOptions(options, logger);
 const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('what a session goes by', () => {

@@ -6,8 +6,8 @@ import type { Environment } from '../../src/platform/environment.js';
 import { type Clock, sleep } from '../../src/platform/time/clock.js';
 import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
 import { aborted } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const EVENTS = ['elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped'];
 const SIGNAL = 'SIGUSR2';
 
@@ -50,7 +50,7 @@ interface Life {
  */
 async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown): Promise<Life> {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   const heard: string[] = [];
   let steps = 0;
   const count = (what: string) => heard.filter((each) => each === what).length;
@@ -72,7 +72,7 @@ async function live(at: number, end: (supervisor: ElectionSupervisor) => unknown
     connect: server.connectString,
     path: '/election',
     id: 'one',
-    logger,
+    logger: SILENT,
     session: { environment: stepping(clock, step) },
     retry: { minTimeout: 200, maxTimeout: 200 },
     lead: async ({ signal }: Term) => {

@@ -5,7 +5,7 @@ import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
 import { startZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
 import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
-
+import { SILENT } from '../../support/silent-logger.mjs';
 import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.js';
 import { RawConnection } from '../../support/wire/raw-connection.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
@@ -22,10 +22,6 @@ interface RunningServer {
 
 /** The longest session timeout that a server grants, in ticks; the shortest are two. */
 const MAX_TICKS = 20;
-
-// It would say in every run that it is for tests.
-const nothing = () => undefined;
-const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 type Start = (tickMs: number) => Promise<RunningServer>;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const PROGRAMS = join(import.meta.dirname, '../peers');
+const PROGRAMS = join(import.meta.dirname, '../foreign-clients');
 
 interface Question {
   readonly contender: string;
@@ -11,8 +11,8 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** Another client's contenders, in a process of their own: `test/interop/peers/README.md` has the protocol. */
-export class Peer {
+/** Another client's contenders, in a process of their own: `test/interop/foreign-clients/README.md` has the protocol. */
+export class ForeignClient {
   readonly #process: ChildProcess;
   /** Those without an answer yet, in the order of asking. */
   #questions: Question[] = [];
@@ -36,14 +36,14 @@ export class Peer {
     program: string,
     connect: string,
     sessionTimeoutMs: number,
-  ): Promise<Peer> {
-    const peer = new Peer(
+  ): Promise<ForeignClient> {
+    const client = new ForeignClient(
       spawn(command, [...args, join(PROGRAMS, program), connect, String(sessionTimeoutMs)], {
         stdio: ['pipe', 'pipe', 'pipe'],
       }),
     );
-    await peer.#answer('ready');
-    return peer;
+    await client.#answer('ready');
+    return client;
   }
 
   /**

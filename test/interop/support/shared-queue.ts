@@ -15,7 +15,7 @@ import type { Session } from '../../../src/session/session.js';
 import { findCurator, findKazoo } from '../../../tools/peers/installed.mjs';
 import { connectString, uniquePath } from '../../support/conclave/sessions.js';
 import { until } from '../../support/waiting.mjs';
-import { Peer } from './foreign-client.js';
+import { ForeignClient } from './foreign-client.js';
 
 export type Kind = 'ours' | 'Curator' | 'kazoo';
 
@@ -35,7 +35,7 @@ export interface Manner {
   /** Whether it releases when it is asked to. @default false */
   readonly heeds?: boolean;
   /** The process that it belongs to. @default the one of its kind that all tests of the file share */
-  readonly peer?: Peer;
+  readonly client?: ForeignClient;
 }
 
 /** Somebody who wants the lock, again and again. */
@@ -59,41 +59,44 @@ export interface Turn {
 
 const START = {
   Curator: (sessionTimeoutMs: number) =>
-    Peer.start(findCurator(), 'CuratorLock.java', connectString(), sessionTimeoutMs),
+    ForeignClient.start(findCurator(), 'CuratorLock.java', connectString(), sessionTimeoutMs),
   kazoo: (sessionTimeoutMs: number) =>
-    Peer.start(findKazoo(), 'kazoo_lock.py', connectString(), sessionTimeoutMs),
+    ForeignClient.start(findKazoo(), 'kazoo_lock.py', connectString(), sessionTimeoutMs),
 };
 
 /** Starts a process of another client. */
-export async function startPeer(kind: Exclude<Kind, 'ours'>, sessionTimeoutMs: number): Promise<Peer> {
+export async function startForeignClient(
+  kind: Exclude<Kind, 'ours'>,
+  sessionTimeoutMs: number,
+): Promise<ForeignClient> {
   return await START[kind](sessionTimeoutMs);
 }
 
 const LONG_SESSION_MS = 15_000;
-const peers = new Map<Kind, Peer>();
+const clients = new Map<Kind, ForeignClient>();
 
 /** Starts a process of each of these, for all tests of the file. */
-export function sharePeers(...kinds: Exclude<Kind, 'ours'>[]): void {
+export function shareForeignClients(...kinds: Exclude<Kind, 'ours'>[]): void {
   beforeAll(async () => {
     await Promise.all(
-      kinds.map(async (kind) => void peers.set(kind, await startPeer(kind, LONG_SESSION_MS))),
+      kinds.map(async (kind) => void clients.set(kind, await startForeignClient(kind, LONG_SESSION_MS))),
     );
   });
   afterAll(async () => {
-    await Promise.all([...peers.values()].map((peer) => peer.quit()));
+    await Promise.all([...clients.values()].map((client) => client.quit()));
   });
 }
 
 /** The process that all tests of the file share. */
-export function peerOf(kind: Exclude<Kind, 'ours'>): Peer {
-  const peer = peers.get(kind);
-  if (peer === undefined) throw new Error(`${kind} has not been started`);
-  return peer;
+export function foreignClient(kind: Exclude<Kind, 'ours'>): ForeignClient {
+  const client = clients.get(kind);
+  if (client === undefined) throw new Error(`${kind} has not been started`);
+  return client;
 }
 
 /**
  * Finds out two that hold at the same time and shouldn't, where it happens. Each leaves a mark first and looks then, so of
- * two one sees the other: `test/interop/peers/README.md` says which marks.
+ * two one sees the other: `test/interop/foreign-clients/README.md` says which marks.
  */
 class Guard {
   readonly alone = join(mkdtempSync(join(tmpdir(), 'conclave-guard-')), 'alone');
@@ -144,7 +147,7 @@ export class Queue {
     if (kind === 'ours') return this.#ours(manner);
     const { purpose = 'lock' } = manner;
     return this.#theirs(
-      manner.peer ?? peerOf(kind),
+      manner.client ?? foreignClient(kind),
       purpose === 'lock' ? this.#setup[kind] : purpose,
       manner.heeds,
     );
@@ -187,7 +190,7 @@ export class Queue {
   async listedBy(kind: Kind, purpose: Purpose = 'lock'): Promise<string[]> {
     if (kind === 'ours') return (await this.lock(purpose).contenders()).map(({ node }) => node);
     const names = purpose === 'lock' ? this.#setup[kind] : purpose;
-    return (await peerOf(kind).ask('contenders', randomUUID(), this.path, names)).slice(2);
+    return (await foreignClient(kind).ask('contenders', randomUUID(), this.path, names)).slice(2);
   }
 
   /** A lock of ours there. */
@@ -245,15 +248,15 @@ export class Queue {
     };
   }
 
-  #theirs(peer: Peer, names: string, heeds = false): Contender {
+  #theirs(client: ForeignClient, names: string, heeds = false): Contender {
     const id = randomUUID();
     const guard = this.#guard?.alone ?? '-';
     const manner = heeds ? ['heeds'] : [];
     return {
       acquire: async (timeoutMs = 0) =>
-        (await peer.ask('acquire', id, this.path, guard, timeoutMs, names, ...manner))[2],
-      downgrade: async () => void (await peer.ask('downgrade', id)),
-      release: async () => void (await peer.ask('release', id)),
+        (await client.ask('acquire', id, this.path, guard, timeoutMs, names, ...manner))[2],
+      downgrade: async () => void (await client.ask('downgrade', id)),
+      release: async () => void (await client.ask('release', id)),
     };
   }
 }

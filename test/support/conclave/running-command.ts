@@ -20,7 +20,7 @@ import { connectString } from './sessions.js';
 /** The `conclave` command, as it was built. */
 export const PROGRAM = join(import.meta.dirname, '../../..', packageJson.bin.conclave);
 /** A command that ends for no signal but SIGKILL, with a child of that kind; its argument is the file it writes to. */
-export const STUBBORN = join(import.meta.dirname, '../../fixtures/stubborn.mjs');
+export const STUBBORN = join(import.meta.dirname, '../../fixtures/ignore-signals.mjs');
 
 /** How a keeper is started, and what it calls itself. */
 const KEEPER = /\/keeper\.js\0|^conclave keeper/;

@@ -1,17 +1,18 @@
 import { onTestFinished } from 'vitest';
 import { Session } from '../../../src/session/session.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
-
-const ignore = () => undefined;
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+import { SILENT } from '../silent-logger.mjs';
 
 /** A server of the test's own, and sessions, in time that stands still until the clock is moved. All end with the test. */
 export async function startWithTestClock() {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(() => server.stop());
   const open = async () => {
-    const session = await Session.connect(server.connectString, { environment: clock.environment, logger });
+    const session = await Session.connect(server.connectString, {
+      environment: clock.environment,
+      logger: SILENT,
+    });
     onTestFinished(() => clock.advanceUntil(session.close()));
     return session;
   };

@@ -9,6 +9,7 @@ import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/t
 import { fourLetterWord } from '../../../tools/zookeeper/four-letter-word.mjs';
 import { nextEvent } from '../../support/events.mjs';
 import { FakeClock } from '../../support/fake-clock.js';
+import { SILENT } from '../../support/silent-logger.mjs';
 import { until } from '../../support/waiting.mjs';
 import { framed } from '../../support/wire/frames.mjs';
 import { hostileNumber, int } from '../../support/wire/hostile-frames.js';
@@ -17,9 +18,6 @@ import { create, getData, MODE, ping, setData } from '../../support/wire/operati
 import { ERROR } from '../../support/wire/protocol.mjs';
 import { ConnectionEndedError, RawClient } from '../../support/wire/raw-client.js';
 import { RawConnection } from '../../support/wire/raw-connection.js';
-
-const ignore = () => undefined;
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 async function start(options: EmbeddedZooKeeperOptions = {}): Promise<EmbeddedZooKeeper> {
   const server = await EmbeddedZooKeeper.start({ tickMs: 50, logger: SILENT, ...options });

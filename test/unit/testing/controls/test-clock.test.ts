@@ -12,15 +12,15 @@ import {
   TestClock,
   until,
 } from '../../../../src/testing/index.js';
+import { SILENT } from '../../../support/silent-logger.mjs';
 
 const ignore = () => undefined;
-const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const TAKEOVER_DELAY_MS = 2000 * 1.03 + 50;
 
 /** A server that lives by a clock that stands still. */
 async function standStill(): Promise<{ clock: TestClock; server: EmbeddedZooKeeper }> {
   const clock = new TestClock();
-  const server = await EmbeddedZooKeeper.start({ clock, logger });
+  const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(async () => {
     await server.stop();
     expect(clock.timerCount).toBe(0);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it } from 'vitest';
 
-const FIXTURE = join(import.meta.dirname, '../fixtures/unheard.mjs');
+const FIXTURE = join(import.meta.dirname, '../fixtures/default-logger.mjs');
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 
 /** What such a process prints, with the logger that it has by default. */

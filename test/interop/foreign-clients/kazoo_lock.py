@@ -1,4 +1,4 @@
-"""Contenders for kazoo's Lock, all of one session: test/interop/peers/README.md has the protocol."""
+"""Contenders for kazoo's Lock, all of one session: test/interop/foreign-clients/README.md has the protocol."""
 
 import os
 import queue

@@ -3,15 +3,13 @@ import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
-import { ignore } from '../../src/platform/async/promises.js';
 import type { StartOptions } from '../../src/platform/async/starting.js';
-import type { Logger } from '../../src/platform/logging/logger.js';
 import { Session } from '../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
 import { nextEvent } from '../support/events.mjs';
+import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const NOWHERE = '127.0.0.1:1';
 const reason = new Error('enough');
 
@@ -22,7 +20,7 @@ interface Startable {
 }
 
 async function startServer(): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ logger });
+  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
   onTestFinished(() => server.stop());
   return server;
 }

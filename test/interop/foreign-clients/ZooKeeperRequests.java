@@ -22,7 +22,7 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.data.Stat;
 
-/** What ZooKeeper's own Java client asks of a server: test/interop/peers/README.md has the protocol. */
+/** What ZooKeeper's own Java client asks of a server: test/interop/foreign-clients/README.md has the protocol. */
 public class ZooKeeperRequests {
   private static final int WITHIN_S = 10;
   private static final List<ACL> OPEN = ZooDefs.Ids.OPEN_ACL_UNSAFE;

@@ -19,7 +19,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
  * Contenders for Curator's InterProcessMutex and InterProcessReadWriteLock, all of one session:
- * test/interop/peers/README.md has the protocol.
+ * test/interop/foreign-clients/README.md has the protocol.
  */
 public class CuratorLock {
   private static final Map<String, CuratorLock> contenders = new ConcurrentHashMap<>();

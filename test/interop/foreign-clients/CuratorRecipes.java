@@ -30,7 +30,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 
-/** What Curator's recipes do, each with clients of its own: test/interop/peers/README.md has the protocol. */
+/** What Curator's recipes do, each with clients of its own: test/interop/foreign-clients/README.md has the protocol. */
 public class CuratorRecipes {
   private static final int WITHIN_S = 10;
 

@@ -1,4 +1,4 @@
-"""What kazoo's recipes do, each with clients of its own: test/interop/peers/README.md has the protocol."""
+"""What kazoo's recipes do, each with clients of its own: test/interop/foreign-clients/README.md has the protocol."""
 
 import sys
 import threading
