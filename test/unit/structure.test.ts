@@ -31,9 +31,7 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
 };
 
 /** Tests that are still to be moved to their sources. The list may only shrink. */
-const TO_BE_MOVED = new Set([
-  'pauses.test.ts',
-]);
+const TO_BE_MOVED = new Set(['pauses.test.ts']);
 
 /** Files that pass a limit and are still to be split. The list may only shrink. */
 const TO_BE_SPLIT = new Set([
