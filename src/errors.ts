@@ -1,3 +1,5 @@
+// Longer than 350 lines: the catalogue of all errors, which is read and searched as one; no class in it holds logic.
+
 import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/copies.js';
 import { forJson } from './classes/inspection.js';
 
@@ -5,8 +7,8 @@ import { forJson } from './classes/inspection.js';
  * Every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` holds for errors of
  * another copy of Conclave in the same process too, of the classes that both have.
  *
- * Two kinds of value reject a promise without being one of these: the `reason` of a signal the caller
- * aborted, and whatever the caller's own `lead` or clean-up hook threw (as a `cause`).
+ * Two kinds of value reject a promise without being one of these: the `reason` of a signal that the caller aborted, and the
+ * value that the caller's own `lead` or clean-up hook threw (as a `cause`).
  */
 export abstract class ConclaveError extends Error {
   /** A stable name in capitals, for logs and for code that can't compare classes. */
@@ -60,14 +62,14 @@ export class ConnectTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** A whole round of servers was in vain: none serves the session. Tries go on. The `cause` is how the last one failed. */
+/** No server serves the session: a whole round of servers was tried in vain. Tries go on. `cause` is how the last one failed. */
 export class NoServerError extends ConclaveError {
   readonly code = 'NO_SERVER';
   override readonly retryable = true;
 
   /**
    * @param address - the address that was tried last, or the server whose name couldn't be looked up
-   * @param forMs - for how long no server has served, in milliseconds
+   * @param forMs - how long no server has served the session, in milliseconds
    */
   constructor(
     readonly address: string,
@@ -83,7 +85,7 @@ export class NoServerError extends ConclaveError {
 }
 
 /**
- * The connection went before the reply came: the request may or may not have been carried out.
+ * The connection was lost before the reply: the request may or may not have been carried out.
  * Repeating it is right only for requests that may be carried out twice.
  */
 export class ConnectionLossError extends ConclaveError {
@@ -91,7 +93,7 @@ export class ConnectionLossError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** No reply within the operation's time. `sent` tells whether the request may have been carried out. */
+/** No reply within the operation's time. `sent`: the request was sent, and may have been carried out. */
 export class OperationTimeoutError extends ConclaveError {
   readonly code = 'OPERATION_TIMEOUT';
   override readonly retryable = true;
@@ -110,17 +112,17 @@ export class SessionExpiredError extends ConclaveError {
 }
 
 /**
- * The servers are at an earlier transaction than was seen before: their data was lost, or restored from a backup. Fencing
- * tokens and term numbers that were given out before may be given out again, so a resource that remembers the highest
- * token refuses new leaders until it is reset. See `docs/fencing.md`. Reported once for each reset that is noticed; a process
- * that has seen nothing of the earlier data can't notice it.
+ * The servers are at an earlier transaction than this process has seen: their data was lost, or restored from a backup. Fencing
+ * tokens and term numbers may be given out a second time, so a resource that remembers the highest token refuses new leaders
+ * until it is reset. See `docs/fencing.md`. Reported once for each reset; a process that has seen nothing of the earlier data
+ * can't notice it.
  */
 export class EnsembleResetError extends ConclaveError {
   readonly code = 'ENSEMBLE_RESET';
 
   /**
-   * @param seenZxid - the transaction that was seen before
-   * @param foundZxid - the one that the servers are at now, or give for the same node: lower than `seenZxid`
+   * @param seenZxid - the transaction that this process has seen
+   * @param foundZxid - where the servers are now, or what they give for the same node: lower than `seenZxid`
    */
   constructor(
     readonly seenZxid: bigint,
@@ -144,17 +146,17 @@ export class AuthenticationError extends ConclaveError {
 }
 
 /**
- * Everybody may write the node of a lock or an election, delete its children, or delete the node itself while nobody stands
- * there, though the session's own nodes are for their creator only: a stranger could end a leader's term, or have terms begin
- * anew. The message says which entry of which node's access list it is. Change that list, or say `allowUnprotectedPaths` if
- * it is meant to be so.
+ * Everybody may write the node of a lock or an election, delete its children, or delete the node itself while it has none,
+ * though the session's own nodes are for their creator only: a stranger could end a leader's term, or have terms begin
+ * anew. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if it is
+ * meant to be so.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
 
   /**
    * @param path - the node whose access list is too open, below the session's chroot
-   * @param why - what everybody may do, by which entry, and what to do about it
+   * @param why - what everybody may do, by which entry, and how to change that
    */
   constructor(
     readonly path: string,
@@ -165,9 +167,9 @@ export class UnprotectedPathError extends ConclaveError {
 }
 
 /**
- * This session has to be told of the end of a node that it may not read: of the one ahead of it in the queue of a lock or an
- * election, say. ZooKeeper tells nobody of a node that he may not read, so the wait would never end. Have all contenders
- * give each other the right to read: with the same `auth`, or by `access`.
+ * This session waits for the end of a node that it may not read: of the contender ahead of it in the queue of a lock or an
+ * election, say. ZooKeeper sends no event of a node to a client that may not read it, so the wait would never end. Let all
+ * contenders read each other's nodes: with the same `auth`, or by `access`.
  */
 export class UnreadableNodeError extends ConclaveError {
   readonly code = 'UNREADABLE_NODE';
@@ -184,7 +186,7 @@ export class UnreadableNodeError extends ConclaveError {
   }
 }
 
-/** A server answered with an error code. The ones with a class of their own are subclasses. */
+/** A server answered with an error code. Some codes have subclasses. */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;
 
@@ -209,7 +211,7 @@ export class ZooKeeperError extends ConclaveError {
 export class NoNodeError extends ZooKeeperError {}
 /** The node exists already. */
 export class NodeExistsError extends ZooKeeperError {}
-/** The node's version isn't the expected one: somebody else wrote in between. */
+/** The node's version isn't the expected one: another client wrote in between. */
 export class BadVersionError extends ZooKeeperError {}
 
 /** The contender's own node was deleted, by another client or with its session: its place in the queue is lost. */
@@ -218,7 +220,7 @@ export class NodeLostError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** There is no such candidate in the election's queue, or it is one of another client, which can't be asked to lead. */
+/** The election's queue has no such candidate, or the candidate belongs to another client, which can't be asked to lead. */
 export class NoCandidateError extends ConclaveError {
   readonly code = 'NO_CANDIDATE';
 
@@ -231,7 +233,7 @@ export class NoCandidateError extends ConclaveError {
 export class RevocationRefusedError extends ConclaveError {
   readonly code = 'REVOCATION_REFUSED';
 
-  /** @param answered - `true`: it said no; `false`: it said nothing */
+  /** @param answered - `true`: the leader refused; `false`: it gave no answer */
   constructor(
     readonly leader: string,
     readonly answered: boolean,
@@ -251,8 +253,8 @@ export class SeatsMismatchError extends ConclaveError {
   readonly code = 'SEATS_MISMATCH';
 
   /**
-   * @param given - what this process was told
-   * @param agreed - what all others go by; `undefined` if what is there isn't a number of seats at all
+   * @param given - the number that was given to this process
+   * @param agreed - the number in the node; `undefined` if the node holds no number of seats
    */
   constructor(
     readonly path: string,
@@ -265,8 +267,8 @@ export class SeatsMismatchError extends ConclaveError {
 }
 
 /**
- * Why a hold on a lock ended. `node-deleted`: the server told that the hold's node is gone; it doesn't tell whether an
- * operator deleted it or the session has just expired. The session's own `expired` event does, a moment later.
+ * Why a hold on a lock ended. `node-deleted`: the server reported that the hold's node is gone, and not whether an operator
+ * deleted it or the session has just expired. The session's own `expired` event shows that, a moment later.
  */
 export type HoldEndReason =
   | 'released'
@@ -291,7 +293,7 @@ export class LockLostError extends ConclaveError {
  * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
  * `finished` because `lead` returned or threw, and the rest because leadership was lost.
  *
- * A server that ends a session may tell of its node's end first. A term ends at once then, and its signal's reason says
+ * A server that ends a session may report the end of its node first. Then a term ends at once, and its signal's reason is
  * `node-deleted`; the event `demoted` waits until it is known whether the session lives, a round trip and at most a lease,
  * and says `session-expired` if it doesn't.
  */
@@ -304,7 +306,7 @@ export type DemotionReason =
   | 'node-deleted'
   | 'revoked';
 
-/** The term is over: whoever gets this must not act for it any more. It is also the reason of `term.signal`. */
+/** The term is over: the code that gets this must not act for it any more. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
 
@@ -326,14 +328,14 @@ export class WorkOverrunError extends ConclaveError {
   }
 }
 
-/** What holds up a stop. */
+/** What a stop waits for. */
 export interface StopWait {
   /**
    * `work`: the leader's work of term `term`, for as long as it takes; `cleanup`: the supervisor's clean-up hook, for
-   * `cleanupTimeoutMs` at most; `servers`: they are being told, in bounded time.
+   * `cleanupTimeoutMs` at most; `servers`: answers of servers, in bounded time.
    */
   readonly by: 'work' | 'cleanup' | 'servers';
-  /** In words: what still runs, or has still to be done. */
+  /** In words: what still runs or has still to be done. */
   readonly what: string;
   readonly term?: number;
 }
@@ -347,18 +349,18 @@ const STOP_ADVICE: Record<StopWait['by'], string> = {
 };
 
 /**
- * A `stop()` hasn't come to its end: within its `timeoutMs`, if a call rejected with this; within a lease, if it came as an
- * `error` event. It goes on all the same, and nothing is given back before what still runs has settled.
+ * A `stop()` isn't done: within its `timeoutMs`, if a call rejected with this; within a lease, if it came as an `error` event. The
+ * stop goes on, and nothing is released before the work that still runs has settled.
  */
 export class StopPendingError extends ConclaveError {
   readonly code = 'STOP_PENDING';
   override readonly retryable = true;
   /** What it waits for: the leader's `work`, the clean-up hook (`cleanup`), or the `servers`. */
   readonly waitsFor: StopWait['by'];
-  /** The term whose work it waits for, if it is that. */
+  /** The term, if the stop waits for its work. */
   readonly term: number | undefined;
 
-  /** @param waitedMs - for how long it was waited for, in milliseconds */
+  /** @param waitedMs - how long the stop was waited for, in milliseconds */
   constructor(
     readonly waitedMs: number,
     { by, what, term }: StopWait,
@@ -407,8 +409,8 @@ export class CleanupAttemptError extends ConclaveError {
 }
 
 /**
- * The clean-up hook didn't succeed, within its tries or before the supervisor had to stop: what the lost session has left
- * behind is still there. The supervisor has stopped rather than lead with state that is dirty.
+ * The clean-up hook didn't succeed, within its tries or before the supervisor had to stop: what the lost session left behind is
+ * still there. The supervisor has stopped, so as not to lead with dirty state.
  */
 export class CleanupFailedError extends ConclaveError {
   readonly code = 'CLEANUP_FAILED';
@@ -474,10 +476,10 @@ for (const [name, type] of Object.entries({
   mark(type, name);
 }
 
-/** What a thrown value says of itself, whatever it is. Never throws: people throw strange things. */
+/** A text for any thrown value. Never throws. */
 export function describe(thrown: unknown): string {
   try {
-    // As it is: it goes into sentences, and into logs, which quote it themselves.
+    // Without quotes: it goes into sentences, and into logs, which add their own.
     if (typeof thrown === 'string' && thrown !== '') return shorten(thrown);
     if (!(thrown instanceof Error)) return show(thrown);
     return String(thrown.message === '' ? thrown.name : thrown.message);

@@ -1,13 +1,13 @@
 import { VERSION } from './version.js';
 
 /**
- * Two copies of Conclave in one process, of two versions say, have each a class of the same name. What belongs to the other
- * copy can't be used here, but it is known for what it is: each class says on its prototype what it is called, and of which
- * copy it is, under a symbol that all copies share.
+ * Two copies of Conclave in one process, of two versions say, each have a class of the same name. An object of the other copy
+ * can't be used here, but it can be recognized: each class has on its prototype its name and its copy, under a symbol that all
+ * copies share.
  */
 const MARK: unique symbol = Symbol.for('conclave.class') as never;
 
-/** Part of what copies tell each other: other versions read it. */
+/** Other versions read this: it can't be changed. */
 interface Mark {
   readonly name: string;
   /** The same object for all classes of one copy. */
@@ -16,12 +16,12 @@ interface Mark {
 
 const THIS_COPY: Mark['copy'] = { version: VERSION };
 
-/** To be called once for each class that others have to recognize. Its name isn't that of the class, which bundlers change. */
+/** To be called once for each class that other copies have to recognize. `name` is given, since bundlers change class names. */
 export function mark(type: { readonly prototype: object }, name: string): void {
   Object.defineProperty(type.prototype, MARK, { value: { name, copy: THIS_COPY } satisfies Mark });
 }
 
-/** What a value of one of Conclave's classes is, as 'a Session'; `undefined` for all others. */
+/** Describes a value of one of Conclave's classes, as 'a Session'; `undefined` for all others. */
 export function nameOf(value: object): string | undefined {
   const found = markOf(value);
   if (found === undefined) return undefined;
@@ -29,13 +29,13 @@ export function nameOf(value: object): string | undefined {
   return found.copy === THIS_COPY ? name : `${name} of another copy of conclave (${found.copy.version})`;
 }
 
-/** Whether a value is of a class of another copy, whichever that is. */
+/** Whether a value is of a class of another copy. */
 export function isOfAnotherCopy(value: unknown): boolean {
   const found = markOf(value);
   return found !== undefined && found.copy !== THIS_COPY;
 }
 
-/** What to do about a value of another copy; nothing for all others. To follow what is expected instead. */
+/** What to do about a value of another copy, to follow what was expected; '' for all others. */
 export function adviceOnCopies(value: unknown): string {
   if (!isOfAnotherCopy(value)) return '';
   return ` of this copy (${VERSION}); \`npm ls conclave\` shows who brings which, and with the same version for all, after \`npm dedupe\`, one is left`;
@@ -44,7 +44,7 @@ export function adviceOnCopies(value: unknown): string {
 /** `value instanceof type`, also for a value of another copy's class of that name, or of one that is derived from it. */
 export function isInstanceInAnyCopy(type: { readonly prototype: object }, value: unknown): boolean {
   if (Object.prototype.isPrototypeOf.call(type.prototype, value as object)) return true;
-  // A class that somebody has derived here is known in this copy only.
+  // A class that was derived from one of this copy's is known in this copy only.
   if (!isOfAnotherCopy(value) || !Object.hasOwn(type.prototype, MARK)) return false;
   const wanted = (type.prototype as { [MARK]: Mark })[MARK].name;
   for (let level: unknown = value; level !== null; level = Object.getPrototypeOf(level))
@@ -52,7 +52,7 @@ export function isInstanceInAnyCopy(type: { readonly prototype: object }, value:
   return false;
 }
 
-/** The nearest one. */
+/** Of the nearest class that has one. */
 function markOf(value: unknown): Mark | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as { readonly [MARK]?: Mark })[MARK];

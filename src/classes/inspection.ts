@@ -2,14 +2,14 @@ import { nameOf } from './copies.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/** As much of `util.inspect` as is needed: Node gives it to those who ask for it by that symbol. */
+/** The part of `util.inspect` that is needed: Node passes it to the method under that symbol. */
 type Inspect = (value: object, options: object) => string;
 
 /**
- * What `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little, or that JSON
- * can't write: the same in both, but that 64-bit numbers are strings in JSON. On the prototype: nothing is added to an object.
+ * Sets what `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little or that JSON
+ * can't write. Both show the same, except that 64-bit numbers are strings in JSON. Set on the prototype: objects don't grow.
  *
- * @param parts - must be cheap and change nothing: whoever prints an object doesn't ask for more
+ * @param parts - must be cheap and change nothing
  */
 export function showAs<T extends object>(type: { readonly prototype: T }, parts: (value: T) => object): void {
   const toJSON = function (this: T): object {
@@ -23,7 +23,7 @@ export function showAs<T extends object>(type: { readonly prototype: T }, parts:
   Object.defineProperty(type.prototype, INSPECT, { value: inspect, configurable: true, writable: true });
 }
 
-/** The same, with strings for the 64-bit numbers of which JSON knows nothing. */
+/** With strings for 64-bit numbers, which JSON doesn't have. */
 export function forJson(parts: object): object {
   const entries = Object.entries(parts);
   return Object.fromEntries(

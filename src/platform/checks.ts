@@ -2,11 +2,11 @@ import { nameOf } from '../classes/copies.js';
 import { InvalidOptionError } from '../errors.js';
 
 /**
- * Checks for what callers give us. Each throws {@link InvalidOptionError} naming the option, the value and what
- * would be right; `undefined` is "left out", `null` is a wrong value like any other.
+ * Checks for what callers give. Each throws {@link InvalidOptionError} with the option, the value and what was expected;
+ * `undefined` means "left out", `null` is a wrong value like any other.
  */
 
-/** Refuses anything but an object, and names in it that aren't known: a misspelt option must not be ignored. */
+/** Refuses anything but an object, and unknown names in it: a misspelt option must not be ignored. */
 export function checkOptions<T extends object>(
   name: string,
   value: unknown,
@@ -28,7 +28,7 @@ export function checkOptions<T extends object>(
   return value as T;
 }
 
-/** What was left out stays left out: there are those who take `undefined` for a value. */
+/** Without names whose value is `undefined`: some code takes that for a value. */
 export function definedOnly<T extends object>(options: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
@@ -61,7 +61,7 @@ export function checkMs(name: string, value: unknown): number | undefined {
   return value;
 }
 
-/** An instance of the class itself, and not what only looks like one. */
+/** An instance of the class itself, and not an object that only looks like one. */
 export function checkInstance<T extends object>(name: string, value: T, type: { readonly prototype: T }): T {
   if (!Object.prototype.isPrototypeOf.call(type.prototype, value))
     throw new InvalidOptionError(name, value, nameOf(type.prototype) as string);
@@ -83,7 +83,7 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
   return value;
 }
 
-/** A number of seats: of those that hold, or lead, at once. */
+/** A number of seats: how many hold, or lead, at once. */
 export function checkSeats(name: string, value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
     return value as number;
@@ -98,7 +98,7 @@ export function checkSeat(name: string, value: unknown): number | undefined {
   throw new InvalidOptionError(name, value, `a whole number from 0 to ${MOST_SEATS - 1}`);
 }
 
-// The next in line watches as many nodes as there are seats.
+// The next contender in the queue watches as many nodes as there are seats.
 const MOST_SEATS = 10_000;
 
 export function checkBoolean(name: string, value: unknown, fallback: boolean): boolean {
@@ -123,7 +123,7 @@ export function checkOneOf<T extends string>(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
-/** Names go into znodes that everybody reads: short, and nothing that can't be printed. */
+/** Names go into znodes that every client reads: short and printable. */
 export function checkId(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value)) {
@@ -132,7 +132,7 @@ export function checkId(name: string, value: unknown): string | undefined {
   return value;
 }
 
-/** What one candidate tells the others. Small: every listing reads it, once for each candidate. */
+/** A candidate's data for the others. Small: every listing reads the data of each candidate. */
 export const MAX_METADATA_BYTES = 16 * 1024;
 
 export function checkMetadata(name: string, value: unknown): string | Uint8Array | undefined {
@@ -168,7 +168,7 @@ export function checkPath(name: string, value: unknown): string {
   return value;
 }
 
-// Nearly all paths, and surely good ones: each request has one.
+// Nearly all paths, all of them good: each request has one.
 const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
 // The ranges that ZooKeeper's PathUtils refuses: control characters, surrogates (so everything outside the basic
 // plane), the private use area, specials.

@@ -3,7 +3,7 @@ import { ignore } from '../platform/async/promises.js';
 import type { Session } from './session.js';
 
 /**
- * Tells whether the sessions that one owner opens, one after the other, are served by an ensemble that still has what the
+ * Checks whether the sessions that one owner opens, one after the other, are served by an ensemble that still has what the
  * earlier ones have seen.
  *
  * The creation of a session is a transaction. So a server that serves a new session has a newer zxid than any that an earlier
@@ -11,12 +11,12 @@ import type { Session } from './session.js';
  */
 export class EnsembleHistory {
   #former: Session | undefined;
-  /** The newest transaction that any session before the former one has seen, as far as it counts still. */
+  /** The newest transaction that any session before the former one has seen; 0 after a reset. */
   #seenZxid = 0n;
 
   /**
    * Compares a session that was just opened with the former ones, and keeps it for the next comparison. The first session costs
-   * no request, each later one a read at most. Never rejects.
+   * no request, a later one mostly a read at most. Never rejects.
    *
    * @returns what to report, once for each reset; `undefined` if nothing was lost, or if no server has answered
    */
@@ -27,7 +27,7 @@ export class EnsembleHistory {
     this.#seenZxid = seen;
     if (seen === 0n) return undefined;
     if (session.newestZxid === 0n) await session.exists('/').catch(ignore);
-    // Where sessions are local to a server, that server may be behind: it has caught up when it has committed something.
+    // With sessions that are local to a server, that server may be behind. After a commit it has caught up.
     if (isBehind(session, seen)) await session.commit([{ kind: 'check', path: '/' }]).catch(ignore);
     if (!isBehind(session, seen)) return undefined;
     this.#seenZxid = 0n;

@@ -27,28 +27,28 @@ export interface CreateOptions {
   readonly mode?: CreateMode;
   /** At most about 1 MB. @default no data */
   readonly data?: Uint8Array;
-  /** Who may touch it. @default the session's `access` */
+  /** Which clients may do what with it. @default the session's `access` */
   readonly access?: Access;
 }
 
 /** How a node is read. */
 export interface ReadOptions {
   /**
-   * Called once when the node is `deleted`, or its data have `changed` or may have: then read them. Only if the read
-   * succeeds.
+   * Called once when the node is `deleted`, or its data have `changed` or may have: then read them. Only after a read that
+   * succeeded.
    */
   readonly onChange?: (change: requests.Change) => void;
-  /** Aborting it takes `onChange` back. */
+  /** If it aborts, `onChange` isn't called any more. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * What can be asked of the servers: nodes are created, read, written, deleted, listed and watched, below the chroot.
+ * The operations on nodes: create, read, write, delete, list and watch them, below the chroot.
  *
  * Operations that are issued without a connection wait for one. An operation rejects with
- * - `ConnectionLossError` when the connection goes before the reply: it may have been carried out;
+ * - `ConnectionLossError` when the connection is lost before the reply: it may have been carried out;
  * - `OperationTimeoutError` when there is no reply within the session timeout;
- * - `SessionExpiredError` or `SessionClosedError` when the session is over;
+ * - `SessionExpiredError` or `SessionClosedError` when the session has ended;
  * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
  * - `InvalidOptionError` when a path or the data can't be sent.
  */
@@ -79,7 +79,7 @@ export abstract class Operations<
   /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
   abstract whenConnected(signal?: Abortable): Promise<void>;
 
-  /** Creates a node. Gives its path, which for a sequential node ends in its number, and when it was asked for. */
+  /** Creates a node. The reply's value is its path, which for a sequential node ends in its number. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
     const { data = Buffer.alloc(0) } = checkOptions<CreateOptions>('create', options, [
       'mode',
@@ -92,9 +92,9 @@ export abstract class Operations<
     return await this.#create(this.absolute(path), checkData(data), mode, access);
   }
 
-  /** @internal Creates an ephemeral node behind whose name the server puts a number. */
+  /** @internal Creates an ephemeral node, to whose name the server appends a number. */
   createSequential(prefix: string, data: Buffer, access = this.#access): Promise<Reply<string>> {
-    // It may end with a slash, and a long one leaves room for the number.
+    // The prefix may end with a slash, and a long one has to leave room for the number.
     const target = this.absolute(`${prefix}0`).slice(0, -1);
     return this.#create(target, data, 'ephemeral-sequential', access);
   }
@@ -107,7 +107,7 @@ export abstract class Operations<
     return this.#perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
   }
 
-  /** Reads a node's data and stat, and tells of the next change to it if asked. */
+  /** Reads a node's data and stat; `onChange` gets the next change. */
   async getData(path: string, options: ReadOptions = {}): Promise<NodeData> {
     const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
     checkFunction('onChange', onChange);
@@ -123,27 +123,27 @@ export abstract class Operations<
     signal?: Abortable,
   ): Promise<NodeData> {
     signal?.throwIfAborted();
-    this.absolute(path); // A wrong path is refused here: there is nobody to refuse it to when the watch is taken back.
+    this.absolute(path); // Refuses a wrong path here: `cancelWatch` below runs in a listener of the signal.
     const watcher = {
       changed: (change: requests.Change) => {
-        takeBack();
-        // Not on the connection's stack, and still before anything that the server says after the event.
-        microtask(() => this.#tell(onChange, change));
+        unsubscribe();
+        // Not on the connection's stack, and still before anything that the server sends after the event.
+        microtask(() => this.#callOnChange(onChange, change));
       },
     };
-    let untold = false;
-    const takeBack =
+    let leavesWatch = false;
+    const unsubscribe =
       signal === undefined
         ? ignore
         : onAbort(signal, () => {
-            untold = !this.takeBackWatch(path, watcher);
+            leavesWatch = !this.cancelWatch(path, watcher);
           });
     try {
       const node = await this.readAndWatch(path, watcher);
-      if (untold) this.forgetWatch(path);
+      if (leavesWatch) this.removeUnusedWatch(path);
       return node;
     } catch (error) {
-      takeBack();
+      unsubscribe();
       throw error;
     }
   }
@@ -153,7 +153,7 @@ export abstract class Operations<
     this.watches.fire(path, change);
   }
 
-  /** @internal Reads a node, and tells `watcher` of the next change, unless the read fails or it is taken back before. */
+  /** @internal Reads a node; `watcher` gets the next change, unless the read fails or the watch is cancelled before. */
   async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
     const target = this.absolute(path);
     // Registered before the request goes out: the event may come in the same packet as the reply.
@@ -167,23 +167,24 @@ export abstract class Operations<
   }
 
   /**
-   * @internal
-   * @param path - one that was read and watched
-   * @returns `false`: there was no connection to tell the server by, and a read that is held will have it watch all the
-   *   same. {@link forgetWatch} when that is answered.
+   * @internal Calls `watcher` no more.
+   *
+   * @param path - was read and watched
+   * @returns `false`: without a connection the server couldn't be asked to remove the watch, and a read that is held will set it
+   *   all the same. The caller calls {@link removeUnusedWatch} when that read is answered.
    */
-  takeBackWatch(path: string, watcher: Watcher): boolean {
+  cancelWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
     return !this.watches.remove(target, watcher) || this.outbox.unwatch(target);
   }
 
-  /** @internal The server has been asked to watch a node that perhaps nobody watches any more. */
-  forgetWatch(path: string): void {
+  /** @internal Has the server remove its watch of a path, if that has no watcher any more. */
+  removeUnusedWatch(path: string): void {
     const target = this.#chroot.below(path);
     if (!this.watches.has(target)) this.outbox.unwatch(target);
   }
 
-  /** @internal Whether there is such a node, also if it can't be read: from 3.8.4 and 3.9.2 on its stat is refused then. */
+  /** @internal Whether the node exists, also if it can't be read: from 3.8.4 and 3.9.2 on servers refuse its stat then. */
   isThere(path: string): Promise<boolean> {
     return this.#isThereAt(this.absolute(path));
   }
@@ -202,7 +203,7 @@ export abstract class Operations<
   /**
    * A node's stat, or `undefined` if there is no such node.
    *
-   * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if there is one that this session may not read
+   * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if the node exists and this session may not read it
    */
   async exists(path: string): Promise<Stat | undefined> {
     try {
@@ -213,7 +214,7 @@ export abstract class Operations<
     }
   }
 
-  /** Who may do what with a node. Of others' digests the server shows no more than the user's name. */
+  /** A node's access list. Of other clients' digests the server shows only the user's name. */
   async getAcl(path: string): Promise<AccessEntry[]> {
     return (await this.#perform(requests.getAclRequest(this.absolute(path)))).value;
   }
@@ -223,12 +224,12 @@ export abstract class Operations<
     return (await this.listChildren(path)).strings();
   }
 
-  /** @internal The same, for whoever wants some of the names. */
+  /** @internal {@link getChildren} for a caller that needs only some of the names as strings. */
   async listChildren(path: string, isUrgent = false) {
     return (await this.#perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
   }
 
-  /** Writes a node's data, if it is still at `version`. Gives its stat after that. */
+  /** Writes a node's data, if it is still at `version`. Gives the stat after the write. */
   async setData(path: string, data: Uint8Array, version?: number): Promise<Stat> {
     return (
       await this.#perform(
@@ -258,16 +259,16 @@ export abstract class Operations<
   }
 
   /**
-   * Creates `path` and all above it, as far as they are missing, as persistent nodes without data.
+   * Creates `path` and its parents, as far as they are missing, as persistent nodes without data.
    *
-   * @param access - who may touch `path` itself, if it is missing; by default whom the session lets
+   * @param access - of `path` itself, if it is missing; by default the session's
    */
   async ensurePath(path: string, access?: Access): Promise<void> {
     try {
       await this.retryUntilAnswered(() => this.create(path, access === undefined ? {} : { access }));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
-      // Who may not create it is refused before the servers look whether it is there: somebody else may have made it.
+      // Servers check the permission before they look whether the node exists: another client may have created it.
       if (isNoAuth(error) && (await this.retryUntilAnswered(() => this.isThere(path)))) return;
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
@@ -277,8 +278,8 @@ export abstract class Operations<
   }
 
   /**
-   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered. When the
-   * signal aborts it isn't waited for any more, and may be carried out all the same.
+   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered. An abort of the
+   * signal ends the waiting: the operation may still be carried out.
    *
    * @throws the server's refusal, what ended the session, or the signal's reason
    */
@@ -300,9 +301,9 @@ export abstract class Operations<
     return this.#chroot.absolute(path);
   }
 
-  /** Creates what all paths are below, as far as it is missing: it can't be named by any of them. */
+  /** Creates the chroot as far as it is missing. No path of a caller could name it. */
   protected async ensureChroot(): Promise<void> {
-    // Asked first: whoever may use it needn't be allowed to create it.
+    // Checked first: a client that may use it needn't have the permission to create it.
     if (this.#chroot.root === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
     for (const path of this.#chroot.nodes()) {
       if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
@@ -311,13 +312,13 @@ export abstract class Operations<
         await this.retryUntilAnswered(() => this.#perform(request));
       } catch (error) {
         if (error instanceof NodeExistsError) continue;
-        // Who may not create it is refused before the servers look whether it is there: by now it may be.
+        // As in `ensurePath`: the node may exist by now.
         if (!isNoAuth(error) || !(await this.retryUntilAnswered(() => this.#isThereAt(path)))) throw error;
       }
     }
   }
 
-  #tell(onChange: (change: requests.Change) => void, change: requests.Change): void {
+  #callOnChange(onChange: (change: requests.Change) => void, change: requests.Change): void {
     try {
       onChange(change);
     } catch (cause) {
@@ -326,7 +327,7 @@ export abstract class Operations<
   }
 }
 
-/** No server has answered: the operation was or wasn't carried out. */
+/** Whether no server has answered: it isn't known whether the operation was carried out. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
 }

@@ -1,13 +1,13 @@
 import type { Logger } from '../platform/logging/logger.js';
 import { hasSession, type Stat } from './protocol/records.js';
 
-// What is forgotten here is only looked at again.
-const MOST_KNOWN = 10_000;
+// A path that is removed is only checked again.
+const MAX_PATHS = 10_000;
 
 /**
- * Nodes that have a contender's name and go with no session, as far as this session has seen. Every client's locks are
- * ephemeral nodes, so such a node is nobody's place in a queue: whoever may create children has left it there, and it would be
- * in the way for ever.
+ * Nodes that have a contender's name and belong to no session, as far as this session has seen. Every client's contenders are
+ * ephemeral nodes, so such a node is no place in a queue: a client that may create children has left it there, and it would
+ * block the queue for ever.
  */
 export class OwnerlessNodes {
   readonly #logger: Logger;
@@ -17,20 +17,20 @@ export class OwnerlessNodes {
     this.#logger = logger;
   }
 
-  /** Whether the node at `path` with this stat is one, which is remembered, and warned about the first time. */
+  /** Whether the node at `path` with this stat is ownerless. Logs a warning the first time. */
   isOne(path: string, stat: Stat): boolean {
     if (hasSession(stat)) return false;
     if (!this.#paths.has(path)) this.#note(path);
     return true;
   }
 
-  /** Whether that child of `queue` was seen to be one. It may be another node by now, unless its name is used only once. */
+  /** Whether that child of `queue` was seen to be ownerless. It may be another node by now, unless its name is used only once. */
   has(queue: string, child: string): boolean {
     return this.#paths.size > 0 && this.#paths.has(`${queue}/${child}`);
   }
 
   #note(path: string): void {
-    if (this.#paths.size === MOST_KNOWN) this.#paths.clear();
+    if (this.#paths.size === MAX_PATHS) this.#paths.clear();
     this.#paths.add(path);
     this.#logger.warn(
       { path },

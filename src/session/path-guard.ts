@@ -12,10 +12,10 @@ import {
   PERMISSION,
 } from './protocol/acl.js';
 
-// Enough for the locks that a service uses, not for those that it makes up by the thousand.
-const MOST_KNOWN = 1000;
+// Enough for the locks of a service, unless it makes up their names by the thousand.
+const MAX_PATHS = 1000;
 
-/** What to do about a path: see that it is protected, say once that nothing is, or let it pass. */
+/** What to do about a path: check that it is protected, warn once that no path is, or trust it. */
 export type PathPolicy = 'check' | 'warn' | 'trust';
 
 export function pathPolicyOf(options: {
@@ -29,27 +29,27 @@ export function pathPolicyOf(options: {
 type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAcl' | 'retryUntilAnswered'>;
 
 /**
- * How long what was seen of a path's access list stays true: `for-good`, since only those who may do so anyway can delete the
- * path; or `while-used`, since everybody may delete it when nobody stands there, and create it with another list.
+ * How long a check of a path's access list stays true: `for-good`, since strangers can't delete the path; or `while-used`, since
+ * any client may delete the path while it has no children, and create it with another list.
  */
 type Validity = 'for-good' | 'while-used';
 
 /**
- * Looks after what contenders stand on: ZooKeeper asks a node's *parent* whether it may be deleted, so nodes that only
- * their creator may touch are anybody's below a parent that everybody may delete from. The same goes for the path itself: as
- * long as it has children nobody can delete it, and without any, everybody could whom its own parent lets.
+ * Checks that the paths of queues are protected. The access list of a node's *parent* decides whether the node may be deleted:
+ * below a parent that lets everybody delete, any client can delete nodes that are for their creator only. The same holds for the
+ * path itself: with children it can't be deleted, and without any, every client that its parent lets can delete it.
  *
- * The root lets everybody delete its children, on every server that is as it was installed. So a path directly below it isn't
- * refused, but looked at again with each contender, after that has its place: then it can't be exchanged any more.
+ * By default the root lets everybody delete its children. So a path directly below the root isn't refused, but checked again
+ * for each contender, after the contender's node exists: then the path can't be exchanged any more.
  */
 export class PathGuard {
   readonly #operations: PathOperations;
   readonly #logger: Logger;
-  /** What stands in queues and is in nobody's way. */
+  /** Nodes in queues that block no contender. */
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  /** Paths that were seen to be protected, when they are checked at all. */
+  /** The protected paths, if paths are checked at all. */
   readonly #protected: Map<string, Validity> | undefined;
 
   constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
@@ -61,10 +61,10 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path of a queue, which is created if it is missing: asks the servers the first time. There is nothing to wait
-   * for if it gives no promise, as it mostly does.
+   * Checks the path of a queue, and creates it if it is missing. Asks the servers only the first time, and otherwise gives no
+   * promise to wait for.
    *
-   * @param access - who may touch the path, if it is missing; by default whom the session lets
+   * @param access - of the path, if it is missing; by default the session's
    * @throws UnprotectedPathError if everybody may write it, delete from it, or delete it where it isn't directly below the
    *   root; what ended the session, or a `ZooKeeperError` if a server refuses
    */
@@ -75,8 +75,8 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path once more where that may be another one than it was, or was forgotten since it was checked. For who has a
-   * node there: asked for after the node's creation. There is nothing to wait for if it gives no promise.
+   * Checks the path again if it may have been deleted and created since the first check. To be called after the contender's
+   * node was created. Otherwise gives no promise to wait for.
    *
    * @throws as {@link PathGuard.check} does
    */
@@ -86,7 +86,7 @@ export class PathGuard {
   }
 
   /**
-   * Checks a record below a path that was checked, if it is there: who may create children may have made it first.
+   * Checks a record below a path that was checked, if it exists: any client that may create children may have created it.
    *
    * @throws as {@link PathGuard.check} does
    */
@@ -94,26 +94,26 @@ export class PathGuard {
     if (this.#protected === undefined || this.#protected.has(path)) return;
     try {
       await this.#checkItself(path);
-      this.#know(path, 'for-good', this.#protected);
+      this.#remember(path, 'for-good', this.#protected);
     } catch (error) {
       if (!(error instanceof NoNodeError)) throw error;
     }
   }
 
-  #know(path: string, validity: Validity, known: Map<string, Validity>): void {
-    if (known.size === MOST_KNOWN) known.clear();
+  #remember(path: string, validity: Validity, known: Map<string, Validity>): void {
+    if (known.size === MAX_PATHS) known.clear();
     known.set(path, validity);
   }
 
   async #ask(path: string, known: Map<string, Validity>, access: Access | undefined): Promise<void> {
     for (;;) {
       try {
-        // The parent first: while that is protected, the path stays the one that is read after it.
+        // The parent first: while it is protected, the path can't be exchanged before it is read.
         const [validity] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
-        return this.#know(path, validity, known);
+        return this.#remember(path, validity, known);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        // For its creator only. Then it is looked at: another session may have created it first.
+        // Then it is checked again: another session may have created it first.
         await this.#operations.ensurePath(path, access);
       }
     }
@@ -136,7 +136,7 @@ export class PathGuard {
     try {
       entry = openEntry(await this.#accessOf(parent), PERMISSION.delete | PERMISSION.admin);
     } catch (error) {
-      if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // Not for us to see.
+      if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // This session may not read it.
       throw error;
     }
     if (entry === undefined) return 'for-good';
@@ -157,7 +157,7 @@ export class PathGuard {
     return this.#operations.retryUntilAnswered(() => this.#operations.getAcl(path));
   }
 
-  /** The path was gone: whoever creates it again may let everybody in. */
+  /** To be called when the path was gone: it may have been created again with another access list. */
   forget(path: string): void {
     this.#protected?.delete(path);
   }

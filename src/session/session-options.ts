@@ -18,30 +18,30 @@ import { type Access, checkAccess } from './protocol/acl.js';
 export interface SessionOptions {
   /**
    * How long the servers wait for a session that is silent before they end it. They keep it within bounds of their
-   * own: `session.sessionTimeoutMs` tells what was agreed. Short: a dead host is replaced soon. Long: a pause or a
+   * own: `session.sessionTimeoutMs` is what they granted. Short: a dead host is replaced soon. Long: a pause or a
    * lost connection does no harm. @default 6000
    */
   readonly sessionTimeoutMs?: number;
-  /** How long one heartbeat lets a holder act. Must be under the session timeout. @default a third of what was agreed */
+  /** How long one heartbeat lets a holder act. Must be under the session timeout. @default a third of the granted session timeout */
   readonly leaseMs?: number;
-  /** How long to wait for the first server that takes the session; `Infinity` waits for ever. @default 10000 */
+  /** How long to wait for the first server that accepts the session; `Infinity` waits for ever. @default 10000 */
   readonly connectTimeoutMs?: number;
   /**
-   * Who this session is, to the servers' authentication providers; several if it is to count as several. For `digest`
-   * the credentials are `user:password`. They go over the wire as they are: use `tls` too.
+   * The session's identities for the servers' authentication providers. For `digest` the credentials are `user:password`. They
+   * are sent in plain text: use `tls` too.
    */
   readonly auth?: Credentials | readonly Credentials[];
   /**
-   * Who may touch the nodes that are created: `creator` for whoever authenticates as this session does, nobody else;
-   * `world` for everybody; or a list of who may do what. A client certificate authenticates too, without `auth`.
+   * The access of the nodes that are created: `creator` for clients that authenticate as this session does, and for no others;
+   * `world` for everybody; or an access list. A client certificate authenticates too, without `auth`.
    * @default 'creator' with `auth`, else 'world'
    */
   readonly access?: Access;
   /**
-   * Where access isn't open to all: whether a lock's or an election's existing node may be one that everybody may write, or
-   * delete the children of. Below such a node anybody can end a leader's term, whatever the access to the leader's own
-   * node is, so it is refused with `UnprotectedPathError`. So is one whose parent, unless that is the root, everybody may
-   * delete the children of: terms would begin anew. @default false
+   * If access isn't open to all: whether everybody may be allowed to write an existing node of a lock or an election, or to
+   * delete its children. Below such a node any client can end a leader's term, whatever the access to the leader's own
+   * node is, so it is refused with `UnprotectedPathError`. So is a node whose parent, unless that is the root, lets everybody
+   * delete its children: terms would begin anew. @default false
    */
   readonly allowUnprotectedPaths?: boolean;
   /**
@@ -52,9 +52,9 @@ export interface SessionOptions {
   readonly tls?: ConnectionOptions;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
-  /** Aborting it gives up connecting. It does nothing once the session is open. */
+  /** If it aborts, connecting ends. It has no effect once the session is open. */
   readonly signal?: AbortSignal;
-  /** Clock, chance and network to use instead of the machine's: for tests and simulations. */
+  /** A clock, random numbers and a network instead of the machine's: for tests and simulations. */
   readonly environment?: Environment;
 }
 
@@ -101,17 +101,17 @@ export const SESSION_OPTIONS = [
   'environment',
 ] as const;
 // A session timeout travels as a signed 32-bit number of milliseconds.
-const LONGEST_SESSION_MS = 2 ** 31 - 1;
+const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
   const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
   const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);
-  if (sessionTimeoutMs > LONGEST_SESSION_MS || !Number.isInteger(sessionTimeoutMs)) {
+  if (sessionTimeoutMs > MAX_SESSION_TIMEOUT_MS || !Number.isInteger(sessionTimeoutMs)) {
     throw new InvalidOptionError(
       'sessionTimeoutMs',
       sessionTimeoutMs,
-      `a whole number of at most ${LONGEST_SESSION_MS}`,
+      `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`,
     );
   }
   const leaseMs = options.leaseMs === undefined ? undefined : checkPositiveMs('leaseMs', options.leaseMs, 0);
@@ -146,10 +146,10 @@ function checkEnvironment(value: Environment): Environment {
   throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
-/** One for all who show nothing. */
+/** One array for all sessions without credentials. */
 const NO_CREDENTIALS: readonly Credentials[] = [];
 
-/** Never shows what was given: it may hold a password, wherever the caller put it. */
+/** The error never shows the value: it may hold a password, wherever the caller put it. */
 function checkAuth(auth: unknown): readonly Credentials[] {
   if (auth === undefined) return NO_CREDENTIALS;
   const list: unknown[] = Array.isArray(auth) ? auth : [auth];
@@ -167,7 +167,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
 
 const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
 
-/** Reads keys and certificates now, so that a wrong one is told here and not by servers that seem to be away. */
+/** Reads keys and certificates now: later, a wrong one would look like servers that can't be reached. */
 function checkTls(value: unknown): ConnectionOptions {
   const wrong = (expected: string) => new InvalidOptionError('tls', '(not shown)', expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))

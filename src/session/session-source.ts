@@ -5,24 +5,24 @@ import { Outage } from './connection/outage.js';
 import { Session } from './session.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 
-/** Where sessions come from, one after the other. An `ElectionSupervisor` is one. */
+/** Gives sessions, one after the other. An `ElectionSupervisor` is one. */
 export interface SessionSource {
   /**
-   * Resolves with the session that is open, or else with the next one that will be. The same one again, when it is
-   * over, says that there is none after it.
+   * Resolves with the session that is open, or else with the next one that is opened. If it gives a session again that has
+   * ended, no other follows.
    *
-   * @throws why there will be none any more, or the signal's reason
+   * @throws why no other session follows, or the signal's reason
    */
   session(signal: AbortSignal): Promise<Session>;
 }
 
-/** @internal What sessions of one's own are opened with: options that were checked. */
+/** @internal The options of sessions that `OwnSessions` opens. They were checked. */
 export type OwnSessionOptions = Pick<ResolvedSessionOptions, 'environment' | 'logger'> & {
-  /** As they were given. */
+  /** As the caller gave them. */
   readonly given: object;
 };
 
-/** @internal Opens one session after the other, with a pause that grows, with jitter, while they come to nothing. */
+/** @internal Opens one session after the other. After a failure it pauses, longer each time, with jitter. */
 export class OwnSessions implements SessionSource {
   readonly #connect: string;
   readonly #options: OwnSessionOptions;
@@ -30,10 +30,10 @@ export class OwnSessions implements SessionSource {
   readonly #outage = new Outage();
   #session: Session | undefined;
   #openedAt = 0;
-  /** Sessions in a row that weren't opened, or were over at once. */
-  #setbacks = 0;
+  /** Sessions in a row that weren't opened, or ended at once. */
+  #failedAttempts = 0;
 
-  /** @param onError - told of what went wrong: that no server serves, say, after each round and then less and less often */
+  /** @param onError - gets each error: that no server serves, say, after the first round and then less and less often */
   constructor(connect: string, options: OwnSessionOptions, onError: (error: unknown) => void) {
     this.#connect = connect;
     this.#options = options;
@@ -44,10 +44,11 @@ export class OwnSessions implements SessionSource {
   async session(signal: AbortSignal): Promise<Session> {
     const { clock, random } = this.#options.environment;
     if (this.#session !== undefined && clock.now() - this.#openedAt > this.#session.sessionTimeoutMs)
-      this.#setbacks = 0;
+      this.#failedAttempts = 0;
     for (;;) {
-      if (this.#setbacks > 0) await sleep(clock, jitteredPauseMs(this.#setbacks, random()), signal);
-      this.#setbacks++;
+      if (this.#failedAttempts > 0)
+        await sleep(clock, jitteredPauseMs(this.#failedAttempts, random()), signal);
+      this.#failedAttempts++;
       this.#session = await this.#tryToOpen(signal);
       this.#openedAt = clock.now();
       if (this.#session !== undefined) return this.#session;
@@ -68,7 +69,7 @@ export class OwnSessions implements SessionSource {
       signal.throwIfAborted();
       if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
       logger.info({ cause: describe(error) }, 'could not open a session');
-      // A session that finds no server has said so, as often as is good for whoever reads it.
+      // A session that finds no server reports that itself, at growing intervals.
       const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
       if (!unreachable) this.#onError(error);
       return undefined;

@@ -1,25 +1,25 @@
 import { forEachOf, type SmallSet, withMember, withoutMember } from '../platform/collections/small-set.js';
 import type { Change } from './protocol/requests.js';
 
-/** Who waits for a change of a node. */
+/** Waits for a change of a node. */
 export interface Watcher {
-  /** Called once, when the node is gone, or something about it may have changed: what changed has to be read. */
+  /** Called once, when the node is gone or may have changed: the watcher reads it to see what has changed. */
   changed(change: Change): void;
 }
 
 /**
- * Who waits for a change at which path. A server tells once for each path and forgets the watch, so all that wait
- * for a path share it.
+ * The watchers of each path. A server reports one change for each path and then removes its watch, so all watchers of a path
+ * share one.
  */
 export class WatchRegistry {
   readonly #watchers = new Map<string, SmallSet<Watcher>>();
 
-  /** Adds a watcher; it is gone when it has been called, or `remove` is. */
+  /** Adds a watcher, until it has been called or removed. */
   add(path: string, watcher: Watcher): void {
     this.#watchers.set(path, withMember(this.#watchers.get(path), watcher));
   }
 
-  /** Takes a watcher off. `true`: it was the last one, and a server may still be about to tell of the path. */
+  /** `true`: it was the path's last watcher, and a server may still watch the path. */
   remove(path: string, watcher: Watcher): boolean {
     if (!this.#watchers.has(path)) return false;
     const others = withoutMember(this.#watchers.get(path), watcher);
@@ -27,12 +27,11 @@ export class WatchRegistry {
     return this.#watchers.delete(path);
   }
 
-  /** Whether anybody waits for a change there. */
   has(path: string): boolean {
     return this.#watchers.has(path);
   }
 
-  /** An event came for `path`. */
+  /** A server has reported a change. */
   fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);
     this.#watchers.delete(path);
@@ -43,7 +42,7 @@ export class WatchRegistry {
     this.#watchers.clear();
   }
 
-  /** Every path that is watched, in portions whose bytes stay under `limit` each, so that each fits a request. */
+  /** All watched paths, in portions of under `limit` bytes each, so that each fits a request. */
   portions(limit: number): string[][] {
     const portions: string[][] = [];
     let bytes = Number.POSITIVE_INFINITY;

@@ -1,8 +1,8 @@
 /**
  * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes.
  *
- * One for each connection, so that half a frame of a connection that broke never meets the bytes of the next one.
- * Each byte is copied at most once, however many frames a chunk holds or a frame spans.
+ * One for each connection, so that half a frame of a lost connection never meets the bytes of the next one. Each byte is copied
+ * at most once, however many frames a chunk holds or chunks a frame spans.
  */
 export class FrameReader {
   /** The longest frame to accept, in bytes. */
@@ -15,10 +15,10 @@ export class FrameReader {
   }
 
   /**
-   * Takes a chunk, gives the frames that are complete now, without their lengths, one after the other: what comes
-   * before something wrong is good. To be read to the end, or the reader is of no more use.
+   * Gives the frames that are complete with this chunk, without their lengths, one after the other: frames before an error are
+   * good. The caller has to read to the end, or can't use the reader any more.
    *
-   * @throws RangeError if a frame claims a length below 0 or over the limit: the stream is of no use from there on
+   * @throws RangeError if a frame's length is below 0 or over the limit: the rest of the stream can't be read
    */
   *push(chunk: Buffer): Generator<Buffer, void> {
     this.#chunks.push(chunk);
@@ -36,9 +36,9 @@ export class FrameReader {
     this.#buffered = bytes.length - offset;
   }
 
-  /** How many bytes there must be before it is worth looking: without this, each chunk would copy those before it. */
+  /** How many bytes complete the next frame or its length. Without this, each chunk would copy those before it. */
   #wanted(): number {
-    const first = this.#chunks[0] as Buffer; // There is one: it has just been taken.
+    const first = this.#chunks[0] as Buffer; // The one that was just pushed, at least.
     if (first.length < 4) return 4;
     return 4 + this.#lengthAt(first, 0);
   }

@@ -1,11 +1,11 @@
 /**
- * Jute, ZooKeeper's encoding: big-endian numbers, and lengths of four bytes before what has one; -1 for null.
+ * Jute, ZooKeeper's encoding: big-endian numbers, and a length of four bytes before strings, buffers and vectors; -1 for null.
  *
- * For sessions and for the embedded server. What either makes of it is held against a codec that isn't ours, and against real
- * servers and clients.
+ * For sessions and for the embedded server. Tests compare both with another codec, and with real servers and clients. Its gain:
+ * see `session/protocol/records.ts`.
  */
 
-/** The bytes don't hold what they should. */
+/** The bytes aren't what was expected. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -14,7 +14,7 @@ const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
 const NO_STRING = 'null where a string is needed';
 
-/** Reads one record after the other from bytes that nobody vouches for. Every method throws {@link WireError}. */
+/** Reads one record after the other from untrusted bytes. Every method throws {@link WireError}. */
 export class WireReader {
   readonly #bytes: Buffer;
   #offset = 0;
@@ -43,7 +43,7 @@ export class WireReader {
     this.#advance(bytes);
   }
 
-  /** The bytes as they lie in the packet; not a copy. */
+  /** The packet's own bytes, not a copy. */
   nullableBuffer(): Buffer | null {
     const length = this.#length();
     if (length === NULL_LENGTH) return null;
@@ -72,7 +72,7 @@ export class WireReader {
   /** How many items follow; -1 for null. */
   vectorLength(): number {
     const count = this.#length();
-    // Every item of every vector has a length of its own, so a count beyond that is a lie.
+    // Every item of every vector begins with a length of its own: a greater count is wrong.
     if (count * LENGTH_BYTES > this.remaining)
       throw new WireError(`${count} items in ${this.remaining} bytes`);
     return count;
@@ -105,12 +105,12 @@ export class WireReader {
 
 const FIRST_BYTES = 512;
 
-/** Writes records; {@link WireWriter.frame} gives them with their length before them, and begins anew. */
+/** Writes records. {@link WireWriter.frame} gives them with their length in front, and begins anew. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #offset = LENGTH_BYTES;
 
-  /** Begins anew, whatever was written and not taken: what wrote it may have thrown. */
+  /** Begins anew, also after code that has written a part and thrown. */
   begin(): this {
     this.#offset = LENGTH_BYTES;
     return this;
@@ -156,13 +156,13 @@ export class WireWriter {
     return this;
   }
 
-  /** What was written, framed, as a copy of its own. */
+  /** A copy of what was written, with its length in front. */
   frame(): Buffer {
     this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
     const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
     this.begin();
-    // One long answer must not be paid for with memory for ever.
-    if (this.#bytes.length > LONGEST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+    // One long frame must not take memory for ever.
+    if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
     return frame;
   }
 
@@ -178,4 +178,4 @@ export class WireWriter {
   }
 }
 
-const LONGEST_KEPT_BYTES = 2 ** 20;
+const MAX_KEPT_BYTES = 2 ** 20;

@@ -114,7 +114,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'session/connection/heartbeat.ts',
-        from: '...this.#parts.map((part) => this.#prove(part, connection)),',
+        from: '...this.#batches.map((batch) => this.#confirm(batch, connection)),',
         to: `connection.ping().then(({ sentAt }) => {
         for (const node of membersOf(this.#nodes)) node.confirmed(sentAt);
       }),`,

@@ -2,15 +2,15 @@ import type { pino } from 'pino';
 import { InvalidOptionError } from '../../errors.js';
 
 /**
- * Only where it is to say something: it takes as long to load as half of Conclave.
+ * Loads pino, only where it is used: it takes as long to load as half of Conclave.
  *
- * @param variable - that names a level of pino's
- * @throws {@link InvalidOptionError} if pino isn't there, as beside a bundle: bundlers don't find what is loaded like this
+ * @param variable - the variable that names the level
+ * @throws {@link InvalidOptionError} if pino isn't installed, as beside a bundle: bundlers don't find what is loaded like this
  */
 export function loadPino(variable: string, level: string): typeof pino {
-  // In a bundle that is CommonJS there is no URL of the module: then pino is looked for beside what was started.
+  // A bundle that is CommonJS has no URL of the module: then pino is looked for beside the program.
   const here = (import.meta.url as string | undefined) ?? process.argv[1] ?? `${process.cwd()}/`;
-  // Not imported: a bundler that knows it by its name looks into what it is called with, and warns of this.
+  // Not imported: a bundler that recognizes `createRequire` looks at its argument, and warns of this one.
   const { createRequire } = process.getBuiltinModule('node:module');
   try {
     return (createRequire(here)('pino') as { pino: typeof pino }).pino;

@@ -17,14 +17,14 @@ const LEVEL_VARIABLE = 'CONCLAVE_LOG_LEVEL';
 const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
 
 /**
- * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that says
+ * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that prints
  * warnings and errors on standard error.
  *
  * @throws {@link InvalidOptionError} if `given` lacks a method or the variable names no level of pino's
  */
 export function resolveLogger(given: unknown, option = 'logger'): Logger {
   if (given === undefined) return defaultLogger();
-  if (given === LAST_RESORT) return LAST_RESORT; // Handed on from one of ours to another.
+  if (given === LAST_RESORT) return LAST_RESORT; // Passed on by Conclave's own code.
   if (!isLogger(given)) {
     throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
   }
@@ -32,8 +32,8 @@ export function resolveLogger(given: unknown, option = 'logger'): Logger {
 }
 
 /**
- * Pino at the level that `CONCLAVE_LOG_LEVEL` names, on standard error, else silent: for a command, whose output is read by
- * others, and which itself says what its user is to know.
+ * Pino at the level that `CONCLAVE_LOG_LEVEL` names, on standard error, else silent: for a command, whose standard output is for
+ * other programs, and which itself prints what its user has to know.
  *
  * @throws {@link InvalidOptionError} if the variable names no level of pino's
  */
@@ -55,7 +55,7 @@ function defaultLogger(): Logger {
 }
 
 const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-/** Nobody has said where to log to: what somebody has to see to mustn't be lost over that. */
+/** Without a configured logger, warnings and errors must not be lost. */
 const LAST_RESORT: Logger = {
   debug: ignore,
   info: ignore,
@@ -63,33 +63,33 @@ const LAST_RESORT: Logger = {
   error: (details, message) => sayOnStandardError('error', message, details),
 };
 
-/** Whether nobody has said where to log to, so that it goes to standard error. */
+/** Whether no logger is configured, so that standard error is used. */
 export function isLastResort(logger: Logger): boolean {
   return logger === LAST_RESORT;
 }
 
-/** Errors that were logged, by whoever told of them first. */
+/** Errors that were logged. */
 const logged = new WeakSet<Error>();
 
 /**
- * Logs an error that `teller` is about to tell by its event `error`. Each is logged once, also if it is handed on from one
- * to another. Who listens needn't read it on standard error as well.
+ * Logs an error that `emitter` is about to emit as `error`. Each error is logged once, also if several emitters pass it on. With a
+ * listener it isn't printed on standard error.
  */
 export function logError(
   logger: Logger,
   error: Error,
   message: string,
-  teller: { readonly path?: string; listenerCount(event: 'error'): number },
+  emitter: { readonly path?: string; listenerCount(event: 'error'): number },
 ): void {
-  if (logged.has(error) || (isLastResort(logger) && teller.listenerCount('error') > 0)) return;
+  if (logged.has(error) || (isLastResort(logger) && emitter.listenerCount('error') > 0)) return;
   logged.add(error);
-  const { path } = teller;
+  const { path } = emitter;
   logger.error({ ...(path !== undefined && { path }), cause: describe(error) }, message);
 }
 
 const warnedOf = new Set<string>();
 
-/** Warns of how things are set up: on standard error once in the life of the process, and not for each session. */
+/** Warns of the configuration: on standard error once in the life of the process, and not for each session. */
 export function warnOfSetup(logger: Logger, details: object, message: string): void {
   if (isLastResort(logger)) {
     if (warnedOf.has(message)) return;
@@ -111,7 +111,7 @@ function isLogger(value: unknown): value is Logger {
   return METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function');
 }
 
-/** A logger that fails must not take an election with it, and there is nowhere left to report that it did. */
+/** A logger that fails must not end an election, and its failure can't be reported anywhere. */
 function safeLogger(logger: Logger): Logger {
   const call = (method: (typeof METHODS)[number]) => (details: object, message: string) => {
     try {

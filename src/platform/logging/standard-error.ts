@@ -1,10 +1,10 @@
 import { timeOfDay } from '../time/timers.js';
 
-// A cause may quote whatever a server or the application's own code has said.
-const LONGEST_VALUE = 500;
-// What needs no quotes to be told from what follows.
+// A cause may quote any text of a server or the application.
+const MAX_VALUE_CHARACTERS = 500;
+// Needs no quotes to be separated from the next value.
 const PLAIN = /^[\w.:/@+-]+$/;
-// A terminal may take them for commands.
+// Characters that a terminal may take for commands.
 const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** One line for people: `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. */
@@ -13,12 +13,12 @@ export function formatLine(time: Date, level: string, message: string, details: 
   return `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
 }
 
-/** Says something on standard error. Node's console takes care that one which is closed ends nobody. */
+/** Prints a line on standard error. Node's console ensures that a closed one doesn't end the process. */
 export function sayOnStandardError(level: 'warn' | 'error', message: string, details: object): void {
   try {
     console[level](formatLine(timeOfDay(), level, message, details));
   } catch {
-    // There is nowhere left to report it, and an election must not end over it.
+    // It can't be reported anywhere, and must not end an election.
   }
 }
 
@@ -34,5 +34,5 @@ function isServer(value: unknown): value is { host: string; port: number } {
 }
 
 function shorten(text: string): string {
-  return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}…`;
+  return text.length <= MAX_VALUE_CHARACTERS ? text : `${text.slice(0, MAX_VALUE_CHARACTERS)}…`;
 }

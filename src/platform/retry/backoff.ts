@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../../errors.js';
 import { checkMs, checkOptions } from '../checks.js';
 
-/** How often and how soon to try again; the names and the arithmetic are p-retry's. Times are in milliseconds. */
+/** How often and how soon to try again. The names and the arithmetic are p-retry's. Times are in milliseconds. */
 export interface RetryOptions {
   /** How often to try again after the first time; may be `Infinity`. @default Infinity for restarts, 4 for the hook */
   readonly retries?: number;
@@ -61,14 +61,13 @@ export function backoffMs(
   random: number,
 ): number {
   if (!randomize) return exponentialPauseMs(attempt, minTimeout, maxTimeout, factor);
-  // Where even the shortest pause would be over half the longest, all would come to have the same.
+  // If even the shortest pause were over half the longest, all clients would end up with the same pause.
   const shortest = Math.max(minTimeout, exponentialPauseMs(attempt, minTimeout, maxTimeout / 2, factor));
   return Math.min(shortest * (1 + random), maxTimeout);
 }
 
 /**
- * The pause after `failures` failures in a row (from 1): twice as long each time, up to the longest, of which the second half
- * is random, so that many clients don't come back at once.
+ * An {@link exponentialPauseMs} whose second half is random, so that many clients don't come back at once.
  *
  * @param random - evenly distributed over [0, 1)
  */

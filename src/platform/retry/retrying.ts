@@ -13,14 +13,14 @@ export interface Failure {
 class FailedTry extends Error {}
 
 /**
- * Does `work` until it succeeds, or its tries are used up.
+ * Repeats `work` until it succeeds or no retry is left.
  *
- * p-retry counts. It doesn't try again after a `TypeError`, takes what isn't an `Error` for one, and has an error of its
- * own that ends the tries: so it sees only ours. The pauses belong to the caller, because time comes from the injected clock; and so
- * does any signal, because p-retry drops a result that arrives while its signal aborts.
+ * p-retry counts. It sees only errors made here, since it doesn't retry after a `TypeError`, replaces thrown values that aren't
+ * errors, and has an error of its own that ends the retries. The caller makes the pauses, because time comes from the injected
+ * clock, and watches any signal, because p-retry drops a result that arrives while its signal aborts.
  *
- * @param onFailure - called after each failed try, the last one too, and waited for before the next; what it throws ends the tries
- * @throws what the last try threw, or `onFailure`
+ * @param onFailure - called after each failed try, the last one too, and awaited before the next; what it throws ends the retries
+ * @throws what the last try or `onFailure` threw
  */
 export async function retrying<T>(
   work: (attempt: number) => Promise<T>,

@@ -2,37 +2,37 @@ import { type Abortable, onAbort } from '../async/lazy-abort.js';
 import { clearTimeout, monotonicNs, setTimeout, timeOfDay } from './timers.js';
 import { Uptime } from './uptime.js';
 
-/** A timer that is running. Whoever set it owns it and clears it. */
+/** A timer that is running. The code that set it owns it and clears it. */
 export interface Timer {
-  /** Stops it. Harmless when it has run or was cleared. */
+  /** Stops the timer. Harmless when it has run or was cleared. */
   clear(): void;
 }
 
-/** How a timer treats the process: one that only waits needn't keep the process alive. */
+/** How a timer treats the process: a timer that only waits needn't keep it alive. */
 export interface TimerOptions {
   /** `true`: the timer alone doesn't keep the process alive. Never for a timer that ends a lease. @default false */
   readonly background?: boolean;
 }
 
-/** All that Conclave knows of time. Tests and simulations give their own. */
+/** Conclave's only source of time. Tests and simulations give their own. */
 export interface Clock {
   /** Milliseconds since some fixed instant; never goes back. Only differences mean anything. */
   now(): number;
   /**
-   * An instant that isn't later than now: the same, unless the machine was suspended since `now` was last asked. For what
-   * may be early and never late, as the beginning of a lease; it costs less.
+   * An instant that isn't later than now: the same, unless the machine was suspended since the last call of `now`. For times
+   * that may be early and never late, as the beginning of a lease; it costs less.
    *
-   * @default what `now` says
+   * @default `now`
    */
   early?(): number;
-  /** The time of day, for people to read. Never for a decision: it jumps. */
+  /** The time of day, for people. Never for a decision: it jumps. */
   date(): Date;
   /** Runs `task` once, `ms` milliseconds from now or later. */
   after(ms: number, task: () => void, options?: TimerOptions): Timer;
 }
 
-// Uptime counts in steps of 10 ms: two readings can make a difference look longer by almost as much,
-// and less than 20 ms of difference to the other clock says nothing.
+// Uptime counts in steps of 10 ms: a difference of two readings can be too long by almost as much, and a difference of less
+// than 20 ms to the other clock means nothing.
 const UPTIME_GRANULARITY_MS = 20;
 
 /** The readings a {@link SystemClock} is made of, in milliseconds. */
@@ -43,8 +43,8 @@ export interface TimeSources {
   uptimeMs(): number;
 }
 
-// Not `performance.now`, which takes its time to load, and counts from the start of the process: this one counts from
-// the same instant everywhere.
+// Not `performance.now`, which takes its time to load, and counts from the start of the process: this clock counts from the
+// same instant in all processes.
 const monotonicMs = () => Number(monotonicNs()) / 1e6;
 /** One for all clocks, with one file open. */
 let systemUptime: Uptime | undefined;
@@ -60,8 +60,8 @@ const systemSources: TimeSources = {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The machine's clock: monotonic, and counting the time that the machine was suspended where the system tells
- * (Linux). A lease must not seem to last because the laptop's lid was closed or the guest was frozen.
+ * The machine's clock: monotonic, and, where the system counts it (Linux), including the time that the machine was suspended. A
+ * lease must not seem to last because the laptop's lid was closed or the guest was frozen.
  *
  * Not guaranteed: a hypervisor that stops every clock of its guest stops this one too. Only fencing covers that.
  */
@@ -78,7 +78,7 @@ export class SystemClock implements Clock {
   now(): number {
     const monotonicMs = this.#sources.monotonicMs();
     const suspendedMs = this.#sources.uptimeMs() - monotonicMs - this.#originMs - UPTIME_GRANULARITY_MS;
-    // Suspended time is never given back: the sum of two clocks that don't go back mustn't go back either.
+    // Suspended time never becomes less: the sum of two clocks that don't go back mustn't go back either.
     this.#suspendedMs = Math.max(this.#suspendedMs, suspendedMs);
     return monotonicMs + this.#suspendedMs;
   }
@@ -110,12 +110,12 @@ export class SystemClock implements Clock {
   }
 }
 
-/** What a clock says of now for less, where it may be early: see {@link Clock.early}. */
+/** An instant that may be early and costs less than `now`: see {@link Clock.early}. */
 export function lowerBoundNow(clock: Clock): number {
   return clock.early?.() ?? clock.now();
 }
 
-/** There may be very many: smaller than an object with a function. */
+/** A class, since there may be very many: smaller than an object with a function. */
 class SystemTimer implements Timer {
   readonly #timeout: NodeJS.Timeout;
 
@@ -128,17 +128,17 @@ class SystemTimer implements Timer {
   }
 }
 
-/** An instant that every process of this machine understands: for what one has to tell another of time. */
+/** An instant that means the same in every process of this machine: to be sent to another process. */
 export interface MachineInstant {
   /** By the clock that stands still while the machine is suspended, in milliseconds. */
   readonly monotonicMs: number;
-  /** By the one that goes on, in milliseconds. */
+  /** By the clock that goes on meanwhile, in milliseconds. */
   readonly uptimeMs: number;
 }
 
 /**
- * The instant so many milliseconds from now, as `remainingMs` says: asked after the clocks, so that a pause in between
- * makes the instant earlier, and never later.
+ * The instant `remainingMs()` milliseconds from now. It is called after the clocks were read, so that a pause in between makes
+ * the instant earlier, and never later.
  */
 export function machineInstantIn(
   remainingMs: () => number,
@@ -149,7 +149,7 @@ export function machineInstantIn(
   return { monotonicMs: monotonicMs + ms, uptimeMs: uptimeMs + ms };
 }
 
-/** How long it is until then, in milliseconds, time for which the machine was suspended included; negative if it is over. */
+/** How long it is until `instant`, in milliseconds, including time while the machine is suspended; negative after it. */
 export function msUntil(instant: MachineInstant, sources: TimeSources = systemSources): number {
   return Math.min(
     instant.monotonicMs - sources.monotonicMs(),
@@ -158,15 +158,15 @@ export function msUntil(instant: MachineInstant, sources: TimeSources = systemSo
 }
 
 /**
- * Runs `task` once when nothing has been heard of somebody for `ms` milliseconds. A timer that comes late says that this
- * process itself was busy, or stood still, and an answer may lie there unread: so it goes on for as long as it was late,
- * once, and not for longer than `ms`. For what gives up waiting; never for what ends a lease.
+ * Runs `task` once after `ms` milliseconds without an answer. A timer that fires late shows that this process itself was busy or
+ * stood still, and the answer may be there unread: so it waits once more for as long as it was late, and at most `ms`. For
+ * time-outs of waits; never for the end of a lease.
  */
 export function afterPendingInput(clock: Clock, ms: number, task: () => void): Timer {
   return new ListeningTimer(clock, ms, task);
 }
 
-/** An object and one function, because there may be very many. */
+/** A class, since there may be very many: an object and one function. */
 class ListeningTimer implements Timer {
   readonly #clock: Clock;
   readonly #ms: number;
@@ -188,7 +188,7 @@ class ListeningTimer implements Timer {
 
   #goOn(): void {
     const lateMs = Math.max(0, this.#clock.now() - this.#dueAt);
-    // Also where it is hardly late: between two timers sockets are read, and before the first one they may not have been.
+    // Also when it is hardly late: sockets are read between two timers, and may not have been read before the first.
     this.#timer = this.#clock.after(Math.min(lateMs, this.#ms), this.#task);
   }
 }
@@ -196,16 +196,16 @@ class ListeningTimer implements Timer {
 /**
  * Resolves `ms` milliseconds from now.
  *
- * @throws the signal's reason as soon as the signal aborts; the timer is cleared then.
+ * @throws the signal's reason as soon as it aborts; the timer is cleared then
  */
 export function sleep(clock: Clock, ms: number, signal?: Abortable): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const timer = clock.after(ms, () => {
-      forget?.();
+      unsubscribe?.();
       resolve();
     });
-    const forget =
+    const unsubscribe =
       signal &&
       onAbort(signal, () => {
         timer.clear();

@@ -2,11 +2,11 @@ import * as timers from 'node:timers';
 
 /**
  * The process's own timers and clocks, as they were when Conclave was loaded. Fake timers of a test (vitest's, Jest's,
- * Sinon's, those of node:test) take the place of the globals: sessions would wait for ever for heartbeats that nobody sends,
- * and a lease would go by a clock that stands still. No other file uses the globals.
+ * Sinon's, those of node:test) replace the globals: no heartbeat would be sent, and leases would go by a clock that stands
+ * still. No other file uses the globals.
  */
 
-// From the module: most fakes don't reach these, so here it doesn't matter which came first.
+// From the module, which most fakes don't replace: so it doesn't matter whether the fakes were there first.
 export const { setTimeout, clearTimeout, setImmediate } = timers;
 
 export const { queueMicrotask } = globalThis;

@@ -8,16 +8,16 @@ const LONGEST_LINE_BYTES = 64;
 const [DOT, ZERO] = [0x2e, 0x30];
 
 /**
- * For how long the machine has been up, the time that it was suspended included.
+ * How long the machine has been up, including the time that it was suspended. Read from a file that stays open. Its gain:
+ * `os.uptime` opens the file each time, which takes three times as long.
  *
- * `os.uptime` opens a file each time, which takes three times as long as reading one that is open. It is asked where there
- * is no such file, as on other systems than Linux, and whenever a reading isn't in step with the monotonic clock: then the
- * machine was suspended, or the descriptor was closed by somebody else, by mistake, and is another file's now.
+ * `os.uptime` is used where there is no such file, as on other systems than Linux, and whenever a reading differs from the
+ * monotonic clock: then the machine was suspended, or other code closed the descriptor by mistake, and it is another file's now.
  */
 export class Uptime {
   readonly #monotonicMs: () => number;
   readonly #line = Buffer.alloc(LONGEST_LINE_BYTES);
-  /** How far it is ahead of the monotonic clock, as the system said last. */
+  /** How far the system's last uptime was ahead of the monotonic clock. */
   #aheadMs: number;
   #descriptor: number | undefined;
 
@@ -27,30 +27,30 @@ export class Uptime {
     try {
       if (file !== undefined) this.#descriptor = openSync(file, 'r');
     } catch {
-      // It isn't there, or may not be read.
+      // The file doesn't exist or may not be read.
     }
   }
 
   /** In milliseconds, in steps of ten. */
   readMs(): number {
     if (this.#descriptor === undefined) return uptime() * 1000;
-    // Before it is read: this process may be made to stand still in between.
+    // Computed before the reading: this process may be stopped in between.
     const expectedMs = this.#monotonicMs() + this.#aheadMs;
     const ms = this.#readFrom(this.#descriptor);
     return Math.abs(ms - expectedMs) <= GRANULARITY_MS ? ms : this.#confirmed(ms);
   }
 
-  /** The system's own word, and from now on that instead of `ms` if they don't agree. */
+  /** The system's uptime. If `ms` differs from it, the file isn't read any more. */
   #confirmed(ms: number): number {
     const sureMs = uptime() * 1000;
-    // It only gets further ahead; a pause right here makes it seem less far.
+    // The uptime only gets further ahead; a pause right here makes it seem less far.
     this.#aheadMs = Math.max(this.#aheadMs, sureMs - this.#monotonicMs());
-    // Not closed: it may be somebody else's.
+    // Not closed: it may be another file's by now.
     if (!(Math.abs(sureMs - ms) <= GRANULARITY_MS)) this.#descriptor = undefined;
     return sureMs;
   }
 
-  /** Not a number if it isn't there any more, or isn't what it was. */
+  /** Not a number if the descriptor isn't that of an uptime file any more. */
   #readFrom(descriptor: number): number {
     try {
       const bytes = readSync(descriptor, this.#line, 0, LONGEST_LINE_BYTES, 0);
@@ -61,7 +61,7 @@ export class Uptime {
   }
 }
 
-/** Of a line that begins with a number with two decimals, the hundredths; not a number if it doesn't. */
+/** The hundredths of the number with two decimals that the line begins with; not a number if it doesn't. */
 function hundredthsOf(line: Buffer, length: number): number {
   const dot = line.indexOf(DOT);
   if (dot < 1 || dot + 2 >= length) return Number.NaN;

@@ -3,23 +3,22 @@ import { type ConclaveError, InvalidOptionError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Server } from '../../platform/environment.js';
 
-/** What a connect string says. */
 export interface ConnectTarget {
   readonly servers: readonly Server[];
-  /** The path that all others are below, without a slash at its end: `''` for none. */
+  /** What all paths are below, without a slash at its end: `''` for none. */
   readonly chroot: string;
 }
 
 const DEFAULT_PORT = 2181;
-/** As those of URLs, `zookeeper://`; at the beginning, or of a later server. */
+/** A URL's scheme, as `zookeeper://`: of the first server or a later one. */
 const SCHEME = /(?<=^|,)\s*[a-z][a-z\d+.-]*:\/\//i;
-// What the system of domain names can look up; a label has 63 characters at most.
-const LONGEST_HOST = 253;
+// What the domain name system can look up; a label has 63 characters at most.
+const MAX_HOST_CHARACTERS = 253;
 const HOST = /^(?:(?!-)[\p{L}\p{M}\p{N}_-]{1,63}(?<!-)(?:\.(?!$)|\.?$))+$/u;
 
 /**
- * Reads `host[:port],host[:port]…[/chroot]`, as ZooKeeper's own clients do, with IPv6 addresses in brackets. Blanks
- * around a server are trimmed, a server named twice counts once, the port is 2181 unless given.
+ * Reads `host[:port],host[:port]…[/chroot]` as ZooKeeper's own clients do, with IPv6 addresses in brackets. Blanks around a
+ * server are trimmed, a server that is named twice counts once, and the default port is 2181.
  *
  * @throws {@link InvalidOptionError} naming `option` and what is wrong
  */
@@ -29,7 +28,7 @@ export function parseConnectString(value: unknown, option = 'connect'): ConnectT
   const slash = value.indexOf('/');
   const list = slash < 0 ? value : value.slice(0, slash);
   const [scheme] = SCHEME.exec(value) ?? [];
-  // What stands before it may be a password: it isn't shown.
+  // The text before the `@` may be a password: it isn't shown.
   if ((scheme === undefined ? list : value).includes('@'))
     throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong into `auth`');
   if (scheme !== undefined)
@@ -57,12 +56,12 @@ function parseServer(text: string, value: string, option: string): Server {
 }
 
 /**
- * As the resolver takes it, which would be asked again and again until the session has no more time to begin: with underscores,
- * which Docker Compose puts into names, and with letters of any script.
+ * What the resolver accepts: also underscores, which Docker Compose puts into names, and letters of any script. A wrong name
+ * would be looked up again and again until `connectTimeoutMs` is over.
  */
 function isHost(text: string): boolean {
   const looksLikeAddress = /^\d+(\.\d+){3}$/.test(text);
-  return text.length <= LONGEST_HOST && (looksLikeAddress ? isIPv4(text) : HOST.test(text));
+  return text.length <= MAX_HOST_CHARACTERS && (looksLikeAddress ? isIPv4(text) : HOST.test(text));
 }
 
 function parsePort(port: string, text: string, wrong: (expected: string) => ConclaveError): number {
@@ -73,12 +72,12 @@ function parsePort(port: string, text: string, wrong: (expected: string) => Conc
 
 function parseChroot(chroot: string, value: string, option: string): string {
   if (chroot === '' || chroot === '/') return '';
-  // Legal in a path, but what it means here is nearly always a chroot after each server.
+  // Legal in a path, but nearly always meant as a chroot after each server.
   if (chroot.includes(',')) throw new InvalidOptionError(option, value, 'one chroot, after the last server');
   try {
     return checkPath(option, chroot);
   } catch (cause) {
-    // The path's check names the path: the caller gave a connect string.
+    // That error shows the chroot only: the caller gave a connect string.
     if (!(cause instanceof InvalidOptionError)) throw cause;
     throw new InvalidOptionError(option, value, `a chroot that is ${cause.expected}`);
   }

@@ -14,9 +14,9 @@ import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-// However long the session: a server that is starting stays silent, and is as good as new a moment later.
-const LONGEST_HANDSHAKE_MS = 5000;
-// A connection that lasted this long shows that its server serves: the next loss starts without a pause again.
+// However long the session timeout: a server that is starting stays silent, and answers a new connection a moment later.
+const MAX_HANDSHAKE_MS = 5000;
+// A connection that lasted this long shows that its server serves: after the next loss there is no pause at first.
 const SETTLED_AFTER_MS = 2000;
 
 /** How long to wait after the `round`th round (from 1) in which no server took the session. */
@@ -26,16 +26,16 @@ export function pauseMs(round: number, random: number): number {
 
 /**
  * How long a server may take to answer the handshake, in the `round`th round (from 0). At first so short that every
- * address has its turn well before the session expires, also when some accept and stay silent, as one that is starting
- * does; longer in each round, for servers that are slow.
+ * address is tried well before the session expires, also when some servers accept and stay silent, as a server that is starting
+ * does; longer in each round, for slow servers.
  */
 export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
-  const longest = Math.min(LONGEST_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
+  const longest = Math.min(MAX_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
   const first = Math.max(200, Math.min(1000, longest / addresses));
   return Math.min(longest, first * 2 ** round);
 }
 
-/** The servers in another order, so that the clients of one ensemble don't all begin with the same one. */
+/** In random order, so that the clients of one ensemble don't all begin with the same server. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
@@ -47,37 +47,36 @@ export function shuffled<T>(items: readonly T[], random: () => number): T[] {
 
 /**
  * The addresses of one server in the order to try them: shuffled, but first those of the family that the system lists
- * first, since a machine without a route for the other one would only lose time; and last the one tried last.
+ * first, since a machine may have no route for the other one; and the address that was tried last at the end.
  */
 export function inTurn(found: readonly string[], last: string | undefined, random: () => number): string[] {
   const rank = (address: string) => (address === last ? 2 : Number(isIP(address) !== isIP(found[0] ?? '')));
   return shuffled([...new Set(found)], random).sort((a, b) => rank(a) - rank(b));
 }
 
-/** What a dialer goes by. */
 export interface DialerOptions {
   readonly servers: readonly Server[];
   readonly environment: Environment;
   readonly tls: ConnectionOptions | undefined;
   readonly logger: Logger;
-  /** The time without a server: told here of each that has its turn, and of its end by who is served. */
+  /** The dialer notes each try here; the session notes the end. */
   readonly outage: Outage;
-  /** A server has had its turn, in vain. Must not throw. */
+  /** Called after each server that was tried in vain. Must not throw. */
   readonly onTried: () => void;
 }
 
 /** A server that has answered a handshake. */
-export interface Dialled {
+export interface Dialed {
   readonly connection: Connection;
   readonly reply: HandshakeReply;
-  /** What it was shown. */
+  /** What the server was shown. */
   readonly handshake: Handshake;
 }
 
 /**
- * Finds a server that takes the session: one after the other, the next one at once, and after each round in vain a
- * pause that grows, with jitter. A server that accepts and then drops the connection counts as in vain. Names are
- * looked up anew each time a server has its turn, and all its addresses are tried.
+ * Finds a server that accepts the session: tries one after the other without a pause, and pauses after each round in vain,
+ * longer each time, with jitter. A server that accepts and then drops the connection counts as tried in vain. A server's name is
+ * looked up at each try, and all its addresses are tried.
  */
 export class Dialer {
   readonly #servers: readonly Server[];
@@ -104,39 +103,40 @@ export class Dialer {
     this.#onTried = onTried;
   }
 
-  /** Why the last try failed, if any has. */
+  /** Why the last try failed; `undefined` before a failure. */
   get lastFailure(): unknown {
     return this.#lastFailure;
   }
 
-  /** When a handshake was last left without an answer, by the session's clock: that server may have the session now. */
+  /** When a handshake was last sent and not answered, by the session's clock: that server may have the session now. */
   get handshakeLostAt(): number {
     return this.#handshakeLostAt;
   }
 
   /**
-   * Tries servers until one answers the handshake, or `worthwhile` says no between two tries.
+   * Tries servers until one answers the handshake.
    *
-   * @param greet - what to show to the next server: asked anew for each
-   * @throws the signal's reason when it aborts, a ConnectTimeoutError when it isn't worthwhile any more
+   * @param makeHandshake - gives what to show to the next server
+   * @param isNeeded - asked between two tries
+   * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more
    */
   async dial(
-    greet: () => Handshake,
+    makeHandshake: () => Handshake,
     owner: ConnectionOwner,
-    worthwhile: () => boolean,
+    isNeeded: () => boolean,
     signal: Abortable,
-  ): Promise<Dialled> {
+  ): Promise<Dialed> {
     if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
-    this.#onTried(); // The last one may have taken the session, and let go of it before it served.
-    while (worthwhile()) {
+    this.#onTried(); // The last server may have accepted the session, and dropped it before it served.
+    while (isNeeded()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
       this.#turns++;
       this.#outage.tried(this.#environment.clock.now());
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
-      for (const address of await this.#resolve(server, greet().timeoutMs, signal)) {
-        if (!worthwhile()) break;
-        const opened = await this.#try({ server, address }, greet(), owner, signal);
+      for (const address of await this.#resolve(server, makeHandshake().timeoutMs, signal)) {
+        if (!isNeeded()) break;
+        const opened = await this.#try({ server, address }, makeHandshake(), owner, signal);
         if (opened !== undefined) return opened;
       }
       this.#onTried();
@@ -149,13 +149,13 @@ export class Dialer {
     return sleep(clock, pauseMs(this.#turns / this.#servers.length, random()), signal);
   }
 
-  /** A server's addresses, in the order to try them: none if its name can't be looked up in time. */
+  /** A server's addresses in the order to try them; none if its name can't be looked up in time. */
   async #resolve(server: Server, sessionTimeoutMs: number, signal: Abortable): Promise<readonly string[]> {
     if (isIP(server.host) !== 0) return [server.host];
     const { random } = this.#environment;
     try {
-      const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (tooLate) =>
-        abortable(this.#environment.resolve(server.host), tooLate),
+      const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (timeout) =>
+        abortable(this.#environment.resolve(server.host), timeout),
       );
       const addresses = inTurn(found, this.#last?.server === server ? this.#last.address : undefined, random);
       this.#addresses ??= new Map();
@@ -171,7 +171,7 @@ export class Dialer {
     handshake: Handshake,
     owner: ConnectionOwner,
     signal: Abortable,
-  ): Promise<Dialled | undefined> {
+  ): Promise<Dialed | undefined> {
     const { server, address } = endpoint;
     const { clock } = this.#environment;
     this.#last = endpoint;
@@ -180,9 +180,9 @@ export class Dialer {
         `${address}:${server.port}`,
         handshake.timeoutMs,
         signal,
-        (tooLate) => {
+        (timeout) => {
           const transport = openTransport(endpoint, this.#environment, this.#tls);
-          return Connection.open(server, transport, handshake, clock, owner, tooLate);
+          return Connection.open(server, transport, handshake, clock, owner, timeout);
         },
       );
       this.#openedAt = clock.now();
@@ -202,7 +202,7 @@ export class Dialer {
     return [];
   }
 
-  /** Gives `task` a signal that aborts with `signal`, or when its share of the time is over. */
+  /** Gives `task` a signal that aborts with `signal`, or when this try has taken its share of the time. */
   async #inTime<T>(
     what: string,
     sessionTimeoutMs: number,
@@ -213,16 +213,16 @@ export class Dialer {
     const round = Math.floor((this.#turns - 1) / this.#servers.length);
     const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses?.get(server) ?? 1), 0);
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
-    const giveUp = new LazyAbortController();
+    const timeout = new LazyAbortController();
     const timer = afterPendingInput(this.#environment.clock, timeoutMs, () => {
-      giveUp.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
+      timeout.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
     });
-    const takeBack = onAbort(signal, () => giveUp.abort(signal.reason));
+    const unsubscribe = onAbort(signal, () => timeout.abort(signal.reason));
     try {
-      return await task(giveUp);
+      return await task(timeout);
     } finally {
       timer.clear();
-      takeBack();
+      unsubscribe();
     }
   }
 }

@@ -15,19 +15,19 @@ import type { Connection } from './connection.js';
 export interface HeartbeatNode {
   /** The absolute path, the chroot included. */
   readonly absolutePath: string;
-  /** A heartbeat that was sent at `sentAt` found the node in place. */
+  /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: number): void;
   /** A heartbeat found the node gone. */
   gone(): void;
-  /** Its access list doesn't let the session read it any more: nothing can prove that it is there. */
+  /** The node's access list doesn't let the session read it any more: no heartbeat can confirm it. */
   unreadable(error: Error): void;
 }
 
-/** A node of somebody else's that is looked at now and then. */
+/** A node of another session, of which the heartbeat checks from time to time that it exists. */
 export interface ExistenceProbe {
   /** The absolute path, the chroot included. */
   readonly path: string;
-  /** It was seen to be gone. It isn't looked at any more then. */
+  /** A check found the node gone. It is the last check. */
   gone(): void;
 }
 
@@ -37,30 +37,30 @@ export interface HeartbeatTimes {
   readonly sessionTimeoutMs: number;
 }
 
-/** Nodes that are proved by one request, which is made once and sent again and again. */
-interface Part {
+/** Nodes that one request confirms. It is made once and sent again and again. */
+interface Batch {
   readonly nodes: readonly HeartbeatNode[];
   readonly request: Request<unknown>;
 }
 
-/** A node that wasn't proved, and why. */
+/** A node that wasn't confirmed, and why. */
 interface Failed {
   readonly node: HeartbeatNode;
   readonly error: ZooKeeperError;
 }
 
-/** Whether it says something about a node. Any other refusal leaves the connection of unknown use. */
+/** Whether the refusal is about a node. After any other, it isn't known whether the connection is of use. */
 function isAboutNode(error: ZooKeeperError): boolean {
   return error instanceof NoNodeError || error.code === 'NO_AUTH';
 }
 
-function partOf(nodes: readonly HeartbeatNode[]): Part {
+function batchOf(nodes: readonly HeartbeatNode[]): Batch {
   return { nodes, request: checksRequest(nodes.map(({ absolutePath }) => absolutePath)) };
 }
 
 // A request must stay under a server's 1 MB, and a path may have 4 KB.
-const NODES_IN_A_MULTI = 200;
-// Whoever waits in more queues looks at them in turn.
+const NODES_PER_REQUEST = 200;
+// A session that waits in more queues than that checks them in turn.
 const PROBES_AT_ONCE = 20;
 
 /**
@@ -78,22 +78,21 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 }
 
 /**
- * Proves again and again that this session's nodes are still there, with a write that a quorum commits and that
- * changes nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them.
- * With no node to prove, a ping keeps the session and finds dead links; so does a read, and where somebody has use for
- * one, that goes in its place.
+ * Confirms again and again that this session's nodes are in place, with a write that a quorum commits and that changes
+ * nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them. Without a node to
+ * confirm, a ping keeps the session and finds dead links. A read does too: where there are probes, they take the ping's place.
  *
- * Heartbeats never overlap. One that isn't answered in time shows that the link is dead, whatever the socket says, and
+ * Heartbeats never overlap. A heartbeat that isn't answered in time shows that the link is dead, whatever the socket says, and
  * ends the connection.
  */
 export class Heartbeat {
   readonly #clock: Clock;
   #nodes: SmallSet<HeartbeatNode>;
-  /** Those that wait longest for it first. */
+  /** The probe that has waited longest comes first. */
   #probes: SmallSet<ExistenceProbe>;
   #probedAt = Number.NEGATIVE_INFINITY;
-  /** Of all nodes, until there is another one or one less. */
-  #parts: readonly Part[] | undefined;
+  /** Of all nodes, until one is added or removed. */
+  #batches: readonly Batch[] | undefined;
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
@@ -106,7 +105,7 @@ export class Heartbeat {
     this.#clock = clock;
   }
 
-  /** Begins to beat over `connection`, the first time at once if there is a node to prove. */
+  /** Begins to beat over `connection`, the first time at once if there is a node to confirm. */
   start(connection: Connection, times: HeartbeatTimes): void {
     this.#times = times;
     this.#connection = connection;
@@ -122,19 +121,19 @@ export class Heartbeat {
     this.#clearTimer();
   }
 
-  /** Proves `node` too, from the next heartbeat on. */
+  /** Confirms `node` too, from the next heartbeat on. */
   add(node: HeartbeatNode): void {
     this.#nodes = withMember(this.#nodes, node);
-    this.#parts = undefined;
+    this.#batches = undefined;
     this.#schedule();
   }
 
   remove(node: HeartbeatNode): void {
     this.#nodes = withoutMember(this.#nodes, node);
-    this.#parts = undefined;
+    this.#batches = undefined;
   }
 
-  /** Looks at a node as often as an idle session is heard of, until it is gone or that is taken back. */
+  /** Checks a node as often as an idle session sends a ping, until the node is gone or the probe is removed. */
   addProbe(probe: ExistenceProbe): void {
     this.#probes = withMember(this.#probes, probe);
   }
@@ -147,7 +146,7 @@ export class Heartbeat {
     return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes), this.#times);
   }
 
-  /** A timer that is due too early is left as it is, and looks again: locks are taken and given back much more often. */
+  /** A timer that is due too early is left running, and checks again: locks are acquired and released much more often. */
   #schedule(): void {
     const connection = this.#connection;
     if (connection === undefined || this.#beating || this.#timerAt <= this.#dueAt) return;
@@ -175,25 +174,25 @@ export class Heartbeat {
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
-    this.#parts ??= this.#inParts();
+    this.#batches ??= this.#inBatches();
     const beats: Promise<unknown>[] = [
-      ...this.#parts.map((part) => this.#prove(part, connection)),
-      ...this.#dueProbes().map((probe) => this.#look(probe, connection)),
+      ...this.#batches.map((batch) => this.#confirm(batch, connection)),
+      ...this.#dueProbes().map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
     const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
     tooLate.clear();
     if (this.#connection !== connection) return;
-    // A connection that ends tells so itself. Anything else that goes wrong leaves it of unknown use: take another.
+    // A connection reports its own end. After any other failure it isn't known whether it is of use: take another.
     if (lost !== undefined) connection.destroy(lost.reason as Error);
     this.#beating = false;
     this.#schedule();
   }
 
-  #inParts(): Part[] {
+  #inBatches(): Batch[] {
     const nodes = membersOf(this.#nodes);
-    return Array.from({ length: Math.ceil(nodes.length / NODES_IN_A_MULTI) }, (_, index) =>
-      partOf(nodes.slice(index * NODES_IN_A_MULTI, (index + 1) * NODES_IN_A_MULTI)),
+    return Array.from({ length: Math.ceil(nodes.length / NODES_PER_REQUEST) }, (_, index) =>
+      batchOf(nodes.slice(index * NODES_PER_REQUEST, (index + 1) * NODES_PER_REQUEST)),
     );
   }
 
@@ -206,11 +205,11 @@ export class Heartbeat {
     return due;
   }
 
-  async #look(probe: ExistenceProbe, connection: Connection): Promise<void> {
+  async #check(probe: ExistenceProbe, connection: Connection): Promise<void> {
     try {
       await connection.send(existsRequest(probe.path));
     } catch (error) {
-      // A server that refuses, because it doesn't let everybody look say, has answered.
+      // A server that refuses, since the session may not read the node say, has answered.
       if (!(error instanceof ZooKeeperError)) throw error;
       if (!(error instanceof NoNodeError && hasMember(this.#probes, probe))) return;
       this.removeProbe(probe);
@@ -219,23 +218,23 @@ export class Heartbeat {
   }
 
   /**
-   * Proves all nodes of `part` in one committed write, less the ones that turn out to be gone, or that the session may not
-   * read: these mustn't keep the others from being proved.
+   * Confirms all nodes of `batch` in one committed write, except those that turn out to be gone or unreadable: these mustn't
+   * keep the others from being confirmed.
    */
-  async #prove(part: Part, connection: Connection): Promise<void> {
-    for (let proving = part; proving.nodes.length > 0; ) {
-      const failed = await this.#check(proving, connection);
+  async #confirm(batch: Batch, connection: Connection): Promise<void> {
+    for (let left = batch; left.nodes.length > 0; ) {
+      const failed = await this.#send(left, connection);
       if (failed === undefined) return;
       const { node, error } = failed;
       this.remove(node);
       if (error instanceof NoNodeError) node.gone();
       else node.unreadable(error);
-      // Those that were taken off meanwhile may be gone too, and that is nobody's loss.
-      proving = partOf(proving.nodes.filter((node) => hasMember(this.#nodes, node)));
+      // Nodes that were removed meanwhile may be gone too, and rightly so.
+      left = batchOf(left.nodes.filter((node) => hasMember(this.#nodes, node)));
     }
   }
 
-  async #check({ nodes, request }: Part, connection: Connection): Promise<Failed | undefined> {
+  async #send({ nodes, request }: Batch, connection: Connection): Promise<Failed | undefined> {
     try {
       const { sentAt } = await connection.send(request);
       for (const node of nodes) if (hasMember(this.#nodes, node)) node.confirmed(sentAt);

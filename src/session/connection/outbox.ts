@@ -7,7 +7,7 @@ import { type Request, removeWatchRequest } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import type { Outcome, Reply } from './reply.js';
 
-/** Where an operation goes: out at once, into the queue until there is a connection, or back. */
+/** Operations are held until there is a connection, sent at once, or refused. */
 type OutboxState =
   | { readonly name: 'held'; readonly operations: Map<Operation, Request<unknown>> }
   | { readonly name: 'open'; readonly connection: Connection }
@@ -17,9 +17,9 @@ type OutboxState =
 const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore };
 
 /**
- * The operations of a session on their way to a server. What is issued while there is no connection is held, in
- * order, and goes out with the next one; what was sent is never sent again. Each settles: with its reply, its loss,
- * its own time-out, or the end of the session.
+ * The operations of a session on their way to a server. Operations that are issued without a connection are held, in order, and
+ * sent over the next one; an operation is never sent twice. Each settles: with its reply, its loss, its own time-out, or the
+ * end of the session.
  */
 export class Outbox {
   readonly #deadlines: Deadlines;
@@ -36,9 +36,9 @@ export class Outbox {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
       if (state.name === 'open') {
-        // The time at which it is written is near enough for a deadline, and the clock takes its time.
+        // The send time is near enough for a deadline, and saves a reading of the clock.
         const sentAt = state.connection.dispatch(request, operation);
-        // A transport that somebody else made may have brought the answer already.
+        // A socket of another environment may have brought the answer already.
         if (sentAt !== undefined && !operation.isSettled) this.#deadlines.add(operation, sentAt);
       } else {
         state.operations.set(operation, request);
@@ -48,8 +48,8 @@ export class Outbox {
   }
 
   /**
-   * Asks the server to watch that path no more, over the connection on which it watches: the next one isn't asked to. It may have
-   * reported a change by now. `false`: there is no connection.
+   * Has the server remove its watch of a path: over this connection only, since the next one won't restore the watch. The watch
+   * may have fired by now. `false`: there is no connection.
    */
   unwatch(path: string): boolean {
     if (this.#state.name !== 'open') return false;
@@ -57,19 +57,19 @@ export class Outbox {
     return true;
   }
 
-  /** There is a connection: what was held goes out now, before anything that is issued later. */
+  /** There is a connection: operations that were held are sent now, before any that is issued later. */
   open(connection: Connection): void {
     const held = this.#held();
     this.#state = { name: 'open', connection };
     for (const [operation, request] of held) connection.dispatch(request, operation);
   }
 
-  /** The connection is gone: hold what comes. What was sent is the connection's to settle. */
+  /** The connection is lost: hold new operations. The connection settles those that were sent. */
   hold(): void {
     if (this.#state.name === 'open') this.#state = { name: 'held', operations: new Map() };
   }
 
-  /** The session is over: refuse what is held, and all that comes. */
+  /** The session has ended: refuse the operations that are held, and all new ones. */
   end(reason: Error): void {
     const held = this.#held();
     this.#state = { name: 'ended', reason };
@@ -85,7 +85,7 @@ export class Outbox {
     this.#deadlines.remove(operation);
   }
 
-  /** What a failure means to whoever asked: lost because the session has ended, then that is what there is to know. */
+  /** What the caller gets: for an operation that was lost because the session has ended, the reason of that end. */
   reasonOf(error: unknown): unknown {
     return this.#state.name === 'ended' && error instanceof ConnectionLossError ? this.#state.reason : error;
   }
@@ -96,63 +96,64 @@ export class Outbox {
   }
 }
 
-/** One that waits for its answer: as small as can be, because there may be very many. */
+/** An operation that waits for its answer. As small as possible, because there may be very many. */
 class Operation implements Outcome<unknown>, LinkedListNode<Operation> {
   before: Operation | undefined;
   after: Operation | undefined;
-  /** By the clock of its deadlines, once it has been given one. */
+  /** By the clock; `Infinity` until `Deadlines` sets it. */
   deadline = Number.POSITIVE_INFINITY;
   isSettled = false;
   readonly timeoutMs: number;
   readonly #outbox: Outbox;
   readonly #name: string;
   readonly #path: string | undefined;
-  readonly #settle: (reply: Reply<unknown>) => void;
-  readonly #refuse: (reason: unknown) => void;
+  readonly #resolve: (reply: Reply<unknown>) => void;
+  readonly #reject: (reason: unknown) => void;
 
   constructor(
     outbox: Outbox,
     request: Request<unknown>,
     timeoutMs: number,
-    settle: (reply: Reply<unknown>) => void,
-    refuse: (reason: unknown) => void,
+    resolve: (reply: Reply<unknown>) => void,
+    reject: (reason: unknown) => void,
   ) {
     this.#outbox = outbox;
     this.#name = request.name;
     this.#path = request.path;
     this.timeoutMs = timeoutMs;
-    this.#settle = settle;
-    this.#refuse = refuse;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   resolve(reply: Reply<unknown>): void {
     this.isSettled = true;
     this.#outbox.settled(this);
-    this.#settle(reply);
+    this.#resolve(reply);
   }
 
   reject(error: unknown): void {
     this.isSettled = true;
     this.#outbox.settled(this);
-    this.#refuse(this.#outbox.reasonOf(error));
+    this.#reject(this.#outbox.reasonOf(error));
   }
 
   timeOut(sent: boolean): void {
     const what = this.#path === undefined ? this.#name : `${this.#name} ${this.#path}`;
     const message = `${what}: ${sent ? 'no reply' : 'no connection'} within ${this.timeoutMs} ms`;
-    this.#refuse(new OperationTimeoutError(message, sent));
+    this.#reject(new OperationTimeoutError(message, sent));
   }
 }
 
 /**
- * When operations have to be given up: one timer for all, since those that come later are nearly always due later. One
- * that isn't, because the session timeout has become shorter, is given up together with the one before it.
+ * The time-outs of operations. One timer is enough for all, since a later operation is nearly always due later. If it isn't,
+ * because the session timeout has become shorter, it times out together with the operation before it.
  */
 class Deadlines {
   readonly #clock: Clock;
   readonly #outbox: Outbox;
   readonly #waiting = new LinkedList<Operation>();
   #timer: Timer | undefined;
+  /** The time of this turn of the event loop, if it was read. */
   #turnAt: number | undefined;
   /** When the timer is due. */
   #timerAt = Number.POSITIVE_INFINITY;
@@ -168,7 +169,7 @@ class Deadlines {
     if (operation.deadline < this.#timerAt) this.#watch(now);
   }
 
-  /** The time, read once for all that is asked in one go. */
+  /** The time, read once for all operations of one turn. */
   #turn(): number {
     if (this.#turnAt === undefined) {
       this.#turnAt = this.#clock.now();
@@ -179,12 +180,12 @@ class Deadlines {
     return this.#turnAt;
   }
 
-  /** The timer is left to run, and finds nothing to do: operations come and go much more often. */
+  /** The timer is left running, and finds nothing to do: operations come and go much more often. */
   remove(operation: Operation): void {
     this.#waiting.remove(operation);
   }
 
-  /** Nothing comes any more, and what is left the connection settles: no process is kept alive for a timer. */
+  /** No operation follows, and the connection settles those that are left: no timer may keep the process alive. */
   end(): void {
     this.#timer?.clear();
     this.#timerAt = Number.NEGATIVE_INFINITY;
@@ -195,10 +196,10 @@ class Deadlines {
     if (first === undefined) return;
     this.#timer?.clear();
     this.#timerAt = first.deadline;
-    this.#timer = afterPendingInput(this.#clock, Math.max(0, first.deadline - now), () => this.#giveUp());
+    this.#timer = afterPendingInput(this.#clock, Math.max(0, first.deadline - now), () => this.#timeOut());
   }
 
-  #giveUp(): void {
+  #timeOut(): void {
     const now = this.#clock.now();
     this.#timerAt = Number.POSITIVE_INFINITY;
     let { first } = this.#waiting;

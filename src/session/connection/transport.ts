@@ -9,20 +9,20 @@ export interface Endpoint {
   readonly address: string;
 }
 
-/** A socket on its way to a server. */
+/** A socket that connects to a server. */
 export interface Transport {
   readonly socket: Socket;
-  /** The event after which the server may be spoken to. */
+  /** The event after which the handshake may be written. */
   readonly ready: 'connect' | 'secureConnect';
-  /** Who is given what comes if the socket doesn't emit it as `data`. To be set before anything can come. */
+  /** Receives what the socket doesn't emit as `data`. To be set before anything can arrive. */
   readonly incoming?: { reader: Reader };
 }
 
-const NOBODY: Reader = { read: ignore };
+const NO_READER: Reader = { read: ignore };
 
 /**
- * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be one for the
- * server's name (or its address, if that is how it was named), unless the options say otherwise.
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be for the server's name
+ * (or its address, if the connect string has that), unless the options say otherwise.
  *
  * With TLS nothing is written before `secureConnect`: what is written earlier may reach a server whose certificate
  * turns out to be wrong, and the handshake holds the session's password.
@@ -34,7 +34,7 @@ export function openTransport(
 ): Transport {
   const at = { host: address, port: server.port };
   if (tls === undefined) {
-    const incoming = { reader: NOBODY };
+    const incoming = { reader: NO_READER };
     const socket = environment.openSocket(at, { read: (bytes) => incoming.reader.read(bytes) });
     socket.setNoDelay(true);
     return { socket, ready: 'connect', incoming };
@@ -44,7 +44,7 @@ export function openTransport(
   try {
     return { socket: secured(socket, server, tls), ready: 'secureConnect' };
   } catch (error) {
-    // An option that Node refuses only now: nobody would hear of this socket's failure, and that would be uncaught.
+    // Node refuses an option only now. Without a listener this socket's error would be uncaught.
     socket.on('error', ignore).destroy();
     throw error;
   }
@@ -53,6 +53,6 @@ export function openTransport(
 function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
   // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
   const name = isIP(server.host) === 0 ? { servername: server.host } : {};
-  const { connect } = process.getBuiltinModule('node:tls'); // Loaded only by those who use it: it takes its time.
+  const { connect } = process.getBuiltinModule('node:tls'); // Loaded on use only: it takes its time.
   return connect({ ...name, ...tls, host: server.host, socket });
 }

@@ -1,7 +1,7 @@
 /**
- * How long a session insists on a server that has seen all that the session has, in session timeouts. An ensemble with a quorum
- * ends a silent session within one timeout and a tick, so a longer wait would save no session; it would only keep one that
- * no server can serve any more.
+ * How long a session accepts only a server that has seen all that the session has, in session timeouts. An ensemble with a
+ * quorum ends a silent session within one timeout and a tick: a longer wait would save no session, and would keep a session
+ * that no server can serve any more.
  */
 const INSISTS_FOR_TIMEOUTS = 1.25;
 

@@ -1,8 +1,8 @@
 import { InvalidOptionError } from '../../errors.js';
 
-/** Who may do what with a node: one entry of its access list. */
+/** One entry of a node's access list: which clients may do what with the node. */
 export interface AccessEntry {
-  /** How the id is to be understood: `world`, `auth`, `digest`, `ip`, `x509`… */
+  /** What kind of id it is: `world`, `auth`, `digest`, `ip`, `x509`… */
   readonly scheme: string;
   readonly id: string;
   /** The sum of 1 (read), 2 (write), 4 (create children), 8 (delete children) and 16 (change the access list). */
@@ -10,14 +10,14 @@ export interface AccessEntry {
 }
 
 /**
- * `world`: open to everybody. `creator`: everything for whoever authenticated as this session did, nothing else. Or the
- * access list itself.
+ * `world`: everything for everybody. `creator`: everything for clients that authenticate as this session does, nothing for others.
+ * Or the access list itself.
  */
 export type Access = 'world' | 'creator' | readonly AccessEntry[];
 
 export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
 const ALL_PERMISSIONS = 31;
-/** By these a stranger could end what is held below a node, or change what it says. */
+/** With these a stranger could end what is held below a node, or change its data. */
 export const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
 
 /** The access list that is sent to the servers. */
@@ -27,7 +27,7 @@ export function entriesOf(access: Access): readonly AccessEntry[] {
   return access;
 }
 
-/** Whether everybody may write the node, delete its children, or give himself the right to. */
+/** Whether everybody may write the node, delete its children, or change its access list to that end. */
 export function isOpenToAll(access: Access): boolean {
   return openEntry(access, DANGEROUS) !== undefined;
 }
@@ -40,13 +40,13 @@ export function openEntry(access: Access, permissions: number): AccessEntry | un
 // No organization has a network with fewer fixed bits: the largest are 10.0.0.0/8 and IPv6's local addresses, fc00::/7.
 const FEWEST_BITS = { ipv4: 8, ipv6: 7 } as const;
 
-/** `world`, or a network of so many addresses that a stranger's is among them, or that a few such entries have all. */
+/** `world`, or a network so large that it contains a stranger's address, or that a few such entries contain all addresses. */
 function isForEverybody({ scheme, id }: AccessEntry): boolean {
   if (scheme === 'world') return id === 'anyone';
   const slash = id.indexOf('/');
   if (scheme !== 'ip' || slash < 0) return false;
   const bits = Number(id.slice(slash + 1));
-  // What isn't a number here may be one to the server.
+  // Text that isn't a number here may be one for the server.
   return !(bits >= (id.includes(':') ? FEWEST_BITS.ipv6 : FEWEST_BITS.ipv4));
 }
 
@@ -63,11 +63,11 @@ export function describeEntry({ scheme, id, permissions }: AccessEntry): string 
   return `${scheme}:${id}:${given.map(([letter]) => letter).join('')}`;
 }
 
-/** @throws InvalidOptionError unless it is an access that a server can be told */
+/** @throws InvalidOptionError */
 export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
   if (value === undefined) return fallback;
   if (value === 'world' || value === 'creator') return value;
-  // A copy: the caller may change his.
+  // A copy: the caller may change the array.
   if (Array.isArray(value) && value.length > 0 && value.every(isEntry))
     return value.map((entry) => ({ ...entry }));
   const expected = "'world', 'creator' or a list of { scheme, id, permissions (1 to 31) }";

@@ -1,14 +1,14 @@
 import { WireReader } from '../../wire/jute.js';
 
-/** What is asked of a name that is no string yet: by the bytes from `start` to `end`, in UTF-8. */
+/** Decides on a name before it is made a string, by its bytes in UTF-8 from `start` to `end`. */
 export type NameTest = (bytes: Buffer, start: number, end: number) => boolean;
 
 const LENGTH_BYTES = 4;
 const ANY: NameTest = () => true;
 
 /**
- * The names of a node's children, as they lie in the server's answer. Only those that somebody wants become strings: a
- * thousand strings take longer than the rest of a listing, and most of a long queue concerns nobody.
+ * The names of a node's children, as bytes of the server's answer. Only names that pass a test become strings. Its gain: a thousand
+ * strings take longer than the rest of a listing, and a contender needs few names of a long queue.
  */
 export class ChildNames {
   readonly #bytes: Buffer;
@@ -22,7 +22,7 @@ export class ChildNames {
     for (let at = 0; at < this.#count; at++) reader.skipString();
   }
 
-  /** Those that pass the test, in no order; no more than so many. */
+  /** At most `atMost` names that pass the test, in no order. */
   strings(isWanted = ANY, atMost = Number.POSITIVE_INFINITY): string[] {
     const bytes = this.#bytes;
     const wanted: string[] = [];

@@ -6,7 +6,7 @@ import {
   ZooKeeperError,
 } from '../../errors.js';
 
-// Names from ZooKeeper's KeeperException.Code; a code that isn't here is reported by its number.
+// From ZooKeeper's KeeperException.Code. Another code is reported by its number.
 const ERROR_NAMES: Readonly<Record<number, string>> = {
   [-1]: 'SYSTEM_ERROR',
   [-2]: 'RUNTIME_INCONSISTENCY',
@@ -44,7 +44,7 @@ const NO_AUTH_CODE = -102;
 export const SESSION_EXPIRED_CODE = -112;
 export const SESSION_MOVED_CODE = -118;
 
-/** Whether a server refused for lack of a permission, which it only does of a node that is there, or of its parent. */
+/** Whether a server refused for lack of a permission. It does so only for a node that exists, or for its parent's sake. */
 export function isNoAuth(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
 }

@@ -1,5 +1,5 @@
 /**
- * What `protocol.ts` uses of node-zookeeper-client 1.1.3's codec, read off its source: 64-bit fields are 8-byte
+ * What `requests.ts` uses of node-zookeeper-client 1.1.3's codec, read off its source: 64-bit fields are 8-byte
  * Buffers, an absent buffer or string is `undefined`, and a record's fields are set after it is made.
  * (`@types/node-zookeeper-client` describes the client's surface, not the codec, and is wrong in places.)
  */

@@ -27,18 +27,17 @@ import {
 /**
  * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
  *
- * The only file that imports node-zookeeper-client: what a connection begins with, and events, go through its codec. The rest
- * of it is left: the client's connection, retries, watches and transactions lose replies,
- * versions and sometimes the process.
+ * The only file that imports node-zookeeper-client: the first packets of a connection go through its codec. Nothing else of it
+ * is used: the client's connection, retries, watches and transactions lose replies, versions and sometimes the process.
  */
 
-/** Something to ask a server, and how to read the answer. `path` is absolute, the chroot included. */
+/** A request, and how to read its answer. `path` is absolute, the chroot included. */
 export interface Request<T> {
   readonly name: string;
   readonly path?: string | undefined;
   /**
-   * It is written at once, with what was asked before it: what its caller has to do yet comes while it is on its way. Of
-   * several that are asked in one go only the first: the rest is written together.
+   * Written at once, with the requests before it: its caller goes on while it is on its way. Of several in one turn of the
+   * event loop only the first is: the rest is written together.
    */
   readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
@@ -105,7 +104,7 @@ export function multiRequest(
 ): Request<PartResult[]> {
   const write = () => writeParts(out, parts, access);
   const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)), pathOf);
-  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // A claim or a release, mostly: others wait for it.
+  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // Mostly a claim or a release, for which other contenders wait.
   return request('multi', undefined, OP.multi, write, decode, isUrgent);
 }
 
@@ -117,7 +116,7 @@ function resultsOf(
 ): PartResult[] {
   if (outcomes.length !== parts.length)
     throw new WireError(`${outcomes.length} outcomes of ${parts.length} parts`);
-  // Of a refused transaction every part is an error: 0 before the one at fault, "runtime inconsistency" after it.
+  // In a refused transaction every part is an error: 0 before the part at fault, "runtime inconsistency" after it.
   for (const [index, outcome] of outcomes.entries()) {
     if (!('errorCode' in outcome) || outcome.errorCode === 0) continue;
     const { kind, path } = parts[index] as TransactionPart;
@@ -129,7 +128,7 @@ function resultsOf(
   });
 }
 
-/** A transaction that checks that nodes are there: it may be sent any number of times, and is encoded once. */
+/** A transaction that checks that nodes exist. It may be sent any number of times, and is encoded once. */
 export function checksRequest(paths: readonly string[]): Request<void> {
   const checks = multiRequest(
     paths.map((path) => ({ kind: 'check', path })),
@@ -140,18 +139,18 @@ export function checksRequest(paths: readonly string[]): Request<void> {
     ...checks,
     encode: (xid) => {
       encoded ??= checks.encode(0);
-      const bytes = Buffer.from(encoded); // The one before it may still be on its way to the system.
+      const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
       bytes.writeInt32BE(xid, XID_OFFSET);
       return bytes;
     },
     decode: (body) => {
-      // Of a refused transaction every part is an error: if the first one isn't, there is nothing else to learn.
+      // In a refused transaction every part is an error: if the first isn't, no part is.
       if (body.length < 4 || body.readInt32BE(0) !== OP.check) checks.decode(body);
     },
   };
 }
 
-/** A transaction was refused: `failedPart` is the index of the part at fault, `error` what was wrong with it. */
+/** A transaction was refused: `failedPart` is the index of the part at fault, `error` is its error. */
 export class TransactionError extends Error {
   constructor(
     readonly failedPart: number,
@@ -169,7 +168,7 @@ export function closeSessionRequest(): Request<void> {
   return request('closeSession', undefined, OP.closeSession, ignore, decodeNothing);
 }
 
-/** Asks a server that the session moved to to watch what the one before it watched. */
+/** Has a server watch what the session's former server watched. */
 export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Request<void> {
   const payload = new protocol.SetWatches(toBuffer(sinceZxid), dataPaths, [], []);
   const encode = (xid: number) =>
@@ -177,7 +176,7 @@ export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Reque
   return { name: 'setWatches', encode, decode: decodeNothing };
 }
 
-/** Has a server forget that this session watches the data of a path. */
+/** Has a server remove this session's watch of a path's data. */
 export function removeWatchRequest(path: string): Request<void> {
   const write = () => out.string(path).int32(DATA_WATCHES);
   return request('removeWatches', path, OP.removeWatches, write, decodeNothing);
@@ -198,7 +197,7 @@ export function encodeAuth(scheme: string, credentials: string): Buffer {
   return new jute.Request(new protocol.RequestHeader(AUTH_XID, jute.OP_CODES.AUTH), payload).toBuffer();
 }
 
-/** What makes a connection part of a session. An `id` of 0 asks for a new one. */
+/** Makes a connection part of a session. An `id` of 0 asks for a new session. */
 export interface Handshake {
   readonly id: bigint;
   readonly password: Buffer;
@@ -219,7 +218,7 @@ export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake
   return new jute.Request(null, payload).toBuffer();
 }
 
-/** The server's answer. A `timeoutMs` of 0 says that the session is over. */
+/** The server's answer. A `timeoutMs` of 0 says that the session has ended. */
 export interface HandshakeReply {
   readonly id: bigint;
   readonly password: Buffer;
@@ -252,22 +251,22 @@ export function decodeReply(frame: Buffer): ReplyHeader {
   };
 }
 
-/** What a watch tells of a node: that it is gone, or that something else about it may be different, to be read. */
+/** What a watch reports: the node is gone, or it may have changed and has to be read. */
 export type Change = 'deleted' | 'changed';
 
 const NODE_DELETED = 2;
 
-/** A server tells of a node that was watched. */
+/** A server's report of a change of a node that was watched. */
 export interface WatchEvent {
   readonly path: string;
   readonly change: Change;
 }
 
-/** Read by hand: an event is what the next one in line waits for. @throws WireError */
+/** Read by hand: the next contender in the queue waits for an event. @throws WireError */
 export function decodeEvent(body: Buffer): WatchEvent {
   const event = new WireReader(body);
   const type = event.int32();
-  event.skip(4); // The state of the session, which its connection knows better.
+  event.skip(4); // The session's state, which the connection knows better.
   return { path: event.string(), change: type === NODE_DELETED ? 'deleted' : 'changed' };
 }
 
@@ -293,7 +292,7 @@ function request<T>(
   };
 }
 
-// Not made for each request: what is kept until the answer comes is to keep nothing of what was written.
+// Not made for each request: a decoder is kept until the answer comes, and would keep the request's data.
 const decodeNothing = () => undefined;
 export const decodePath = decoder((body) => body.string());
 const decodeStat = decoder(readStat);
@@ -305,7 +304,7 @@ function decoder<T>(readBody: (body: WireReader) => T): (body: Buffer) => T {
   return (body) => readBody(new WireReader(body));
 }
 
-/** @throws RangeError if the record ends after the bytes do: the codec fills up with zeros what isn't there. */
+/** @throws RangeError if the record is longer than the bytes: the codec reads zeros after their end. */
 function read<R extends { deserialize(buffer: Buffer, offset: number): number }>(
   record: R,
   bytes: Buffer,
@@ -315,7 +314,7 @@ function read<R extends { deserialize(buffer: Buffer, offset: number): number }>
   return record;
 }
 
-/** Before the codec takes the length of a byte array for true, and so much memory. @throws RangeError */
+/** Before the codec allocates a byte array of that length. @throws RangeError */
 function checkLength(bytes: Buffer, offset: number): void {
   const length = bytes.readInt32BE(offset);
   if (length < -1 || length > bytes.length - offset - 4)
