@@ -7,8 +7,8 @@ import { serializeCandidate } from './nodes/candidate.js';
 import { withWritesOfOthers } from './nodes/candidate-request.js';
 
 /**
- * What a candidate tells about itself, and what its node says: written one at a time, and always the newest, so that
- * an older one whose reply was lost doesn't come back over a newer one.
+ * What a candidate advertises about itself, and what its node says: written one at a time, and always the newest, so that
+ * an older write whose reply was lost doesn't overwrite a newer one.
  */
 export class Advertisement {
   readonly #id: string;
@@ -32,12 +32,12 @@ export class Advertisement {
     return this.#revision;
   }
 
-  /** A node was created with what `bytes` were at this revision. */
+  /** A node was created with the bytes of this revision. */
   created(revision: number): void {
     this.#published = revision;
   }
 
-  /** Takes a copy: what the caller does to its bytes later isn't told to anybody. */
+  /** Takes a copy: what the caller does to its bytes later isn't advertised. */
   change(data: string | Uint8Array): void {
     this.#bytes = serializeCandidate(this.#id, data);
     this.#revision++;
@@ -51,8 +51,8 @@ export class Advertisement {
   async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
     if (this.#published === this.#revision) return;
     const turn = this.#writing.then(() => this.#write(session, own, signal));
-    this.#writing = turn.catch(ignore); // Its own caller sees it; whoever comes next tries for itself.
-    await abortable(turn, signal); // Another one's turn may take longer than the signal allows.
+    this.#writing = turn.catch(ignore); // Its own caller sees it; the next caller tries for itself.
+    await abortable(turn, signal); // An earlier caller's turn may take longer than the signal allows.
   }
 
   async #write(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
@@ -60,7 +60,7 @@ export class Advertisement {
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
-      // What somebody has asked of this candidate stays, and is never overwritten unseen.
+      // What others have asked of this candidate stays, and is never overwritten unseen.
       const bytes = withWritesOfOthers(this.#bytes, data);
       try {
         await session.setData(own.path, bytes, stat.version);

@@ -1,5 +1,5 @@
 import type { Contender } from '../lock/queue/contender.js';
-import type { TurnRule } from '../lock/queue/turn-rule.js';
+import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
 import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { anyAbort, ignore } from '../platform/async/promises.js';
@@ -7,58 +7,60 @@ import type { ExpectedRecord } from './nodes/record.js';
 import type { Claim } from './term/claim.js';
 import type { Blocked, Claims, Turn } from './term/claimant.js';
 
-/** What a campaign tells while it goes on. */
+/** What a campaign reports while it goes on. */
 export interface CampaignListener {
-  /** It has its place, and will be told when it comes nearer. */
-  onWaiting(place: QueuePosition): void;
+  /** The contender has this position, and its campaign is notified when that changes. */
+  onWaiting(position: QueuePosition): void;
   onClaiming(): void;
-  /** A claim has just been sent: what is asked now is answered right after it. */
+  /** A claim has just been sent: a request that is sent now is answered right after it. */
   onClaimSent(): void;
 }
 
-const NOTHING_SEEN = Promise.resolve(undefined);
+const NOTHING_KNOWN = Promise.resolve(undefined);
 
-/** The reason with which a wait in the queue is interrupted. Never seen outside. */
-class Call extends Error {}
+/** The reason with which a nomination interrupts a wait in the queue. Never seen outside. */
+class Nomination extends Error {}
 
 /**
- * One contender's way from its place in the queue to a term: it waits for its turn, which comes when nobody is ahead or
- * when it is called out of turn, and claims; as long as somebody else leads or should lead before, it waits on.
+ * One contender's way from its place in the queue to a term: it waits for its turn, which comes when no contender is ahead
+ * or when it is nominated to lead out of turn, and claims. As long as another candidate leads, or should lead before, it
+ * waits on.
  */
 export class Campaign {
   readonly #contender: Contender;
   readonly #claims: Claims;
-  readonly #admission: TurnRule;
+  /** All ahead must be gone, or, with several seats, all but as many as there are other seats. */
+  readonly #rule: TurnRule;
   readonly #listener: CampaignListener;
-  /** What was seen of the record when this contender joined. */
-  #prepared: ExpectedRecord | undefined;
-  #calls = new LazyAbortController();
-  #lastCall: string | undefined;
+  /** What was seen of the record when this contender joined, until its first wait. */
+  #expected: ExpectedRecord | undefined;
+  #nominations = new LazyAbortController();
+  #nominatedAfter: string | undefined;
 
   /**
-   * @param admission - who must be gone before it is its turn
-   * @param prepared - what may be claimed if it is its turn at once
+   * @param seats - how many candidates may lead at once
+   * @param expected - what may be claimed if it is the contender's turn at once
    */
   constructor(
     contender: Contender,
     claims: Claims,
-    admission: TurnRule,
+    seats: number,
     listener: CampaignListener,
-    prepared?: ExpectedRecord,
+    expected?: ExpectedRecord,
   ) {
-    this.#prepared = prepared;
+    this.#expected = expected;
     this.#contender = contender;
     this.#claims = claims;
-    this.#admission = admission;
+    this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
   }
 
-  /** Asked, by the leader or by the first in the queue, to lead when the node of that name is gone. */
-  call(after: string): void {
+  /** The leader, or the first in the queue, asks this candidate to lead when the node named `after` is gone. */
+  nominate(after: string): void {
     // The request stays on the node, and is seen again with every other change of it.
-    if (after === this.#lastCall) return;
-    this.#lastCall = after;
-    this.#calls.abort(new Call());
+    if (after === this.#nominatedAfter) return;
+    this.#nominatedAfter = after;
+    this.#nominations.abort(new Nomination());
   }
 
   /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
@@ -70,64 +72,57 @@ export class Campaign {
       const outcome = await this.#claims.claim(this.#contender, turn, signal, () =>
         this.#listener.onClaimSent(),
       );
-      if (!('behind' in outcome)) return outcome;
-      turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#waitBehind(outcome, signal);
+      if (!('blockedBy' in outcome)) return outcome;
+      turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
     }
   }
 
   async #untilTurn(signal: Abortable): Promise<Turn> {
-    const { controller, unsubscribe } = anyAbort(signal, this.#calls);
-    let seen = Promise.resolve(this.#prepared);
-    this.#prepared = undefined;
-    const onWaiting = (place: QueuePosition) => {
-      // What was seen before says nothing of what the one ahead leaves behind.
-      seen = place.position === 1 ? this.#foresee(place.ahead, signal) : NOTHING_SEEN;
+    const { controller, unsubscribe } = anyAbort(signal, this.#nominations);
+    let expected = Promise.resolve(this.#expected);
+    this.#expected = undefined;
+    const onWaiting = ({ position, ahead }: QueuePosition) => {
+      // What was read before says nothing of the record that the one ahead leaves behind.
+      expected = position === 1 ? this.#claims.predictRecord(ahead, signal) : NOTHING_KNOWN;
     };
-    const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
+    const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
     const onListing = () => {
-      seen = this.#claims.glance(signal);
+      expected = this.#claims.readAhead(signal);
     };
     try {
-      await untilTurn(
-        this.#contender,
-        { signal: controller, onWaiting, onWatching, onListing },
-        this.#admission,
-      );
-      return { outOfTurn: false, foresight: await seen };
+      const options = { signal: controller, onWaiting, onWatching, onListing };
+      await untilTurn(this.#contender, options, this.#rule);
+      return { outOfTurn: false, expected: await expected };
     } catch (error) {
-      if (!(error instanceof Call)) throw error;
-      this.#calls = new LazyAbortController();
+      if (!(error instanceof Nomination)) throw error;
+      this.#nominations = new LazyAbortController();
       this.#contender.node.keepAlive();
-      return { outOfTurn: await this.#untilGoneOrFirst(this.#lastCall as string, signal) };
+      return { outOfTurn: await this.#untilGoneOrFirst(this.#nominatedAfter as string, signal) };
     } finally {
       unsubscribe();
     }
   }
 
-  /** Whether the node is gone: `false` if its turn has come first. Whoever called may never go. */
+  /** Whether the node is gone: `false` if the contender's turn has come first. The candidate that nominated it may never go. */
   async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
-    const { controller: over, unsubscribe } = anyAbort(signal);
-    const gone = this.#contender.untilGone(after, over).then(() => true);
-    const onWatching = (place: QueuePosition) => this.#listener.onWaiting(place);
-    const first = untilTurn(this.#contender, { signal: over, onWatching }, this.#admission).then(() => false);
+    const { controller, unsubscribe } = anyAbort(signal);
+    const gone = this.#contender.untilGone(after, controller).then(() => true);
+    const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
+    const turn = untilTurn(this.#contender, { signal: controller, onWatching }, this.#rule).then(() => false);
     try {
-      return await Promise.race([gone, first]);
+      return await Promise.race([gone, turn]);
     } finally {
       unsubscribe();
-      over.abort(undefined);
-      for (const each of [gone, first]) each.catch(ignore); // The other one is of no interest any more.
+      controller.abort(undefined);
+      for (const each of [gone, turn]) each.catch(ignore); // The other one doesn't matter any more.
     }
   }
 
-  /** First in the queue, and yet somebody else leads, or has been called to. */
-  async #waitBehind({ behind, atMostMs }: Blocked, signal: Abortable): Promise<Turn> {
-    const foresight = this.#foresee(behind, signal);
-    this.#listener.onWaiting({ position: 1, ahead: behind });
-    await this.#contender.untilGone(behind, signal, atMostMs);
-    return { outOfTurn: false, foresight: await foresight };
-  }
-
-  #foresee(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined> {
-    return this.#claims.predictRecord(ahead, signal);
+  /** The contender is the first in the queue, and yet another candidate leads, or was nominated. */
+  async #untilUnblocked({ blockedBy, atMostMs }: Blocked, signal: Abortable): Promise<Turn> {
+    const expected = this.#claims.predictRecord(blockedBy, signal);
+    this.#listener.onWaiting({ position: 1, ahead: blockedBy });
+    await this.#contender.untilGone(blockedBy, signal, atMostMs);
+    return { outOfTurn: false, expected: await expected };
   }
 }

@@ -1,21 +1,23 @@
 import type { DemotionReason, StopWait } from '../errors.js';
 import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import type { EventNames } from '../platform/safe-emitter.js';
-import type { ElectedTerm, Term } from './term/term.js';
+import type { Demotion } from './demotion.js';
+import type { ElectedTerm } from './term/elected-term.js';
+import type { Term } from './term/term.js';
 
 /**
- * Where an elector stands.
+ * The state of an elector.
  *
  * - `idle`: not started.
  * - `starting`: taking its first place in the queue and finding out which it is; `start()` hasn't resolved yet.
  * - `joining`: taking another place, or finding out which place it has.
  * - `waiting`: behind `position` others, the nearest being `ahead`.
  * - `claiming`: it is its turn; claiming the next term, perhaps after the takeover delay.
- * - `leading`: `term` is its own. Whether it is held still, only `term.isHeld()` tells.
- * - `ending`: the term is over, its work has still to settle.
+ * - `leading`: it leads `term`. Only `term.isHeld()` tells whether that is held still.
+ * - `ending`: the term has ended, its work has still to settle.
  * - `stopped`, `expired`: final.
  *
- * idle → starting → waiting → claiming → leading → ending → joining → waiting → …, without `waiting` where nobody is ahead;
+ * idle → starting → waiting → claiming → leading → ending → joining → waiting → …, without `waiting` if no candidate is ahead;
  * any → stopped; any → expired.
  */
 export type ElectorState<T extends Term = Term> =
@@ -29,8 +31,19 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
 
+/** The state with what an elector keeps for itself. */
+export type LifecycleState =
+  | ElectorState<ElectedTerm>
+  /** The leader's node is gone, and it isn't known yet why. */
+  | {
+      readonly name: 'ending';
+      readonly term: ElectedTerm;
+      readonly reason: DemotionReason;
+      readonly demotion: Demotion;
+    };
+
 /** What holds up the stop of an elector in that state. */
-export function holdUpOf(state: ElectorState<ElectedTerm>): StopWait {
+export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
   return { by: 'servers', what: 'the place in the election has still to be given back' };
@@ -38,7 +51,7 @@ export function holdUpOf(state: ElectorState<ElectedTerm>): StopWait {
 
 /** The events of a `LeaderElector`. They inform; `term.signal` and `term.isHeld()` protect. */
 export interface LeaderElectorEvents {
-  /** Somebody is ahead: how many, and the name of the nearest one's node. */
+  /** Other candidates are ahead: how many, and the name of the nearest one's node. */
   waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;

@@ -1,30 +1,30 @@
 import type { Environment } from '../platform/environment.js';
-
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 
-/** When a candidate may stand again. */
+/** When a candidate may join the queue again. */
 export class RejoinBackoff {
-  /** Terms and tries in a row that came to nothing at once. */
-  #setbacks = 0;
+  /** Terms and attempts in a row that came to nothing at once. */
+  #failedAttempts = 0;
   #notBefore = 0;
 
   /**
-   * A term, or a try to stand, is over: did it come to nothing at once? Work that fails, or ends as soon as it has begun, must
-   * not make the election spin.
+   * A term, or an attempt to join, has ended: did it come to nothing at once? Work that fails, or ends as soon as it has
+   * begun, must not make the election spin.
    */
   note(fruitless: boolean): void {
-    this.#setbacks = fruitless ? this.#setbacks + 1 : 0;
+    this.#failedAttempts = fruitless ? this.#failedAttempts + 1 : 0;
   }
 
-  /** It isn't to stand before `atMs`, by the environment's clock. */
+  /** The candidate isn't to join before `atMs`, by the environment's clock. */
   notBefore(atMs: number): void {
     this.#notBefore = atMs;
   }
 
-  /** For how long it has still to keep out, in milliseconds. */
+  /** How long the candidate has still to stay out, in milliseconds. */
   pauseMs(environment: Pick<Environment, 'clock' | 'random'>): number {
-    if (this.#setbacks === 0 && this.#notBefore === 0) return 0; // As nearly always.
-    const fruitlessMs = this.#setbacks > 0 ? jitteredPauseMs(this.#setbacks, environment.random()) : 0;
+    if (this.#failedAttempts === 0 && this.#notBefore === 0) return 0; // As nearly always.
+    const fruitlessMs =
+      this.#failedAttempts > 0 ? jitteredPauseMs(this.#failedAttempts, environment.random()) : 0;
     return Math.max(0, fruitlessMs, this.#notBefore - environment.clock.now());
   }
 }

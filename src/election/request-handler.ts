@@ -7,7 +7,7 @@ import type { ResolvedElectorOptions } from './elector-options.js';
 import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
 import { writeRequest } from './nodes/request-writer.js';
 import { stepsDown } from './step-down-policy.js';
-import type { ElectedTerm } from './term/term.js';
+import type { ElectedTerm } from './term/elected-term.js';
 
 /** What {@link RequestHandler} needs of the elector. */
 export interface RequestHandlerPort {
@@ -18,7 +18,7 @@ export interface RequestHandlerPort {
   report(error: Error): void;
 }
 
-/** What others ask of a candidate on its node: to lead out of turn, or to step down. */
+/** Handles what others ask of a candidate on its node: to lead out of turn, or to step down. */
 export class RequestHandler {
   readonly #session: Session;
   readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
@@ -33,19 +33,19 @@ export class RequestHandler {
     this.#port = port;
   }
 
-  /** The node of the contender that is heeded, as it was last read. */
+  /** The contender's node as it was last read. */
   get lastRead(): NodeContent | undefined {
     return this.#lastRead;
   }
 
-  /** Looks at what is asked on the contender's node, now and whenever that changes. */
+  /** Handles the request on the contender's node, now and whenever that changes. */
   handle(contender: Contender, campaign: Campaign): void {
     this.#lastRead = undefined;
     contender.node.whenRead((content) => {
       this.#lastRead = content;
       const { data } = content;
       const request = parseRequest(data);
-      if (request?.kind === 'succeed') campaign.call(request.after);
+      if (request?.kind === 'succeed') campaign.nominate(request.after);
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
     });
   }

@@ -219,7 +219,7 @@ export const MUTANTS = [
     danger: 'the next leader acts while the work of this one is still being wound up',
     edits: [
       {
-        file: 'election/elector.ts',
+        file: 'election/elector-lifecycle.ts',
         from: 'await term.settled(() => this.#onOverrun(term));',
         to: 'void term.settled(() => this.#onOverrun(term));',
       },
@@ -305,11 +305,11 @@ export const MUTANTS = [
     danger: 'who is told that the term has ended still sees it held, and lets work go on',
     edits: [
       {
-        file: 'election/elector.ts',
-        from: `    term.end(reason, how);
-    if (reason !== 'node-deleted') return this.#tellOfEnd(term, reason);`,
-        to: `    if (reason !== 'node-deleted') this.#tellOfEnd(term, reason);
-    term.end(reason, how);
+        file: 'election/elector-lifecycle.ts',
+        from: `    term.end(reason, ending);
+    if (reason !== 'node-deleted') return this.#announceEnd(term, reason);`,
+        to: `    if (reason !== 'node-deleted') this.#announceEnd(term, reason);
+    term.end(reason, ending);
     if (reason !== 'node-deleted') return;`,
       },
     ],

@@ -1,5 +1,6 @@
 import type { ReleasableClaim } from '../../election/term/claim.js';
-import { ElectedTerm, type Term } from '../../election/term/term.js';
+import { ElectedTerm } from '../../election/term/elected-term.js';
+import type { Term } from '../../election/term/term.js';
 import type { SessionCredentials } from '../../session/identity.js';
 import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';

@@ -27,42 +27,42 @@ import { recordWrites, releaseParts } from './release.js';
 /** How it came to be a contender's turn. */
 export interface Turn {
   /** What is known of the record: allows a first try without reading it. */
-  readonly foresight?: ExpectedRecord | undefined;
-  /** Called to lead though others are ahead in the queue: it steps back if somebody leads already. */
+  readonly expected?: ExpectedRecord | undefined;
+  /** The contender was nominated though others are ahead in the queue: it steps back if another candidate leads already. */
   readonly outOfTurn: boolean;
 }
 
-/** Somebody else leads, or should: the name of its node, and how long to let it take its turn. */
+/** Another candidate leads, or should: the name of its node, and how long to let it take its turn. */
 export interface Blocked {
-  readonly behind: string;
+  readonly blockedBy: string;
   readonly atMostMs?: number;
 }
 
 /** The former leader's lease may last: look again in so many milliseconds. */
 export interface RetryAfter {
-  readonly waitMs: number;
+  readonly retryAfterMs: number;
 }
 
 /** Claims terms and gives them back, for one candidate. */
 export interface Claims {
   /**
-   * Makes sure that the election is what this candidate was told that it is, and gives what it sees on the way, as
-   * {@link Claims.glance} does.
+   * Makes sure that the election has as many seats as this candidate's options say, and gives what it has read of the
+   * record, as {@link Claims.readAhead} does.
    *
    * @throws SeatsMismatchError
    */
   prepare(): Promise<ExpectedRecord | undefined>;
-  /** Somebody deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
+  /** Another client deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
   notePlaceLost(): void;
-  /** What may be claimed without another look, if it is this candidate's turn: a term that nobody holds. Never rejects. */
-  glance(signal: Abortable): Promise<ExpectedRecord | undefined>;
+  /** Reads the record before it is known whether it is this candidate's turn: what may be claimed if it is. Never rejects. */
+  readAhead(signal: Abortable): Promise<ExpectedRecord | undefined>;
   /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
   predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined>;
   /**
    * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
    * lease is surely over. A claim whose reply was lost is looked up, never guessed.
    *
-   * @param onSent - called when a claim has just been sent: what is asked now is answered right after it, as things are then
+   * @param onSent - called when a claim has just been sent: a request that is sent now is answered right after it, as things are then
    * @returns the claim, or who leads, or should, before this contender
    * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
    *   claim is under way the signal waits for its outcome
@@ -70,7 +70,7 @@ export interface Claims {
   claim(contender: Contender, turn: Turn, signal: Abortable, onSent?: () => void): Promise<Claim | Blocked>;
   /**
    * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
-   * the node or the session is gone or somebody else wrote the record, whoever comes next waits out our lease.
+   * the node or the session is gone or another client wrote the record, the next candidate waits out our lease.
    * Goes on until the servers have answered or the session is over. Never rejects.
    *
    * @param next - who leads next; by default the next in line
@@ -85,7 +85,7 @@ interface RecordRead {
   readonly zxid: bigint;
 }
 
-/** The claims of one candidate on one record, which nothing else writes. */
+/** The claims of one candidate on one record. */
 export class Claimant implements Claims {
   readonly #session: Session;
   readonly #recordPath: string;
@@ -94,7 +94,7 @@ export class Claimant implements Claims {
   readonly #seat: number;
   readonly #successor: Successor;
   #unclean: UncleanEnd | undefined;
-  /** The transaction that wrote the record at which another one was let go before: once. */
+  /** The transaction that wrote the record at which another candidate was let go before: once. */
   #deferredAt: bigint | undefined;
   #placeLost = false;
 
@@ -123,7 +123,7 @@ export class Claimant implements Claims {
     return { record, version: stat.version, zxid: stat.mzxid };
   }
 
-  /** In the queue of an election with several seats it would be in the way of those who may lead there. */
+  /** In the queue of an election with several seats it would be in the way of the candidates that may lead there. */
   async prepare(): Promise<ExpectedRecord | undefined> {
     try {
       return this.#vacancy(await this.read());
@@ -133,7 +133,7 @@ export class Claimant implements Claims {
     }
   }
 
-  async glance(signal: Abortable): Promise<ExpectedRecord | undefined> {
+  async readAhead(signal: Abortable): Promise<ExpectedRecord | undefined> {
     try {
       return this.#vacancy(await this.read(signal));
     } catch {
@@ -164,14 +164,14 @@ export class Claimant implements Claims {
     signal: Abortable,
     onSent?: () => void,
   ): Promise<Claim | Blocked> {
-    if (turn.foresight !== undefined) {
-      const claim = await this.#tryClaim(contender, turn.foresight, signal, onSent);
+    if (turn.expected !== undefined) {
+      const claim = await this.#tryClaim(contender, turn.expected, signal, onSent);
       if (claim !== undefined) return claim;
     }
     for (;;) {
       const outcome = await this.look(contender, turn, signal, onSent);
-      if (!('waitMs' in outcome)) return outcome;
-      await this.#pause(outcome.waitMs, contender, signal);
+      if (!('retryAfterMs' in outcome)) return outcome;
+      await this.#pause(outcome.retryAfterMs, contender, signal);
     }
   }
 
@@ -196,11 +196,11 @@ export class Claimant implements Claims {
       signal.throwIfAborted();
       const { record, version, zxid } = await this.read(signal);
       const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
-      if (other !== undefined && (await contender.nodeExists(other, signal))) return { behind: other };
+      if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
       const now = this.#session.clock.now();
       if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
       if (other !== undefined && !turn.outOfTurn) {
-        const preferred = await this.#callPreferred(contender, zxid, other);
+        const preferred = await this.#nominatePreferred(contender, zxid, other);
         if (preferred !== undefined) return preferred;
       }
       const delayMs = this.#delayFor(record);
@@ -214,11 +214,11 @@ export class Claimant implements Claims {
         case 'ours':
           return this.#claimed(contender, step.term, zxid, version);
         case 'wait':
-          return { waitMs: step.ms };
+          return { retryAfterMs: step.ms };
         case 'defer':
           this.#deferredAt = zxid;
           if (await contender.nodeExists(step.to, signal))
-            return { behind: step.to, atMostMs: this.#session.leaseMs };
+            return { blockedBy: step.to, atMostMs: this.#session.leaseMs };
           break;
         case 'claim': {
           const claim = await this.#tryClaim(contender, step, signal, onSent);
@@ -244,14 +244,14 @@ export class Claimant implements Claims {
     });
   }
 
-  /** After an unclean end: a candidate with a higher priority, if there is one, is called to wait it out and lead. */
-  async #callPreferred(contender: Contender, zxid: bigint, after: string): Promise<Blocked | undefined> {
+  /** After an unclean end: a candidate with a higher priority, if there is one, is nominated to wait it out and lead. */
+  async #nominatePreferred(contender: Contender, zxid: bigint, after: string): Promise<Blocked | undefined> {
     if (this.#deferredAt === zxid) return undefined;
     this.#deferredAt = zxid;
     const preferred = await this.#successor.nominatePreferredTo(contender, after);
     // It has to wait out the former leader's lease, and may then take a moment to claim.
     const atMostMs = takeoverDelayMs(this.#session.sessionTimeoutMs);
-    return preferred === undefined ? undefined : { behind: preferred, atMostMs };
+    return preferred === undefined ? undefined : { blockedBy: preferred, atMostMs };
   }
 
   #delayFor(record: ElectionRecord | UnreadableRecord): number {
@@ -288,14 +288,14 @@ export class Claimant implements Claims {
     };
   }
 
-  /** `undefined`: the record isn't at that version, or nobody knows; look again. */
+  /** `undefined`: the record isn't at that version, or that isn't known; look again. */
   async #tryClaim(
     contender: Contender,
     { term, version }: ExpectedRecord,
     signal: Abortable,
     onSent: () => void = ignore,
   ): Promise<Claim | undefined> {
-    // Not held back until there is a connection: a claim that was given up must not go out later.
+    // Sent only while connected, and not held back until then: a claim that was given up must not go out later.
     await this.#session.whenConnected(signal);
     const { clock, leaseMs } = this.#session;
     const { node } = contender.entry;
@@ -320,7 +320,8 @@ export class Claimant implements Claims {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
       // A check of our node that is committed: after it, the record tells whether the claim was carried out. It
-      // rejects if the node is gone, and begins a lease otherwise. Who gives up here leaves as after an unclean end.
+      // rejects if the node is gone, and begins a lease otherwise. A contender that gives up here leaves as after an unclean
+      // end.
       await contender.node.renew(signal);
       return undefined;
     }

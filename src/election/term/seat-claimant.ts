@@ -21,18 +21,18 @@ export function claimsOf(
   return new SeatClaimant(session, path, id, takeoverDelayMs, seats);
 }
 
-/** Not a record, so it is waited out as after an unclean end, by whoever finds it. */
+/** Not a record, so the candidate that finds it waits as after an unclean end. */
 const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
 
 /**
  * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
- * tokens and takeover delays, as if it were an election. The queue is common: whoever has fewer ahead of it than there
- * are seats takes the first one that it can.
+ * tokens and takeover delays, as if it were an election. The queue is common: a contender that has fewer ahead of it
+ * than there are seats takes the first seat that it can.
  *
- * A seat's record that was deleted, by somebody who deletes the whole election say, counts as held.
+ * A seat's record that was deleted, with the whole election for example, counts as held.
  *
- * So many, and no more, may take a seat at a time, and each of them at most one: there is always a seat for each, or one
- * whose leader is gone.
+ * At any time no more contenders may take a seat than there are seats, and each of them at most one: there is always a seat
+ * for each, or one whose leader is gone.
  */
 export class SeatClaimant implements Claims {
   readonly #session: Session;
@@ -59,7 +59,7 @@ export class SeatClaimant implements Claims {
     const agreed = await this.#seats.agree();
     // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
     if (agreed !== seats) throw new SeatsMismatchError(this.#path, seats, agreed);
-    // Whoever may create children may have made them first.
+    // Any client that may create children may have made them first.
     await Promise.all(this.#records.map((record) => this.#session.guard.checkRecord(record)));
   }
 
@@ -67,11 +67,11 @@ export class SeatClaimant implements Claims {
     for (const claimant of this.#claimants) claimant.notePlaceLost();
   }
 
-  async glance(): Promise<undefined> {
+  async readAhead(): Promise<undefined> {
     return undefined;
   }
 
-  /** Which seat will be free isn't known before. */
+  /** It isn't known before which seat will be free. */
   async predictRecord(): Promise<undefined> {
     return undefined;
   }
@@ -97,7 +97,7 @@ export class SeatClaimant implements Claims {
     const claimant = this.#claimants[seat] as Claimant;
     for (;;) {
       try {
-        // Nobody is called out of turn: all seats are alike.
+        // No contender is nominated out of turn: all seats are alike.
         return await claimant.look(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
@@ -106,7 +106,7 @@ export class SeatClaimant implements Claims {
     }
   }
 
-  /** Before the number of seats is told to anybody: so a record that is missing later was there, and was deleted. */
+  /** Before the number of seats is written: so a record that is missing later was there, and was deleted. */
   async #makeSeats(): Promise<void> {
     await Promise.all(this.#records.map((path) => this.#session.ensurePath(path)));
   }
@@ -115,7 +115,7 @@ export class SeatClaimant implements Claims {
     return this.#claimants.map((_, seat) => recordPath(this.#path, seat));
   }
 
-  /** Its leader may still act: so the record isn't made as that of a seat that nobody has led yet. */
+  /** Its leader may still act: so the record isn't made as that of a seat without a term so far. */
   async #restore(seat: number): Promise<void> {
     const path = recordPath(this.#path, seat);
     try {
@@ -136,8 +136,8 @@ export class SeatClaimant implements Claims {
     const waits: Promise<void>[] = [];
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const outcome of outcomes) {
-      if ('waitMs' in outcome) soonestMs = Math.min(soonestMs, outcome.waitMs);
-      else waits.push(contender.untilGone(outcome.behind, over));
+      if ('retryAfterMs' in outcome) soonestMs = Math.min(soonestMs, outcome.retryAfterMs);
+      else waits.push(contender.untilGone(outcome.blockedBy, over));
     }
     if (soonestMs < Number.POSITIVE_INFINITY) waits.push(sleep(this.#session.clock, soonestMs, over));
     try {
@@ -145,12 +145,12 @@ export class SeatClaimant implements Claims {
     } finally {
       unsubscribe();
       over.abort(undefined);
-      for (const wait of waits) wait.catch(ignore); // The others are of no interest any more.
+      for (const wait of waits) wait.catch(ignore); // The others don't matter any more.
     }
   }
 }
 
-/** One that has a record of its own has one seat. */
+/** An election that has a record on its own node has one seat. */
 function seatsOfElection({ data, stat }: NodeData): number | undefined {
   if (data.length > 0 && parseRecord(data, stat.version).state !== 'unreadable') return 1;
   return parseSeats(data);

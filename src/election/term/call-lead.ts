@@ -1,8 +1,17 @@
-import type { Logger } from '../platform/logging/logger.js';
-import { nextTick } from '../platform/time/timers.js';
-import type { ElectedTerm, Term } from './term/term.js';
+import type { DemotionReason } from '../../errors.js';
+import type { Logger } from '../../platform/logging/logger.js';
+import { nextTick } from '../../platform/time/timers.js';
+import type { Term } from './term.js';
 
 type Lead = (term: Term) => unknown;
+
+/** What has to be known of a term, beyond what its leader is given. */
+interface LedTerm extends Term {
+  /** How many pieces of work have still to settle. */
+  readonly workCount: number;
+  /** Why it has ended, once it has. */
+  readonly endedFor: DemotionReason | undefined;
+}
 
 const MESSAGE =
   'lead returned at once, and what it began goes on: did you forget to await it, or to return its promise? ' +
@@ -22,7 +31,7 @@ let looks = 0;
  * waited for them. What was counted with `waitUntil` is none of that. Not seen is what is begun later, or goes over a socket
  * that is open already. A file that a logger writes to later, as pino does with `sync: false`, may be taken for such work.
  */
-export async function callLead(lead: Lead, term: ElectedTerm, logger: Logger): Promise<void> {
+export async function callLead(lead: Lead, term: LedTerm, logger: Logger): Promise<void> {
   if (seen.has(lead) || looks === MOST_LOOKS) return void (await lead(term));
   seen.add(lead);
   looks++;

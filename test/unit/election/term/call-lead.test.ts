@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { callLead } from '../../../src/election/call-lead.js';
-import type { ElectedTerm, Term } from '../../../src/election/term/term.js';
-import type { Logger } from '../../../src/platform/logging/logger.js';
+import { callLead } from '../../../../src/election/term/call-lead.js';
+import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
+import type { Term } from '../../../../src/election/term/term.js';
+import type { Logger } from '../../../../src/platform/logging/logger.js';
 
 /** Calls it for so many terms, and gives the terms of which there was a warning. */
 async function lead(work: (term: Term) => unknown, terms = 1): Promise<unknown[]> {
