@@ -18,11 +18,11 @@ export const session = [
     broken: /takes the node for its own/,
     async run(world) {
       const client = await world.open(world.connectString, { sessionTimeoutMs: 2400 });
-      const isHeld = await client.hold(world.path);
+      const { node, isHeld } = await client.hold(world.path);
       assert.ok(isHeld(), 'the client did not take the node for its own when it had created it');
       stall(4000);
       const heldAfterStall = isHeld();
-      await world.gone(5000, 'the servers did not end the session');
+      await world.gone(5000, 'the servers did not end the session', node);
       assert.equal(heldAfterStall, false, 'after the stall the client takes the node for its own');
     },
   },

@@ -116,7 +116,7 @@ class BareClient {
   /** @param {string} path */
   async hold(path) {
     await this.#create(path, Buffer.alloc(0), 'ephemeral');
-    return () => this.#client.getState() === zookeeper.State.SYNC_CONNECTED;
+    return { node: path, isHeld: () => this.#client.getState() === zookeeper.State.SYNC_CONNECTED };
   }
 
   /** @param {string} path */

@@ -84,7 +84,7 @@ class ConclaveClient {
   /** @param {string} path */
   async hold(path) {
     const hold = await this.enqueue(path);
-    return () => hold.isHeld();
+    return { node: hold.path, isHeld: () => hold.isHeld() };
   }
 
   /** @param {string} path */

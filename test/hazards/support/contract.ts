@@ -25,6 +25,13 @@ export interface ClientStat {
   readonly version: number;
 }
 
+/** An ephemeral node of a client's. */
+export interface Held {
+  readonly node: string;
+  /** Whether the client takes the node for its own now. */
+  isHeld(): boolean;
+}
+
 /** A client with a session, Conclave's or the bare one. */
 export interface Client {
   create(path: string, options?: CreateOptions): Promise<string>;
@@ -33,8 +40,8 @@ export interface Client {
   getData(path: string, onChange?: () => void, signal?: AbortSignal): Promise<Buffer>;
   setData(path: string, data: Buffer): Promise<unknown>;
   commit(parts: readonly TransactionPart[]): Promise<unknown>;
-  /** Creates an ephemeral node. What it gives tells whether the client takes the node for its own, at that moment. */
-  hold(path: string): Promise<() => boolean>;
+  /** Creates an ephemeral node at `path` or below it, in the way in which the client holds something. */
+  hold(path: string): Promise<Held>;
   /** Takes a place in a queue, which is a sequential node below `path`, by the client's own way to survive a lost reply. */
   enqueue(path: string): Promise<unknown>;
   /** Numbers requests from here on. */
@@ -70,8 +77,8 @@ export interface World {
   /** A proxy in front of the servers. */
   proxy(): Promise<TcpProxy>;
   fakeServer: typeof startFakeServer;
-  /** Resolves when the servers have no node at `path` any more. Else throws what `otherwise` says, after `ms`. */
-  gone(ms: number, otherwise: string): Promise<void>;
+  /** Resolves when the servers have no such node any more, by default at `path`. Else throws `otherwise` after `ms`. */
+  gone(ms: number, otherwise: string, node?: string): Promise<void>;
   /**
    * Somebody else, with a session and a connection that nothing happens to, and that has seen all that was done before
    * the call, at whichever server. Its ephemeral nodes go at the end.

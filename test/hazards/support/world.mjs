@@ -40,11 +40,11 @@ export function createWorld(subject, connectString) {
     proxy: () => TcpProxy.start(connectString),
     fakeServer: startFakeServer,
     observer,
-    async gone(ms, otherwise) {
+    async gone(ms, otherwise, node = path) {
       const session = await observer();
       await within(
         ms,
-        until(async () => (await session.exists(path)) === undefined),
+        until(async () => (await session.exists(node)) === undefined),
         otherwise,
       );
     },
