@@ -42,6 +42,11 @@ export type LifecycleState =
       readonly demotion: Demotion;
     };
 
+/** What the application sees of the state. */
+export function publicStateOf(state: LifecycleState): ElectorState {
+  return 'demotion' in state ? { name: state.name, term: state.term, reason: state.reason } : state;
+}
+
 /** What holds up the stop of an elector in that state. */
 export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)

@@ -9,7 +9,12 @@ import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { Session } from '../session/session.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';
 import { type LeaderElectorOptions, resolveElectorOptions } from './elector-options.js';
-import { ELECTOR_EVENTS, type ElectorState, type LeaderElectorEvents } from './elector-state.js';
+import {
+  ELECTOR_EVENTS,
+  type ElectorState,
+  type LeaderElectorEvents,
+  publicStateOf,
+} from './elector-state.js';
 import type { Candidate } from './nodes/candidate.js';
 import { ElectionReader, leadersOf } from './nodes/election-reader.js';
 import type { Term } from './term/term.js';
@@ -61,7 +66,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   get state(): ElectorState {
-    return this.#lifecycle.state;
+    return publicStateOf(this.#lifecycle.state);
   }
 
   /** The term that this elector leads, while it does. */

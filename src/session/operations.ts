@@ -9,6 +9,7 @@ import {
 import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, ignore, microtask } from '../platform/async/promises.js';
 import { checkFunction, checkOneOf, checkOptions, checkSignal } from '../platform/checks.js';
+import type { Environment } from '../platform/environment.js';
 import { SafeEmitter } from '../platform/safe-emitter.js';
 import { Chroot } from './chroot.js';
 import { Outbox } from './connection/outbox.js';
@@ -18,7 +19,6 @@ import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
 import { isNoAuth } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
-import type { ResolvedSessionOptions } from './session-options.js';
 import { type Watcher, WatchRegistry } from './watch-registry.js';
 
 /** How a node is created. */
@@ -65,7 +65,7 @@ export abstract class Operations<
   /** @param chroot - what all paths are below, `''` for nothing */
   protected constructor(
     chroot: string,
-    { access, environment }: Pick<ResolvedSessionOptions, 'access' | 'environment'>,
+    { access, environment }: { readonly access: Access; readonly environment: Environment },
   ) {
     super();
     this.#chroot = new Chroot(chroot);

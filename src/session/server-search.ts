@@ -166,12 +166,12 @@ export class ServerSearch {
         connection = dialed.connection;
         if (reply.timeoutMs <= 0 || (isKnown(this.#identity) && reply.id !== this.#identity.id)) {
           connection.destroy(new SessionExpiredError('the session has expired'));
-          return this.#expire('the session has expired');
+          return this.expire('the session has expired');
         }
         const isWaived = !this.#hasEnded && handshake.lastZxid < this.#identity.lastZxid;
         if (isWaived && !(await this.#hasAllSeen(connection))) {
           await this.#sayGoodbye(connection);
-          if (!isKnown(this.#identity)) return this.#expire(LOST_DATA);
+          if (!isKnown(this.#identity)) return this.expire(LOST_DATA);
         } else if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
@@ -218,7 +218,8 @@ export class ServerSearch {
     if (error !== undefined) this.#session.report(error, 'no server serves the session');
   }
 
-  #expire(why: string): void {
+  /** Ends the session as expired, unless it has ended. */
+  expire(why: string): void {
     if (this.#hasEnded) return; // Closed meanwhile: its owner may still be without a server.
     this.#outage.end(); // A server has answered.
     this.#session.expire(why);

@@ -11,7 +11,7 @@ import { Heartbeat } from './connection/heartbeat.js';
 import { credentialsOf, isKnown, type SessionCredentials } from './identity.js';
 import { Operations } from './operations.js';
 import { PathGuard, pathPolicyOf } from './path-guard.js';
-import { type SearchingSession, ServerSearch, type SessionOwner } from './server-search.js';
+import { ServerSearch, type SessionOwner } from './server-search.js';
 import {
   type CloseOptions,
   type ResolvedSessionOptions,
@@ -46,7 +46,7 @@ const WATCHES_PORTION_BYTES = 100_000;
  * await session.close();
  * ```
  */
-export class Session extends Operations<SessionEvents> implements SearchingSession {
+export class Session extends Operations<SessionEvents> {
   readonly #options: ResolvedSessionOptions;
   readonly #search: ServerSearch;
   readonly #heartbeat: Heartbeat;
@@ -260,7 +260,7 @@ export class Session extends Operations<SessionEvents> implements SearchingSessi
   }
 
   #suspend(connection: Connection, reason: Error): void {
-    if (this.#search.wasTaken(reason)) return this.expire('another connection has taken the session');
+    if (this.#search.wasTaken(reason)) return this.#search.expire('another connection has taken the session');
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.#heartbeat.stop();
