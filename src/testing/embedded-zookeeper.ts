@@ -3,14 +3,10 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
-import {
-  type LoggedEvent,
-  type LoggedOperation,
-  type LoggedRequest,
-  RequestLog,
-} from './controls/request-log.js';
+import { type LoggedEvent, type LoggedRequest, RequestLog } from './controls/request-log.js';
 import { TestClock } from './controls/test-clock.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
+import type { LoggedOperation } from './protocol/requests.js';
 import {
   type EmbeddedZooKeeperOptions,
   type RestartOptions,
@@ -311,30 +307,9 @@ export class EmbeddedZooKeeper {
     if (session === undefined) return undefined;
     const known = this.#handles.get(session);
     if (known !== undefined) return known;
-    const handle = this.#newHandle(session);
+    const handle = new EmbeddedSession(session, this.#server);
     this.#handles.set(session, handle);
     return handle;
-  }
-
-  #newHandle(session: SessionRecord): EmbeddedSession {
-    const { faults } = this.#server;
-    const stateMachine = () => this.#server.stateMachine; // Another one after its data were lost.
-    const isAlive = () => stateMachine().sessions.get(session.id) === session;
-    return new EmbeddedSession(session.id, {
-      isAlive,
-      isConnected: () => stateMachine().clientOf(session) !== undefined,
-      timeoutMs: () => session.timeoutMs,
-      ephemerals: () => [...stateMachine().tree.ephemeralsOf(session.id)],
-      expire: () => {
-        if (isAlive()) stateMachine().closeSession(session, this.#server.moment());
-      },
-      dropConnection: () => stateMachine().clientOf(session)?.disconnect(),
-      partition: () => faults.partitionedSessions.add(session.id),
-      heal: () => {
-        faults.partitionedSessions.delete(session.id);
-        this.#server.faultsChanged();
-      },
-    });
   }
 }
 

@@ -1,6 +1,6 @@
 export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
-export type { LoggedEvent, LoggedOperation, LoggedRequest } from './controls/request-log.js';
+export type { LoggedEvent, LoggedRequest } from './controls/request-log.js';
 export { TestClock } from './controls/test-clock.js';
 export {
   type EventSource,
@@ -11,6 +11,6 @@ export {
 } from './controls/waiting.js';
 export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
-export type { OperationName } from './protocol/requests.js';
+export type { LoggedOperation, OperationName } from './protocol/requests.js';
 export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';
 export type { Dialect } from './state/dialect.js';

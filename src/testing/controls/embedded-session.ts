@@ -1,48 +1,40 @@
 import { mark } from '../../classes/copies.js';
 import { showAs } from '../../classes/inspection.js';
-
-/** The server, as the handle of a session uses it. */
-export interface SessionControls {
-  isAlive(): boolean;
-  isConnected(): boolean;
-  timeoutMs(): number;
-  ephemerals(): string[];
-  expire(): void;
-  dropConnection(): void;
-  partition(): void;
-  heal(): void;
-}
+import type { Server } from '../server/server.js';
+import type { SessionRecord } from '../state/session-table.js';
 
 /** A session of an {@link EmbeddedZooKeeper}: its state at the server, and its faults. */
 export class EmbeddedSession {
-  readonly #controls: SessionControls;
+  readonly #session: SessionRecord;
+  readonly #server: Server;
   /** The `ephemeralOwner` in the stat of its nodes. */
   readonly id: bigint;
 
   /** @internal */
-  constructor(id: bigint, controls: SessionControls) {
-    this.id = id;
-    this.#controls = controls;
+  constructor(session: SessionRecord, server: Server) {
+    this.id = session.id;
+    this.#session = session;
+    this.#server = server;
   }
 
   /** `false` after it was closed or has expired. */
   get isAlive(): boolean {
-    return this.#controls.isAlive();
+    return this.#server.stateMachine.sessions.get(this.id) === this.#session;
   }
 
   /** Whether it has a connection at the moment. */
   get isConnected(): boolean {
-    return this.#controls.isConnected();
+    return this.#server.stateMachine.clientOf(this.#session) !== undefined;
   }
 
   /** As agreed with the client. */
   get timeoutMs(): number {
-    return this.#controls.timeoutMs();
+    return this.#session.timeoutMs;
   }
 
   /** The paths of its ephemeral nodes, in the order in which they were created. */
   get ephemerals(): string[] {
-    return this.#controls.ephemerals();
+    return [...this.#server.stateMachine.tree.ephemeralsOf(this.id)];
   }
 
   /**
@@ -50,22 +42,23 @@ export class EmbeddedSession {
    * notified, its connection is cut. Does nothing if it has ended.
    */
   expire(): void {
-    this.#controls.expire();
+    if (this.isAlive) this.#server.stateMachine.closeSession(this.#session, this.#server.moment());
   }
 
   /** Cuts its connection. The session stays alive, and its client may connect again. */
   dropConnection(): void {
-    this.#controls.dropConnection();
+    this.#server.stateMachine.clientOf(this.#session)?.disconnect();
   }
 
   /** Drops every byte between client and server, without an error on either side. The session expires in time. */
   partition(): void {
-    this.#controls.partition();
+    this.#server.faults.partitionedSessions.add(this.id);
   }
 
   /** Ends {@link EmbeddedSession.partition}. A connection that lost bytes meanwhile is reset. */
   heal(): void {
-    this.#controls.heal();
+    this.#server.faults.partitionedSessions.delete(this.id);
+    this.#server.faultsChanged();
   }
 }
 

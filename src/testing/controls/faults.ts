@@ -1,7 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { ERROR_CODES, type ErrorName } from '../protocol/op-codes.js';
-import { OPERATION_NAMES } from '../protocol/requests.js';
-import type { LoggedOperation } from './request-log.js';
+import { type LoggedOperation, OPERATION_NAMES } from '../protocol/requests.js';
 
 /** Which requests a fault applies to. A field that is left out fits all. */
 export interface FaultTarget {

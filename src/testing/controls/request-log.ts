@@ -1,9 +1,6 @@
 import type { EventType } from '../protocol/op-codes.js';
-import type { OperationName } from '../protocol/requests.js';
+import type { LoggedOperation } from '../protocol/requests.js';
 import type { EmbeddedSession } from './embedded-session.js';
-
-/** What is counted and can have faults: every operation, and the handshake that connects a session. */
-export type LoggedOperation = OperationName | 'connect';
 
 /** A request that reached the server. */
 export interface LoggedRequest {

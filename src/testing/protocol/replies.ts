@@ -53,17 +53,13 @@ export function writeStat(out: WireWriter, stat: ZnodeStat): void {
   out.int32(stat.dataLength).int32(stat.numChildren).int64(stat.pzxid);
 }
 
-export const statBody =
-  (stat: ZnodeStat): Body =>
-  (out) =>
-    writeStat(out, stat);
+export function statBody(stat: ZnodeStat): Body {
+  return (out) => writeStat(out, stat);
+}
 
-export const dataBody =
-  (data: Buffer | null, stat: ZnodeStat): Body =>
-  (out) => {
-    out.buffer(data);
-    writeStat(out, stat);
-  };
+export function dataBody(data: Buffer | null, stat: ZnodeStat): Body {
+  return (out) => writeStat(out.buffer(data), stat);
+}
 
 export const stringsBody =
   (strings: readonly string[], stat?: ZnodeStat): Body =>
@@ -79,28 +75,20 @@ export const aclBody =
     writeStat(out, stat);
   };
 
-export const identitiesBody =
-  (identities: readonly Identity[]): Body =>
-  (out) => {
-    out.vector(identities, (identity) => out.string(identity.scheme).string(userName(identity)));
-  };
+export function identitiesBody(identities: readonly Identity[]): Body {
+  return (out) => out.vector(identities, (each) => out.string(each.scheme).string(userName(each)));
+}
 
-export const numberBody =
-  (value: number): Body =>
-  (out) => {
-    out.int32(value);
-  };
+export function numberBody(value: number): Body {
+  return (out) => out.int32(value);
+}
 
-export const stringBody =
-  (value: string): Body =>
-  (out) => {
-    out.string(value);
-  };
+export function stringBody(value: string): Body {
+  return (out) => out.string(value);
+}
 
 /** The answer to a SASL token on a server without SASL. */
-export const noTokenBody: Body = (out) => {
-  out.buffer(null);
-};
+export const noTokenBody: Body = (out) => out.buffer(null);
 
 export function createdBody(opCode: number, path: string, stat: ZnodeStat): Body {
   return (out) => {
@@ -118,17 +106,11 @@ export const partsBody =
   (parts: readonly PartReply[]): Body =>
   (out) => {
     for (const part of parts) {
-      if ('code' in part) {
-        writePartHeader(out, OP.error, part.code);
-        out.int32(part.code);
-      } else {
-        writePartHeader(out, part.opCode, ERROR_CODES.OK);
+      if ('code' in part) out.int32(OP.error).bool(false).int32(part.code).int32(part.code);
+      else {
+        out.int32(part.opCode).bool(false).int32(ERROR_CODES.OK);
         part.body?.(out);
       }
     }
     out.int32(-1).bool(true).int32(-1);
   };
-
-function writePartHeader(out: WireWriter, opCode: number, code: number): void {
-  out.int32(opCode).bool(false).int32(code);
-}

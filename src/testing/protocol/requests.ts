@@ -83,6 +83,8 @@ export type SessionOperation = Authentication | { readonly kind: 'sasl' | 'close
 export type Operation = WriteOperation | ReadOperation | SessionOperation;
 /** An operation's name, for all versions of its request: every way to create a node is `create`. */
 export type OperationName = Operation['kind'];
+/** What is counted and can have faults: every operation, and the handshake that connects a session. */
+export type LoggedOperation = OperationName | 'connect';
 
 type Decoder = (reader: WireReader, opCode: number) => Operation;
 
@@ -101,10 +103,10 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.create2, writes('create', readCreate)],
   [OP.createContainer, writes('create', readCreate)],
   [OP.createTTL, writes('create', readCreateTtl)],
-  [OP.delete, writes('delete', readDelete)],
+  [OP.delete, writes('delete', (reader) => readVersioned('delete', reader))],
   [OP.setData, writes('setData', readSetData)],
   [OP.setACL, writes('setACL', readSetAcl)],
-  [OP.check, writes('check', readCheck)],
+  [OP.check, writes('check', (reader) => readVersioned('check', reader))],
   [OP.multi, writes('multi', (reader) => ({ kind: 'multi', parts: readParts(reader, readWritePart) }))],
   [OP.reconfig, writes('reconfig', () => ({ kind: 'reconfig' }))],
   [OP.deleteContainer, writes('deleteContainer', () => ({ kind: 'deleteContainer' }))],
@@ -114,15 +116,27 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.getChildren2, reads('getChildren', readGetChildren)],
   [OP.getACL, reads('getACL', (reader) => ({ kind: 'getACL', path: reader.string() }))],
   [OP.sync, reads('sync', (reader) => ({ kind: 'sync', path: reader.string() }))],
-  [OP.getEphemerals, reads('getEphemerals', readGetEphemerals)],
-  [OP.getAllChildrenNumber, reads('getAllChildrenNumber', readGetAllChildrenNumber)],
-  [OP.multiRead, reads('multiRead', readMultiRead)],
+  [
+    OP.getEphemerals,
+    reads('getEphemerals', (reader) => ({ kind: 'getEphemerals', path: reader.nullableString() ?? '' })),
+  ], // A null prefix fits all paths.
+  [
+    OP.getAllChildrenNumber,
+    reads('getAllChildrenNumber', (reader) => ({ kind: 'getAllChildrenNumber', path: reader.string() })),
+  ],
+  [
+    OP.multiRead,
+    reads('multiRead', (reader) => ({ kind: 'multiRead', parts: readParts(reader, readReadPart) })),
+  ],
   [OP.checkWatches, reads('checkWatches', (reader) => ({ kind: 'checkWatches', ...readWatchType(reader) }))],
   [
     OP.removeWatches,
     reads('removeWatches', (reader) => ({ kind: 'removeWatches', ...readWatchType(reader) })),
   ],
-  [OP.addWatch, reads('addWatch', readAddWatch)],
+  [
+    OP.addWatch,
+    reads('addWatch', (reader) => ({ kind: 'addWatch', path: reader.string(), mode: reader.int32() })),
+  ],
   [OP.setWatches, reads('setWatches', readSetWatches)],
   [OP.setWatches2, reads('setWatches', readSetWatches)],
   [OP.ping, reads('ping', () => ({ kind: 'ping' }))],
@@ -167,7 +181,7 @@ export function readConnectRequest(reader: WireReader): ConnectRequest {
   const lastZxid = reader.int64();
   const timeoutMs = reader.int32();
   const sessionId = reader.int64();
-  const password = Buffer.from(reader.nullableBuffer() ?? Buffer.alloc(PASSWORD_BYTES));
+  const password = readData(reader) ?? Buffer.alloc(PASSWORD_BYTES);
   const sendsReadOnlyFlag = reader.remaining > 0;
   return { lastZxid, timeoutMs, sessionId, password, sendsReadOnlyFlag };
 }
@@ -197,12 +211,8 @@ function readCreateTtl(reader: WireReader, opCode: number): Create {
   return create;
 }
 
-function readDelete(reader: WireReader): Delete {
-  return { kind: 'delete', path: reader.string(), version: reader.int32() };
-}
-
-function readCheck(reader: WireReader): Check {
-  return { kind: 'check', path: reader.string(), version: reader.int32() };
+function readVersioned<K extends string>(kind: K, reader: WireReader): Versioned<K> {
+  return { kind, path: reader.string(), version: reader.int32() };
 }
 
 function readSetData(reader: WireReader): SetData {
@@ -225,25 +235,8 @@ function readGetChildren(reader: WireReader, opCode: number): GetChildren {
   return { kind: 'getChildren', ...readWatched(reader), withStat: opCode === OP.getChildren2 };
 }
 
-/** A null prefix fits all paths. */
-function readGetEphemerals(reader: WireReader): Operation {
-  return { kind: 'getEphemerals', path: reader.nullableString() ?? '' };
-}
-
-function readGetAllChildrenNumber(reader: WireReader): Operation {
-  return { kind: 'getAllChildrenNumber', path: reader.string() };
-}
-
-function readMultiRead(reader: WireReader): Operation {
-  return { kind: 'multiRead', parts: readParts(reader, readReadPart) };
-}
-
 function readWatchType(reader: WireReader) {
   return { path: reader.string(), type: reader.int32() };
-}
-
-function readAddWatch(reader: WireReader): Operation {
-  return { kind: 'addWatch', path: reader.string(), mode: reader.int32() };
 }
 
 function readSetWatches(reader: WireReader, opCode: number): SetWatches {
@@ -261,11 +254,7 @@ function readSetWatches(reader: WireReader, opCode: number): SetWatches {
 
 function readAuthentication(reader: WireReader): Authentication {
   reader.int32(); // A type that is not in use.
-  return {
-    kind: 'auth',
-    scheme: reader.string(),
-    credentials: Buffer.from(reader.nullableBuffer() ?? []),
-  };
+  return { kind: 'auth', scheme: reader.string(), credentials: readData(reader) ?? Buffer.alloc(0) };
 }
 
 /** The parts of a transaction: a header before each part, and one more header at the end. */
@@ -289,11 +278,11 @@ function readWritePart(opCode: number, reader: WireReader): NodeWrite {
     case OP.createTTL:
       return readCreateTtl(reader, opCode);
     case OP.delete:
-      return readDelete(reader);
+      return readVersioned('delete', reader);
     case OP.setData:
       return readSetData(reader);
     case OP.check:
-      return readCheck(reader);
+      return readVersioned('check', reader);
     default:
       throw new WireError(`no such part of a transaction: ${opCode}`);
   }

@@ -3,12 +3,11 @@ import type { Clock, Timer } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
 import type { Disturbance, Faults } from '../controls/faults.js';
-import type { LoggedOperation } from '../controls/request-log.js';
 import { PacketSplitter } from '../protocol/packets.js';
 import type { Identity, WatchEvent } from '../protocol/records.js';
 import { type Reply, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
 import {
-  type ConnectRequest,
+  type LoggedOperation,
   type Operation,
   readConnectRequest,
   readRequest,
@@ -166,7 +165,7 @@ export class Connection implements Client {
 
   #connect(packet: Buffer, moment: Moment): void {
     const { stateMachine, faults, writer } = this.#host;
-    const request: ConnectRequest = readConnectRequest(new WireReader(packet));
+    const request = readConnectRequest(new WireReader(packet));
     if (faults.isCutOff(request.sessionId)) {
       this.#severed = true;
       return;

@@ -1,15 +1,12 @@
-import type { StateMachine } from '../state/state-machine.js';
+import type { SessionLimits, StateMachine } from '../state/state-machine.js';
 import type { Watcher } from '../state/watch-table.js';
 import type { Traffic } from './connection.js';
 
 /** What the answers show. */
-export interface ServerStatus {
+export interface ServerStatus extends SessionLimits {
   readonly stateMachine: StateMachine;
   readonly traffic: Traffic;
   readonly port: number;
-  readonly tickMs: number;
-  readonly minSessionTimeoutMs: number;
-  readonly maxSessionTimeoutMs: number;
   /** One line for each connection. */
   readonly connections: readonly string[];
   readonly uptimeMs: number;
@@ -26,8 +23,8 @@ const WORDS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['cons', (status) => `${clients(status)}\n`],
   ['mntr', monitor],
   ['wchs', watchSummary],
-  ['wchp', watchesByPath],
-  ['wchc', watchesBySession],
+  ['wchp', (status) => grouped(allWatches(status))],
+  ['wchc', (status) => grouped([...allWatches(status)].map(([path, session]) => [session, path]))],
   ['dump', dump],
   ['conf', configuration],
   ['envi', ({ stateMachine }) => `Environment:\nzookeeper.version=${stateMachine.traits.version}\n`],
@@ -104,14 +101,6 @@ function grouped(pairs: Iterable<[group: string, member: string]>): string {
   const groups = new Map<string, string[]>();
   for (const [group, member] of pairs) groups.set(group, [...(groups.get(group) ?? []), member]);
   return `${[...groups].map(([group, members]) => `${group}\n\t${members.join('\n\t')}\n`).join('')}\n`;
-}
-
-function watchesByPath(status: ServerStatus): string {
-  return grouped(allWatches(status));
-}
-
-function watchesBySession(status: ServerStatus): string {
-  return grouped([...allWatches(status)].map(([path, session]) => [session, path]));
 }
 
 function dump({ stateMachine }: ServerStatus): string {

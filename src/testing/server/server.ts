@@ -16,7 +16,8 @@ const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */
 export class Server implements ConnectionHost {
-  #stateMachine: StateMachine;
+  /** Another one after its data were lost. */
+  stateMachine: StateMachine;
   readonly faults = new Faults();
   readonly clock: Clock;
   readonly writer = new WireWriter();
@@ -26,50 +27,38 @@ export class Server implements ConnectionHost {
   readonly observer: ServerObserver;
   readonly #net: NetServer;
   readonly #startedAtMs: number;
+  /** 0 before it listens. */
+  port = 0;
   #timer: Timer | undefined;
   #sweptAtMs: number;
-  #port = 0;
 
   constructor(options: ResolvedEmbeddedOptions, observer: ServerObserver) {
     this.#options = options;
     this.observer = observer;
     this.clock = options.clock;
     this.#startedAtMs = this.#sweptAtMs = this.clock.now();
-    this.#stateMachine = this.#newStateMachine(firstSessionId(this.clock.date()));
+    this.stateMachine = this.#newStateMachine(firstSessionId(this.clock.date()));
     this.#net = createServer((socket) => this.#accept(socket));
   }
 
   #newStateMachine(first: bigint): StateMachine {
-    const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs, dialect } = this.#options;
-    const traits = TRAITS[dialect];
-    const newPassword = () => randomBytes(PASSWORD_BYTES);
     return new StateMachine({
-      tickMs,
-      minSessionTimeoutMs,
-      maxSessionTimeoutMs,
+      ...this.#options,
       firstSessionId: first,
-      newPassword,
-      traits,
+      newPassword: () => randomBytes(PASSWORD_BYTES),
+      traits: TRAITS[this.#options.dialect],
     });
-  }
-
-  get stateMachine(): StateMachine {
-    return this.#stateMachine;
-  }
-
-  get port(): number {
-    return this.#port;
   }
 
   /** Listens on the former port, if there was one. @throws the system's error if the port is taken */
   listen(): Promise<void> {
     const { host } = this.#options;
-    const port = this.#port === 0 ? this.#options.port : this.#port;
+    const port = this.port === 0 ? this.#options.port : this.port;
     return new Promise((resolve, reject) => {
       this.#net.once('error', reject);
       this.#net.listen({ host, port, backlog: BACKLOG }, () => {
         this.#net.off('error', reject);
-        this.#port = (this.#net.address() as AddressInfo).port;
+        this.port = (this.#net.address() as AddressInfo).port;
         resolve();
       });
     });
@@ -87,8 +76,8 @@ export class Server implements ConnectionHost {
   /** Drops all data, while it doesn't listen. Session ids are never used again. */
   loseData(): void {
     const first = firstSessionId(this.clock.date());
-    const { nextSessionId } = this.#stateMachine;
-    this.#stateMachine = this.#newStateMachine(first > nextSessionId ? first : nextSessionId);
+    const { nextSessionId } = this.stateMachine;
+    this.stateMachine = this.#newStateMachine(first > nextSessionId ? first : nextSessionId);
   }
 
   /** Ends every connection and stops listening. The data stay. */
@@ -144,13 +133,10 @@ export class Server implements ConnectionHost {
     this.#stopWatchingExpiry();
     if (this.faults.paused) return;
     const tick = () => this.#tick(this.clock.now());
-    this.#timer = this.clock.after(
-      0,
-      () => {
-        this.#timer = this.clock.after(0, tick, { background: true });
-      },
-      { background: true },
-    );
+    const again = () => {
+      this.#timer = this.clock.after(0, tick, { background: true });
+    };
+    this.#timer = this.clock.after(0, again, { background: true });
   }
 
   #stopWatchingExpiry(): void {
@@ -174,14 +160,11 @@ export class Server implements ConnectionHost {
   }
 
   #status(): ServerStatus {
-    const { tickMs, minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
     return {
+      ...this.#options,
       stateMachine: this.stateMachine,
       traffic: this.traffic,
-      port: this.#port,
-      tickMs,
-      minSessionTimeoutMs,
-      maxSessionTimeoutMs,
+      port: this.port,
       connections: [...this.connections].map(
         ({ address, session }) => `/${address}[1](sid=0x${(session?.id ?? 0n).toString(16)})`,
       ),

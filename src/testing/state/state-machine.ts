@@ -36,10 +36,14 @@ export type ConnectResult =
   /** The client has seen a zxid that this server hasn't: it gets no answer. */
   | { readonly kind: 'ahead' };
 
-export interface StateMachineOptions {
+/** The tick, and the bounds of what it grants as a session timeout. */
+export interface SessionLimits {
   readonly tickMs: number;
   readonly minSessionTimeoutMs: number;
   readonly maxSessionTimeoutMs: number;
+}
+
+export interface StateMachineOptions extends SessionLimits {
   /** The id of the first session; each later session's id is one more. */
   readonly firstSessionId: bigint;
   readonly newPassword: () => Buffer;
