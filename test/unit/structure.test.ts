@@ -33,37 +33,26 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
 /** Tests that are still to be moved to their sources. The list may only shrink. */
 const TO_BE_MOVED = new Set(['pauses.test.ts']);
 
-/** Files that pass a limit and are still to be split. The list may only shrink. */
-const TO_BE_SPLIT = new Set(['election/observer/observer.ts', 'testing/embedded-zookeeper.ts']);
-
-/** Files between which circles are still to be cut. The list may only shrink. */
-const TO_BE_UNTANGLED = new Set(['testing/state/reads.ts', 'testing/state/state-machine.ts']);
-
 /** How often the comments below a folder may still leave open who acts. The numbers may only fall. */
 const VAGUE_WORDS: Readonly<Record<string, number>> = {
   cluster: 24,
   election: 73,
-  'node-cron': 6,
-  testing: 21,
 };
 
 const modules = readModules(SOURCES);
 const files = modules.map(({ file }) => file);
-const fileOf = (offender: string) => offender.slice(0, offender.indexOf(':'));
 const roomOf = (file: string) => (file.includes('/') ? (file.split('/')[0] as string) : '');
 
 describe('the sources', () => {
   it('import each other in no circle', () => {
     expect(files.length).toBeGreaterThan(100);
-    const isKnown = (circle: string) => circle.split(' → ').every((file) => TO_BE_UNTANGLED.has(file));
-    expect(circlesOf(modules).filter((circle) => !isKnown(circle))).toEqual([]);
+    expect(circlesOf(modules)).toEqual([]);
   });
 
   it.each(LIMITS.map((limit) => [limit.excuse, limit] as const))(
     'say why where they do: %s',
     (_excuse, limit) => {
-      const offenders = offendersOf(modules, limit);
-      expect(offenders.filter((offender) => !TO_BE_SPLIT.has(fileOf(offender)))).toEqual([]);
+      expect(offendersOf(modules, limit)).toEqual([]);
     },
   );
 
