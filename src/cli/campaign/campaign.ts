@@ -10,7 +10,7 @@ import type { Target } from '../options/connection.js';
 import { EXIT, exitCodeOfError, exitCodeOfSignal } from '../process/exit-codes.js';
 import { printable, printError } from '../process/output.js';
 import { LEAVE_SIGNALS } from '../process/signals.js';
-import { asUserError } from '../process/user-error.js';
+import { orUserError } from '../process/user-error.js';
 
 /** What the leader's work is given. */
 export interface Leadership {
@@ -58,13 +58,7 @@ export async function campaign(
   options: CandidacyOptions,
   work: LeaderWork,
 ): Promise<number> {
-  let candidate: Campaign;
-  try {
-    candidate = new Campaign(election, target, options, work);
-  } catch (error) {
-    throw asUserError(error);
-  }
-  return await candidate.run();
+  return await orUserError(() => new Campaign(election, target, options, work)).run();
 }
 
 class Campaign {

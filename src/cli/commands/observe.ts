@@ -18,7 +18,7 @@ import { onOutputClosed } from '../process/closed-output.js';
 import { EXIT } from '../process/exit-codes.js';
 import { candidateJson, candidateLine, printError } from '../process/output.js';
 import { untilSignal } from '../process/signals.js';
-import { asUserError, UserError } from '../process/user-error.js';
+import { asUserError, orUserError, UserError } from '../process/user-error.js';
 
 interface ObserveOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
@@ -59,7 +59,10 @@ export function addObserve(program: Command): void {
 
 async function observe(election: string, options: ObserveOptions): Promise<void> {
   const target = targetOf(options);
-  const observer = makeObserver(election, target, options);
+  const { connect, session } = target;
+  const observer = orUserError(
+    () => new ElectionObserver(connect, election, { session, seat: options.seat }),
+  );
   observer.on('error', (error) => printError(describe(error)));
   const ended = new LazyAbortController();
   const stop = () => void observer.stop();
@@ -73,18 +76,6 @@ async function observe(election: string, options: ObserveOptions): Promise<void>
     await observer.stop(); // Waits until the session is closed.
   } finally {
     ended.abort(undefined);
-  }
-}
-
-function makeObserver(
-  election: string,
-  { connect, session }: Target,
-  options: ObserveOptions,
-): ElectionObserver {
-  try {
-    return new ElectionObserver(connect, election, { session, seat: options.seat });
-  } catch (error) {
-    throw asUserError(error);
   }
 }
 

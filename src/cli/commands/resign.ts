@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { revokeLeader } from '../../election/revoke-leader.js';
 import { RevocationRefusedError } from '../../errors.js';
 import { duration, withElection } from '../options/arguments.js';
@@ -32,11 +32,10 @@ Example:
 export function addResign(program: Command, setExitCode: (code: number) => void): void {
   const command = program.command('resign').summary('ask the leader to step down').description(DESCRIPTION);
   withSeat(withConnection(withElection(command)))
-    .addOption(
-      new Option(
-        '--grace <duration>',
-        "how long the leader's work may take to settle (default: the session timeout)",
-      ).argParser(duration()),
+    .option(
+      '--grace <duration>',
+      "how long the leader's work may take to settle (default: the session timeout)",
+      duration(),
     )
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, options: ResignOptions) => setExitCode(await resign(election, options)));
@@ -45,10 +44,7 @@ export function addResign(program: Command, setExitCode: (code: number) => void)
 async function resign(election: string, options: ResignOptions): Promise<number> {
   const leader = await withSession(options, async (session) => {
     try {
-      return await revokeLeader(session, election, {
-        seat: options.seat,
-        graceMs: options.grace,
-      });
+      return await revokeLeader(session, election, { seat: options.seat, graceMs: options.grace });
     } catch (error) {
       if (!(error instanceof RevocationRefusedError)) throw error;
       throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });

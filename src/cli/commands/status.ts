@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader } from '../../election/nodes/election-reader.js';
-import { type LeaderSnapshot, leaderOf } from '../../election/nodes/snapshot.js';
+import { leaderOf } from '../../election/nodes/snapshot.js';
 import type { Session } from '../../session/session.js';
 import { withElection } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
@@ -14,11 +13,7 @@ interface StatusOptions extends ConnectionOptions, SeatOptions {
 }
 
 /** An election at one moment. */
-interface Status {
-  readonly election: string;
-  readonly snapshot: LeaderSnapshot;
-  readonly candidates: readonly Candidate[];
-}
+type Status = Awaited<ReturnType<typeof readStatus>>;
 
 const DESCRIPTION = `Prints which candidate leads an election and which wait, in the order in which they will lead. The output \
 may be a moment old.`;
@@ -52,7 +47,7 @@ export function addStatus(program: Command, setExitCode: (code: number) => void)
     });
 }
 
-async function readStatus(session: Session, election: string, seat: number | undefined): Promise<Status> {
+async function readStatus(session: Session, election: string, seat: number | undefined) {
   const reader = new ElectionReader(session, election, seat);
   const [snapshot, candidates] = await Promise.all([reader.snapshot(), reader.candidates()]);
   return { election, snapshot, candidates };

@@ -33,13 +33,18 @@ export function duration({ least = 0 } = {}): (text: string) => number {
 
 /** Adds the argument that names the election. */
 export function withElection(command: Command): Command {
-  return command.argument('<election>', "the election's path, as /elections/scheduler", electionPath);
+  const parse = checked((text) => checkPath('election', text));
+  return command.argument('<election>', "the election's path, as /elections/scheduler", parse);
 }
 
-function electionPath(text: string): string {
-  try {
-    return checkPath('election', text);
-  } catch (error) {
-    throw new InvalidArgumentError(`Expected ${(error as InvalidOptionError).expected}.`);
-  }
+/** Parses a value by a check that throws an `InvalidOptionError`. */
+export function checked(check: (text: string) => unknown): (text: string) => string {
+  return (text) => {
+    try {
+      check(text);
+      return text;
+    } catch (error) {
+      throw new InvalidArgumentError(`Expected ${(error as InvalidOptionError).expected}.`);
+    }
+  };
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
-import { type Logger, standardErrorLogger } from '../../platform/logging/logger.js';
+import { standardErrorLogger } from '../../platform/logging/logger.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import { EXIT } from '../process/exit-codes.js';
-import { asUserError, UserError } from '../process/user-error.js';
+import { asUserError, orUserError, UserError } from '../process/user-error.js';
 import { duration } from './arguments.js';
 
 /** The options of all commands that talk to ZooKeeper. */
@@ -85,7 +85,7 @@ export function targetOf(options: ConnectionOptions): Target {
     session: {
       sessionTimeoutMs: sessionTimeout,
       connectTimeoutMs: connectTimeout,
-      logger: logger(),
+      logger: orUserError(standardErrorLogger), // Throws if CONCLAVE_LOG_LEVEL is no level.
       auth: credentials.length > 0 ? credentials : undefined,
       tls: tlsOf(options),
     },
@@ -106,14 +106,6 @@ export async function withSession<T>(
     throw asUserError(error);
   } finally {
     await session?.close();
-  }
-}
-
-function logger(): Logger {
-  try {
-    return standardErrorLogger();
-  } catch (error) {
-    throw asUserError(error); // CONCLAVE_LOG_LEVEL is no level.
   }
 }
 

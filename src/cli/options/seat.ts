@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { wholeNumber } from './arguments.js';
 
 /** The option that `status`, `observe` and `resign` have in common. */
@@ -7,9 +7,6 @@ export interface SeatOptions {
 }
 
 export function withSeat(command: Command): Command {
-  return command.addOption(
-    new Option('--seat <number>', 'the seat whose leader is meant, in an election with several').argParser(
-      wholeNumber(0, 9999),
-    ),
-  );
+  const help = 'the seat whose leader is meant, in an election with several';
+  return command.option('--seat <number>', help, wholeNumber(0, 9999));
 }

@@ -17,3 +17,12 @@ export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error;
   return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });
 }
+
+/** What `make` returns. @throws UserError for all that it throws */
+export function orUserError<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw asUserError(error);
+  }
+}
