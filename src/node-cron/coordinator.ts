@@ -6,7 +6,7 @@ import { onAbort } from '../platform/async/lazy-abort.js';
 import { deferred } from '../platform/async/promises.js';
 import { checkMs, checkOptions, checkPath } from '../platform/checks.js';
 import { type Logger, resolveLogger } from '../platform/logging/logger.js';
-import type { Clock, Timer } from '../platform/time/clock.js';
+import type { Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { keyOf, parseKey } from './firing.js';
 import { RunLog } from './run-log.js';
@@ -44,7 +44,6 @@ interface ElectionEvents {
   off(event: 'elected', listener: (term: Term) => void): unknown;
 }
 
-/** A running job. */
 interface Run {
   readonly term: Term;
   complete(): void;
@@ -139,7 +138,8 @@ export class LeaderRunCoordinator {
   async #elected(): Promise<Term | undefined> {
     const elected = deferred<Term | undefined>();
     const onElected = (term: Term) => elected.resolve(term);
-    const timer = this.#clock.after(this.#graceMs, () => elected.resolve(undefined));
+    const source = this.#leadership instanceof LeaderElector ? this.#leadership.session : this.#leadership;
+    const timer = source.environment.clock.after(this.#graceMs, () => elected.resolve(undefined));
     const events: ElectionEvents = this.#leadership;
     events.once('elected', onElected);
     const term = await elected.promise;
@@ -148,20 +148,10 @@ export class LeaderRunCoordinator {
     return term;
   }
 
-  get #clock(): Clock {
-    const { environment } =
-      this.#leadership instanceof LeaderElector ? this.#leadership.session : this.#leadership;
-    return environment.clock;
-  }
-
   /** `undefined` if the term ends before there is one. */
   async #sessionOf(term: Term): Promise<Session | undefined> {
     if (this.#leadership instanceof LeaderElector) return this.#leadership.session;
-    try {
-      return await this.#leadership.session(term.signal);
-    } catch {
-      return undefined; // The supervisor has stopped, and with it the term.
-    }
+    return await this.#leadership.session(term.signal).catch(() => undefined); // The supervisor has stopped.
   }
 
   /** From now on the job is the leader's work. */

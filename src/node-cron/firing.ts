@@ -3,7 +3,6 @@ import { parseJsonObject } from '../platform/json.js';
 
 /** One firing of a task: the parts of node-cron's key for it. */
 export interface Firing {
-  /** The task's name. */
   readonly task: string;
   /** The time for which it was scheduled, in milliseconds since 1970. */
   readonly at: number;
