@@ -5,7 +5,7 @@ import { sleep } from '../platform/time/clock.js';
 import type { HeartbeatNode } from '../session/connection/heartbeat.js';
 import type { Reply } from '../session/connection/reply.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
-import type { NodeData, PartResult, Stat, TransactionPart } from '../session/protocol/records.js';
+import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
 import { Lease } from './lease.js';
 
@@ -118,10 +118,8 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
 
   /** A reply has shown that the node is gone. */
   gone(): void {
-    this.#loseFor(
-      () =>
-        new NodeLostError(`${this.path} was deleted, by another client or because its session has expired`),
-    );
+    const why = `${this.path} was deleted, by another client or because its session has expired`;
+    this.#loseFor(() => new NodeLostError(why));
   }
 
   /**
@@ -217,7 +215,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
 
   /** @internal The node's data and stat, at first and after each change. */
   read({ data, stat }: NodeData): void {
-    this.#checkOwner(stat);
+    if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
     this.#lastRead = { data, version: stat.version };
     if (!this.#hasEnded) this.#onRead(this.#lastRead);
   }
@@ -226,10 +224,6 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
-  }
-
-  #checkOwner(stat: Stat): void {
-    if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
   }
 }
 

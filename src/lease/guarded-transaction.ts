@@ -27,16 +27,14 @@ export interface GuardedTransaction {
 
 /** A transaction guarded by a holder's node, or by those of several holders in one session. */
 export class HolderTransaction implements GuardedTransaction {
-  readonly #node: EphemeralNode;
-  readonly #others: readonly EphemeralNode[];
+  readonly #nodes: readonly [EphemeralNode, ...EphemeralNode[]];
   readonly #ended: () => Error;
   readonly #parts: TransactionPart[] = [];
   #committed = false;
 
   /** @param ended - makes the error to throw when a node is gone, after its hold has ended */
-  constructor([node, ...others]: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error) {
-    this.#node = node;
-    this.#others = others;
+  constructor(nodes: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error) {
+    this.#nodes = nodes;
     this.#ended = ended;
   }
 
@@ -56,9 +54,10 @@ export class HolderTransaction implements GuardedTransaction {
     if (this.#committed) throw new InvalidStateError('the transaction was committed before: make a new one');
     this.#committed = true;
     // Refused without being sent: so it is certain that nothing was written.
-    if ([this.#node, ...this.#others].some(({ isGone }) => isGone)) throw this.#ended();
+    if (this.#nodes.some(({ isGone }) => isGone)) throw this.#ended();
+    const [node, ...others] = this.#nodes;
     try {
-      await this.#node.commit(this.#parts, this.#others);
+      await node.commit(this.#parts, others);
     } catch (error) {
       throw error instanceof NodeLostError ? this.#ended() : error;
     }

@@ -35,8 +35,10 @@ export interface LockHold {
 export class GrantHold extends Hold implements LockHold {
   readonly token: bigint;
   readonly path: string;
-  readonly #grant: LockGrant;
-  readonly #mode: Mode;
+  /** @internal */
+  readonly grant: LockGrant;
+  /** @internal */
+  readonly mode: Mode;
   #releasing: Promise<void> | undefined;
 
   /** @throws LockLostError if the grant is lost */
@@ -46,29 +48,19 @@ export class GrantHold extends Hold implements LockHold {
     super(contender.node, session.clock);
     this.token = contender.czxid;
     this.path = contender.node.path;
-    this.#grant = grant;
-    this.#mode = mode;
-  }
-
-  /** @internal */
-  get grant(): LockGrant {
-    return this.#grant;
+    this.grant = grant;
+    this.mode = mode;
   }
 
   /** @internal The node that stands for this hold. */
   get node(): EphemeralNode {
-    return this.#grant.contender.node;
-  }
-
-  /** @internal */
-  get mode(): Mode {
-    return this.#mode;
+    return this.grant.contender.node;
   }
 
   release(): Promise<void> {
     return this.#end(
       () => new LockLostError('released'),
-      () => this.#grant.end(this.#mode),
+      () => this.grant.end(this.mode),
     );
   }
 
@@ -81,7 +73,7 @@ export class GrantHold extends Hold implements LockHold {
     const error = new LockLostError(reason, { cause });
     void this.#end(
       () => error,
-      () => this.#grant.lose(error),
+      () => this.grant.lose(error),
     );
   }
 
@@ -91,7 +83,7 @@ export class GrantHold extends Hold implements LockHold {
       const released = deferred();
       this.#releasing = released.promise;
       this.endHold(reason);
-      const { clock, leaseMs } = this.#grant.session;
+      const { clock, leaseMs } = this.grant.session;
       whenSettled(clock, release(), leaseMs, released.resolve);
     }
     return this.#releasing;

@@ -107,12 +107,7 @@ export interface ResolvedLockOptions {
 }
 
 /** One object for all locks without options: there may be very many. */
-const DEFAULTS: ResolvedLockOptions = {
-  data: undefined,
-  access: undefined,
-  extraLockPatterns: [],
-  onRevoke: undefined,
-};
+const DEFAULTS = resolveLockOptions({});
 
 export function resolveLockOptions(given: unknown): ResolvedLockOptions {
   if (given === undefined) return DEFAULTS;
@@ -144,7 +139,7 @@ function checkData(value: unknown): Buffer | undefined {
 }
 
 function checkPatterns(value: unknown): readonly string[] {
-  if (value === undefined) return DEFAULTS.extraLockPatterns;
+  if (value === undefined) return [];
   // After a digit it would be unclear where the number begins.
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' && /^[^/]*[^/\d]$/.test(each)))
     return [...value];

@@ -20,7 +20,6 @@ class ReadLock extends QueueLock {
     super(session, path, options, { purpose: 'read', mode: 'shared', identity: whole });
   }
 
-  /** @internal */
   override turnRule(): TurnRule {
     return SHARED;
   }
@@ -31,12 +30,10 @@ class WriteLock extends QueueLock {
     super(session, path, options, { purpose: 'write', identity: whole });
   }
 
-  /** @internal */
   override turnRule(): TurnRule {
     return EXCLUSIVE;
   }
 
-  /** @internal */
   protected override share(grant: LockGrant): GrantHold {
     if (grant.isHeldExclusively || grant.isLost) return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
@@ -85,16 +82,12 @@ export class ReadWriteLock {
    * @throws LockLostError if it isn't held any more
    */
   async downgrade(hold: LockHold): Promise<LockHold> {
-    if (!(hold instanceof GrantHold && this.#isOwn(hold)))
+    if (!(hold instanceof GrantHold && hold.mode === 'exclusive' && hold.grant.lock === this))
       throw new InvalidOptionError('hold', hold, `a hold of the write lock of ${this.path}`);
     hold.assertHeld();
     const reading = new GrantHold(hold.grant, 'shared');
     await hold.release();
     return reading;
-  }
-
-  #isOwn({ mode, grant }: GrantHold): boolean {
-    return mode === 'exclusive' && grant.lock === this;
   }
 }
 

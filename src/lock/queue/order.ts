@@ -27,11 +27,9 @@ export type EntryParser = (node: string) => QueueEntry | undefined;
 
 /** The middle of a name, as Curator's InterProcessMutex and InterProcessReadWriteLock have it. */
 const MIDDLE = { lock: 'lock-', read: '__READ__', write: '__WRIT__' } as const;
-const PURPOSES = new Map<string, Purpose>([
-  [MIDDLE.lock, 'lock'],
-  [MIDDLE.read, 'read'],
-  [MIDDLE.write, 'write'],
-]);
+const PURPOSES = new Map(
+  Object.entries(MIDDLE).map(([purpose, middle]) => [middle as string, purpose as Purpose]),
+);
 
 /** The server writes the number with `%010d`. */
 const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
