@@ -41,14 +41,8 @@ export class LockGrant {
     if (onRevoke !== undefined) this.#watchForRequests();
   }
 
-  /** Whether all of its holds were released; not when they were lost. */
-  get isReleased(): boolean {
-    return this.#state.name === 'released';
-  }
-
-  /** Whether all of its holds were lost. */
-  get isLost(): boolean {
-    return this.#state.name === 'lost';
+  get state(): GrantState['name'] {
+    return this.#state.name;
   }
 
   /** Whether one of its holds is exclusive. */

@@ -35,7 +35,7 @@ class WriteLock extends QueueLock {
   }
 
   protected override share(grant: LockGrant): GrantHold {
-    if (grant.isHeldExclusively || grant.isLost) return super.share(grant); // Throws if it is lost.
+    if (grant.isHeldExclusively || grant.state === 'lost') return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
       `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
     );

@@ -18,7 +18,7 @@ class LockedWork extends WorkContext {
 export function heldAround(lock: object): LockGrant | undefined {
   for (const context of workContexts()) {
     if (!(context instanceof LockedWork)) continue;
-    const held = context.grants.find((grant) => grant.lock === lock && !grant.isReleased);
+    const held = context.grants.find((grant) => grant.lock === lock && grant.state !== 'released');
     if (held !== undefined) return held;
   }
   return undefined;
