@@ -163,14 +163,10 @@ export function readRequest(reader: WireReader): Request {
   const xid = reader.int32();
   const opCode = reader.int32();
   const type = REQUEST_TYPES.get(opCode);
-  return { xid, type, operation: type && readOperation(type, opCode, reader) };
-}
-
-function readOperation(type: RequestType, opCode: number, reader: WireReader): Operation | undefined {
   try {
-    return type.decode(reader, opCode);
+    return { xid, type, operation: type?.decode(reader, opCode) };
   } catch (error) {
-    if (error instanceof WireError) return undefined;
+    if (error instanceof WireError) return { xid, type, operation: undefined };
     throw error;
   }
 }

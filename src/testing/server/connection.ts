@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { queueMicrotask } from '../../platform/time/timers.js';
 import { WireError, WireReader, type WireWriter } from '../../wire/jute.js';
-import type { Disturbance, Faults } from '../controls/faults.js';
+import type { Faults } from '../controls/faults.js';
 import { PacketSplitter } from '../protocol/packets.js';
 import type { Identity, WatchEvent } from '../protocol/records.js';
 import { type Reply, writeConnectReply, writeEvent, writeReply } from '../protocol/replies.js';
@@ -188,15 +188,11 @@ export class Connection implements Client {
     if (request.type === undefined) return this.#answer(stateMachine.execute(this, request, moment), 0);
     const paths = pathsOf(request.operation);
     this.#host.observer.requested(request.type.name, paths, this.session, moment.nowMs);
-    const disturbance = faults.disturb(request.type.name, paths);
-    const { failCode } = disturbance;
-    if (failCode !== undefined) {
-      return this.#finish({ xid: request.xid, zxid: stateMachine.zxid, code: failCode }, disturbance);
-    }
-    this.#finish(stateMachine.execute(this, request, moment), disturbance);
-  }
-
-  #finish(reply: Reply | undefined, { swallowed, delayMs }: Disturbance): void {
+    const { failCode, swallowed, delayMs } = faults.disturb(request.type.name, paths);
+    const reply =
+      failCode === undefined
+        ? stateMachine.execute(this, request, moment)
+        : { xid: request.xid, zxid: stateMachine.zxid, code: failCode };
     if (swallowed) this.disconnect();
     else this.#answer(reply, delayMs);
   }

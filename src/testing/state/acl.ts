@@ -11,14 +11,8 @@ export const READ_ONLY_ACL: readonly Acl[] = [{ permissions: 1, scheme: 'world',
 
 /** The identity that the credentials prove; `undefined` if the scheme is unknown. All digest credentials prove one. */
 export function authenticate(scheme: string, credentials: Buffer, address: string): Identity | undefined {
-  switch (scheme) {
-    case 'digest':
-      return { scheme, id: digestOf(credentials.toString('utf8')) };
-    case 'ip':
-      return { scheme, id: address };
-    default:
-      return undefined;
-  }
+  if (scheme === 'ip') return { scheme, id: address };
+  return scheme === 'digest' ? { scheme, id: digestOf(credentials.toString('utf8')) } : undefined;
 }
 
 function digestOf(credentials: string): string {
@@ -98,15 +92,10 @@ export function masked(acl: readonly Acl[]): Acl[] {
   return acl.map((entry) => (entry.scheme === 'digest' ? { ...entry, id: `${userName(entry)}:x` } : entry));
 }
 
-interface Network {
-  readonly address: number;
-  readonly bits: number;
-}
-
 const NETWORK = /^(\d+\.\d+\.\d+\.\d+)(?:\/(\d+))?$/;
 
 /** `127.0.0.1`, or with a number of leading bits as in `127.0.0.0/8`. */
-function parseNetwork(text: string): Network | undefined {
+function parseNetwork(text: string): { address: number; bits: number } | undefined {
   const [, address, bits = '32'] = NETWORK.exec(text) ?? [];
   if (address === undefined || Number(bits) > 32) return undefined;
   if (address.split('.').some((part) => Number(part) > 255)) return undefined;

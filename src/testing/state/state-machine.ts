@@ -67,23 +67,16 @@ export class StateMachine {
   readonly sessions: SessionTable;
   readonly #options: StateMachineOptions;
   readonly #clients = new Map<SessionRecord, Client>();
-  #nextSessionId: bigint;
-  #zxid = 0n;
+  /** The zxid of the latest transaction. */
+  zxid = 0n;
+  nextSessionId: bigint;
 
   constructor(options: StateMachineOptions) {
     this.#options = options;
     this.traits = options.traits;
     this.watches = new Watches(options.traits);
-    this.#nextSessionId = options.firstSessionId;
+    this.nextSessionId = options.firstSessionId;
     this.sessions = new SessionTable(options.tickMs);
-  }
-
-  get zxid(): bigint {
-    return this.#zxid;
-  }
-
-  get nextSessionId(): bigint {
-    return this.#nextSessionId;
   }
 
   /** The connection of a session, if it has one. */
@@ -93,7 +86,7 @@ export class StateMachine {
 
   /** Opens a session for a connection, or moves an existing session to it from its former connection. */
   connect(client: Client, request: ConnectRequest, { nowMs }: Moment): ConnectResult {
-    if (request.lastZxid > this.#zxid) return { kind: 'ahead' };
+    if (request.lastZxid > this.zxid) return { kind: 'ahead' };
     const { minSessionTimeoutMs, maxSessionTimeoutMs } = this.#options;
     const timeoutMs = Math.max(minSessionTimeoutMs, Math.min(maxSessionTimeoutMs, request.timeoutMs));
     const session =
@@ -107,8 +100,8 @@ export class StateMachine {
   }
 
   #openSession(timeoutMs: number, nowMs: number): SessionRecord {
-    this.#zxid++;
-    return this.sessions.open(this.#nextSessionId++, this.#options.newPassword(), timeoutMs, nowMs);
+    this.zxid++;
+    return this.sessions.open(this.nextSessionId++, this.#options.newPassword(), timeoutMs, nowMs);
   }
 
   #reattach({ sessionId, password }: ConnectRequest): SessionRecord | undefined {
@@ -179,7 +172,7 @@ export class StateMachine {
       });
     });
     if (answer.code === ERROR_CODES.OK && type.name === 'check') return undefined;
-    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.#zxid, ...answer };
+    return { xid: type.name === 'ping' ? XID.ping : xid, zxid: this.zxid, ...answer };
   }
 
   #answer(attempt: () => Body | undefined): { readonly code: number; readonly body?: Body | undefined } {
@@ -245,7 +238,7 @@ export class StateMachine {
       this.#clients.delete(session);
       this.closeSession(session, moment);
     }
-    return { xid, zxid: this.#zxid, code: ERROR_CODES.OK, isLast: true };
+    return { xid, zxid: this.zxid, code: ERROR_CODES.OK, isLast: true };
   }
 
   #deleteByServer(path: string, stamp: Stamp): void {
@@ -256,7 +249,7 @@ export class StateMachine {
   }
 
   #nextStamp(timeMs: number): Stamp {
-    return { zxid: ++this.#zxid, timeMs };
+    return { zxid: ++this.zxid, timeMs };
   }
 }
 

@@ -111,9 +111,7 @@ export class ZnodeTree {
   }
 
   get ephemeralCount(): number {
-    let count = 0;
-    for (const paths of this.#ephemerals.values()) count += paths.size;
-    return count;
+    return [...this.#ephemerals.values()].reduce((count, { size }) => count + size, 0);
   }
 
   /** The bytes of all data and paths. */
