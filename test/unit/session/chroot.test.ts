@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../../../src/errors.js';
+import { Chroot } from '../../../src/session/chroot.js';
+import { WireWriter } from '../../../src/wire/jute.js';
+
+const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/).filter((text) => text !== 'zookeeper');
+const paths = fc
+  .array(name, { minLength: 1, maxLength: 4 })
+  .map((names) => names.map((each) => `/${each}`).join(''));
+const roots = fc.oneof(fc.constant(''), paths);
+
+describe('a chroot', () => {
+  it('is put before a path and taken off again', () => {
+    fc.assert(
+      fc.property(roots, paths, (root, path) => {
+        const chroot = new Chroot(root);
+        expect(chroot.absolute(path)).toBe(root + path);
+        expect(chroot.below(path)).toBe(root + path);
+        expect(chroot.relative(chroot.absolute(path))).toBe(path);
+      }),
+    );
+  });
+
+  it('is itself the root that its callers see', () => {
+    expect(new Chroot('/app/one').absolute('/')).toBe('/app/one');
+    expect(new Chroot('').absolute('/')).toBe('/');
+  });
+
+  it('refuses what is no path', () => {
+    for (const wrong of ['', 'a', '/a/', '//a', '/a/../b', '/zookeeper/config', undefined])
+      expect(() => new Chroot('/app').absolute(wrong as string)).toThrow(InvalidOptionError);
+  });
+
+  it('reads the relative path of a created node', () => {
+    const reply = new WireWriter().begin().string('/app/queue/n-0000000001').frame().subarray(4);
+    expect(new Chroot('/app').decodePath(reply)).toBe('/queue/n-0000000001');
+  });
+
+  it('lists the nodes that it consists of, each after its parent', () => {
+    expect(new Chroot('').nodes()).toEqual([]);
+    expect(new Chroot('/a/b/c').nodes()).toEqual(['/a', '/a/b', '/a/b/c']);
+  });
+});
