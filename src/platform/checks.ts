@@ -13,16 +13,12 @@ export function checkOptions<T extends object>(
   known: readonly (keyof T & string)[],
 ): T {
   if (value === undefined) return {} as T;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new InvalidOptionError(name, value, 'an object');
-  }
   for (const key of Object.keys(value)) {
     if (!(known as readonly string[]).includes(key)) {
-      throw new InvalidOptionError(
-        `${name}.${key}`,
-        (value as Record<string, unknown>)[key],
-        `no such option; known are ${known.join(', ')}`,
-      );
+      const given = (value as Record<string, unknown>)[key];
+      throw new InvalidOptionError(`${name}.${key}`, given, `no such option; known are ${known.join(', ')}`);
     }
   }
   return value as T;
@@ -43,21 +39,19 @@ export function checkPositiveMs(
   if (value === undefined) return fallback;
   const right =
     typeof value === 'number' && value > 0 && (Number.isFinite(value) || (infinite && value === Infinity));
-  if (!right)
-    throw new InvalidOptionError(
-      name,
-      value,
-      `a number of milliseconds over 0${infinite ? ', or Infinity' : ''}`,
-    );
-  return value;
+  if (right) return value;
+  throw new InvalidOptionError(
+    name,
+    value,
+    `a number of milliseconds over 0${infinite ? ', or Infinity' : ''}`,
+  );
 }
 
 /** A duration of 0 or more. */
 export function checkMs(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
     throw new InvalidOptionError(name, value, 'a number of milliseconds, 0 or more');
-  }
   return value;
 }
 
@@ -114,9 +108,8 @@ export function checkOneOf<T extends string>(
   fallback: T,
 ): T {
   if (value === undefined) return fallback;
-  if (!(choices as readonly unknown[]).includes(value)) {
+  if (!(choices as readonly unknown[]).includes(value))
     throw new InvalidOptionError(name, value, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`);
-  }
   return value as T;
 }
 
@@ -126,9 +119,8 @@ const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 /** Names go into znodes that every client reads: short and printable. */
 export function checkId(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value)) {
+  if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value))
     throw new InvalidOptionError(name, value, 'a string of 1 to 256 printable characters');
-  }
   return value;
 }
 
@@ -137,13 +129,11 @@ export const MAX_METADATA_BYTES = 16 * 1024;
 
 export function checkMetadata(name: string, value: unknown): string | Uint8Array | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'string' && !(value instanceof Uint8Array)) {
+  if (typeof value !== 'string' && !(value instanceof Uint8Array))
     throw new InvalidOptionError(name, value, 'a string or a Uint8Array');
-  }
   const bytes = Buffer.byteLength(value);
-  if (bytes > MAX_METADATA_BYTES) {
+  if (bytes > MAX_METADATA_BYTES)
     throw new InvalidOptionError(name, `${bytes} bytes long`, `at most ${MAX_METADATA_BYTES} bytes`);
-  }
   return value;
 }
 

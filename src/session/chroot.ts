@@ -3,12 +3,8 @@ import { decodePath } from './protocol/requests.js';
 
 /** What all paths of a session are below. Its callers never see it: their paths are relative to it. */
 export class Chroot {
-  /** Without a slash at its end: `''` for none. */
-  readonly root: string;
-
-  constructor(root: string) {
-    this.root = root;
-  }
+  /** @param root - without a slash at its end: `''` for none */
+  constructor(readonly root: string) {}
 
   /** The path as the servers know it. @throws InvalidOptionError if it isn't one */
   absolute(path: string): string {

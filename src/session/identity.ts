@@ -1,5 +1,6 @@
 import type { HeartbeatTimes } from './connection/heartbeat.js';
 import { type Handshake, type HandshakeReply, NEW_SESSION } from './protocol/requests.js';
+import type { ResolvedSessionOptions } from './session-options.js';
 
 /** Proves to the servers that a session is the caller's own. */
 export type SessionCredentials = Pick<Handshake, 'id' | 'password'>;
@@ -19,10 +20,7 @@ export interface Identity extends HeartbeatTimes {
 }
 
 /** What the caller asked for, in milliseconds. */
-export interface AskedTimes {
-  readonly sessionTimeoutMs: number;
-  readonly leaseMs: number | undefined;
-}
+type AskedTimes = Pick<ResolvedSessionOptions, 'sessionTimeoutMs' | 'leaseMs'>;
 
 const PASSWORD_ENCODING = 'latin1';
 

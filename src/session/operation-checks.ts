@@ -6,14 +6,14 @@ import { ANY_VERSION, type TransactionPart } from './protocol/records.js';
 export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
 // A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
 const MAX_DATA_BYTES = 1_048_575 - 5000;
+const KINDS = "'check', 'create', 'set' or 'delete'";
 
 /** @throws InvalidOptionError */
 export function checkData(data: Uint8Array): Buffer {
   if (!(data instanceof Uint8Array))
     throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');
-  if (data.byteLength > MAX_DATA_BYTES) {
+  if (data.byteLength > MAX_DATA_BYTES)
     throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
-  }
   return Buffer.from(data); // A copy: the caller may change the data while the request is held.
 }
 
@@ -39,10 +39,6 @@ export function checkPart(part: TransactionPart, chroot: Chroot): TransactionPar
       return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)) };
     }
     default:
-      throw new InvalidOptionError(
-        'kind',
-        (part as { kind: unknown }).kind,
-        "'check', 'create', 'set' or 'delete'",
-      );
+      throw new InvalidOptionError('kind', (part as { kind: unknown }).kind, KINDS);
   }
 }

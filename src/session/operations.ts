@@ -81,11 +81,8 @@ export abstract class Operations<
 
   /** Creates a node. The reply's value is its path, which for a sequential node ends in its number. */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
-    const { data = Buffer.alloc(0) } = checkOptions<CreateOptions>('create', options, [
-      'mode',
-      'data',
-      'access',
-    ]);
+    checkOptions<CreateOptions>('create', options, ['mode', 'data', 'access']);
+    const { data = Buffer.alloc(0) } = options;
     const access = checkAccess(options.access, this.#access);
     const mode = checkOneOf('mode', options.mode, CREATE_MODES, 'persistent');
     if (mode === 'ephemeral-sequential') return await this.createSequential(path, checkData(data), access);

@@ -2,15 +2,7 @@ import { NoNodeError, UnprotectedPathError, ZooKeeperError } from '../errors.js'
 import { type Logger, warnOfSetup } from '../platform/logging/logger.js';
 import type { Operations } from './operations.js';
 import { OwnerlessNodes } from './ownerless-nodes.js';
-import {
-  type Access,
-  type AccessEntry,
-  DANGEROUS,
-  describeEntry,
-  isOpenToAll,
-  openEntry,
-  PERMISSION,
-} from './protocol/acl.js';
+import * as acl from './protocol/acl.js';
 
 // Enough for the locks of a service, unless it makes up their names by the thousand.
 const MAX_PATHS = 1000;
@@ -19,10 +11,10 @@ const MAX_PATHS = 1000;
 export type PathPolicy = 'check' | 'warn' | 'trust';
 
 export function pathPolicyOf(options: {
-  readonly access: Access;
+  readonly access: acl.Access;
   readonly allowUnprotectedPaths: boolean;
 }): PathPolicy {
-  if (isOpenToAll(options.access)) return 'warn';
+  if (acl.isOpenToAll(options.access)) return 'warn';
   return options.allowUnprotectedPaths ? 'trust' : 'check';
 }
 
@@ -68,7 +60,7 @@ export class PathGuard {
    * @throws UnprotectedPathError if everybody may write it, delete from it, or delete it where it isn't directly below the
    *   root; what ended the session, or a `ZooKeeperError` if a server refuses
    */
-  check(path: string, access?: Access): Promise<void> | undefined {
+  check(path: string, access?: acl.Access): Promise<void> | undefined {
     if (this.#warns) this.#warnOfAll(path);
     if (this.#protected === undefined || this.#protected.has(path)) return undefined;
     return this.#ask(path, this.#protected, access);
@@ -105,7 +97,7 @@ export class PathGuard {
     known.set(path, validity);
   }
 
-  async #ask(path: string, known: Map<string, Validity>, access: Access | undefined): Promise<void> {
+  async #ask(path: string, known: Map<string, Validity>, access: acl.Access | undefined): Promise<void> {
     for (;;) {
       try {
         // The parent first: while it is protected, the path can't be exchanged before it is read.
@@ -120,21 +112,21 @@ export class PathGuard {
   }
 
   async #checkItself(path: string): Promise<void> {
-    const entry = openEntry(await this.#accessOf(path), DANGEROUS);
+    const entry = acl.openEntry(await this.#accessOf(path), acl.DANGEROUS);
     if (entry === undefined) return;
     this.forget(path);
     const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(
       path,
-      `${shown} lets everybody write it, delete its children or change its access list (${describeEntry(entry)}), and so end what is held there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
+      `${shown} lets everybody write it, delete its children or change its access list (${acl.describeEntry(entry)}), and so end what is held there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
     );
   }
 
   async #validity(path: string): Promise<Validity> {
     const parent = path.slice(0, path.lastIndexOf('/')) || '/';
-    let entry: AccessEntry | undefined;
+    let entry: acl.AccessEntry | undefined;
     try {
-      entry = openEntry(await this.#accessOf(parent), PERMISSION.delete | PERMISSION.admin);
+      entry = acl.openEntry(await this.#accessOf(parent), acl.PERMISSION.delete | acl.PERMISSION.admin);
     } catch (error) {
       if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // This session may not read it.
       throw error;
@@ -144,16 +136,16 @@ export class PathGuard {
     if (shownParent !== '/')
       throw new UnprotectedPathError(
         parent,
-        `${shownParent} lets everybody delete its children or change its access list (${describeEntry(entry)}), and so delete ${shown} with its terms while nobody stands there: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
+        `${shownParent} lets everybody delete its children or change its access list (${acl.describeEntry(entry)}), and so delete ${shown} with its terms while nobody stands there: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
       );
     this.#warnOnce(
       path,
-      `the path is directly below the root, which lets everybody delete its children (${describeEntry(entry)}): terms begin anew if somebody deletes it while nobody stands there; use a path one level deeper`,
+      `the path is directly below the root, which lets everybody delete its children (${acl.describeEntry(entry)}): terms begin anew if somebody deletes it while nobody stands there; use a path one level deeper`,
     );
     return 'while-used';
   }
 
-  #accessOf(path: string): Promise<AccessEntry[]> {
+  #accessOf(path: string): Promise<acl.AccessEntry[]> {
     return this.#operations.retryUntilAnswered(() => this.#operations.getAcl(path));
   }
 

@@ -29,7 +29,7 @@ import { closeSessionRequest, type Handshake, type HandshakeReply } from './prot
 import type { ResolvedSessionOptions } from './session-options.js';
 import { hasEnded, type SessionState } from './session-state.js';
 
-/** The session that a search is for. It is told of what the search has come to, on the search's stack. */
+/** The session that a search is for. The search calls it on the search's stack. */
 export interface SearchingSession extends ConnectionOwner {
   readonly state: SessionState;
   /** The connection's server serves the session from now on. */
@@ -65,7 +65,7 @@ export class ServerSearch {
   readonly #dialer: Dialer;
   readonly #outage: Outage;
   /** Ends the search. Until then it outlives the session's end, when a server has still to close the session. */
-  readonly #giveUp = new LazyAbortController<Error>();
+  readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
   /** While no server serves the session, and one is looked for. */
   #search: Promise<void> | undefined;
@@ -141,7 +141,7 @@ export class ServerSearch {
     const leaving = connection === undefined ? this.#search : this.#leave(connection);
     if (leaving === undefined) return; // The session had ended before.
     await settledWithin(this.#clock, leaving, limitMs);
-    this.#giveUp.abort(reason);
+    this.#abandonment.abort(reason);
     connection?.destroy(reason);
     await leaving;
   }
@@ -195,7 +195,7 @@ export class ServerSearch {
 
   #dial() {
     const handshake = () => this.#handshake();
-    return this.#dialer.dial(handshake, this.#session, () => this.#isNeeded, this.#giveUp);
+    return this.#dialer.dial(handshake, this.#session, () => this.#isNeeded, this.#abandonment);
   }
 
   #handshake(): Handshake {
@@ -298,7 +298,9 @@ export class ServerSearch {
     const timer = afterPendingInput(this.#clock, this.#identity.sessionTimeoutMs / 3, () =>
       connection.destroy(silent),
     );
-    const unsubscribe = onAbort(this.#giveUp, () => connection.destroy(this.#giveUp.reason as Error));
+    const unsubscribe = onAbort(this.#abandonment, () =>
+      connection.destroy(this.#abandonment.reason as Error),
+    );
     try {
       return await ask();
     } catch (error) {

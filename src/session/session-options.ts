@@ -74,17 +74,12 @@ export function resolveCloseOptions(given: unknown): number {
 }
 
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedSessionOptions {
-  readonly sessionTimeoutMs: number;
+export interface ResolvedSessionOptions
+  extends Required<Omit<SessionOptions, 'leaseMs' | 'auth' | 'tls' | 'signal'>> {
   readonly leaseMs: number | undefined;
-  readonly connectTimeoutMs: number;
   readonly credentials: readonly Credentials[];
-  readonly access: Access;
-  readonly allowUnprotectedPaths: boolean;
   readonly tls: ConnectionOptions | undefined;
-  readonly logger: Logger;
   readonly signal: AbortSignal | undefined;
-  readonly environment: Environment;
 }
 
 /** The names of all options of a session. */
@@ -108,19 +103,14 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
   const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
   const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);
   if (sessionTimeoutMs > MAX_SESSION_TIMEOUT_MS || !Number.isInteger(sessionTimeoutMs)) {
-    throw new InvalidOptionError(
-      'sessionTimeoutMs',
-      sessionTimeoutMs,
-      `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`,
-    );
+    const expected = `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`;
+    throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
   }
+  const { environment = systemEnvironment } = options;
   const leaseMs = options.leaseMs === undefined ? undefined : checkPositiveMs('leaseMs', options.leaseMs, 0);
   if (leaseMs !== undefined && leaseMs >= sessionTimeoutMs) {
-    throw new InvalidOptionError(
-      'leaseMs',
-      leaseMs,
-      `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`,
-    );
+    const expected = `less than sessionTimeoutMs, which is ${sessionTimeoutMs}`;
+    throw new InvalidOptionError('leaseMs', leaseMs, expected);
   }
   return {
     sessionTimeoutMs,
@@ -134,8 +124,7 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
     tls: options.tls === undefined ? undefined : checkTls(options.tls),
     logger,
     signal: checkSignal('signal', options.signal),
-    environment:
-      options.environment === undefined ? systemEnvironment : checkEnvironment(options.environment),
+    environment: checkEnvironment(environment),
   };
 }
 
@@ -173,9 +162,8 @@ function checkTls(value: unknown): ConnectionOptions {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrong("Node's options for tls.connect");
   const tls = value as ConnectionOptions;
-  for (const name of NOT_FOR_TLS) {
+  for (const name of NOT_FOR_TLS)
     if (tls[name] !== undefined) throw wrong(`options without ${name}: the connect string names the servers`);
-  }
   if (typeof tls.servername === 'string' && isIP(tls.servername) !== 0)
     throw wrong('a name, not an address, as servername');
   if (tls.checkServerIdentity !== undefined && typeof tls.checkServerIdentity !== 'function')

@@ -22,12 +22,9 @@ import {
 import { hasEnded, SESSION_EVENTS, type SessionEvents, type SessionState } from './session-state.js';
 
 /** The state with what belongs to it: callers don't see the connection. */
-type State = Exclude<SessionState, { name: 'connected' }> | Connected;
-
-interface Connected {
-  readonly name: 'connected';
-  readonly connection: Connection;
-}
+type State =
+  | Exclude<SessionState, { name: 'connected' }>
+  | { readonly name: 'connected'; readonly connection: Connection };
 
 const CONNECTED: SessionState = { name: 'connected' };
 const WATCHES_PORTION_BYTES = 100_000;
@@ -47,11 +44,17 @@ const WATCHES_PORTION_BYTES = 100_000;
  * ```
  */
 export class Session extends Operations<SessionEvents> {
-  readonly #options: ResolvedSessionOptions;
+  /** @internal */
+  readonly environment: ResolvedSessionOptions['environment'];
+  /** @internal */
+  readonly logger: Logger;
+  /** @internal Confirms that this session's nodes are in place. */
+  readonly heartbeat: Heartbeat;
+  /** @internal Checks the paths of queues. */
+  readonly guard: PathGuard;
+  /** @internal {@link Session.signal}, for code that needs no signal of the platform's. */
+  readonly ended = new LazyAbortController();
   readonly #search: ServerSearch;
-  readonly #heartbeat: Heartbeat;
-  readonly #guard: PathGuard;
-  readonly #ended = new LazyAbortController();
   #state: State = { name: 'connecting' };
   /** All calls of `close()` share one. */
   #closing: Promise<void> | undefined;
@@ -68,11 +71,12 @@ export class Session extends Operations<SessionEvents> {
     credentials?: SessionCredentials,
   ) {
     super(chroot, options);
-    this.#options = options;
+    this.environment = options.environment;
+    this.logger = options.logger;
     if (owner.onError !== undefined) this.on('error', owner.onError);
     this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
-    this.#guard = new PathGuard(this, options.logger, pathPolicyOf(options));
-    this.#heartbeat = new Heartbeat(this.clock);
+    this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
+    this.heartbeat = new Heartbeat(this.clock);
   }
 
   /**
@@ -164,37 +168,12 @@ export class Session extends Operations<SessionEvents> {
 
   /** Aborts when the session ends, with `SessionExpiredError`, `SessionClosedError` or `AuthenticationError`. */
   get signal(): AbortSignal {
-    return this.#ended.signal;
-  }
-
-  /** @internal {@link Session.signal}, for code that needs no signal of the platform's. */
-  get ended(): LazyAbortController {
-    return this.#ended;
-  }
-
-  /** @internal Confirms that this session's nodes are in place. */
-  get heartbeat(): Heartbeat {
-    return this.#heartbeat;
-  }
-
-  /** @internal Checks the paths of queues. */
-  get guard(): PathGuard {
-    return this.#guard;
+    return this.ended.signal;
   }
 
   /** @internal */
   get clock() {
-    return this.#options.environment.clock;
-  }
-
-  /** @internal */
-  get environment() {
-    return this.#options.environment;
-  }
-
-  /** @internal */
-  get logger(): Logger {
-    return this.#options.logger;
+    return this.environment.clock;
   }
 
   /** Whether `stat` is of an ephemeral node of this very session. */
@@ -206,8 +185,8 @@ export class Session extends Operations<SessionEvents> {
   /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
   async whenConnected(signal?: Abortable): Promise<void> {
     signal?.throwIfAborted();
-    this.#ended.throwIfAborted();
-    if (this.#state.name !== 'connected') await this.#search.whenServed(this.#ended, signal);
+    this.ended.throwIfAborted();
+    if (this.#state.name !== 'connected') await this.#search.whenServed(this.ended, signal);
   }
 
   /**
@@ -234,7 +213,7 @@ export class Session extends Operations<SessionEvents> {
   async #close(limitMs: number): Promise<void> {
     const connection = this.#connection;
     this.#end('closed', new SessionClosedError('the session was closed'));
-    await this.#search.close(connection, limitMs, this.#ended.reason as Error);
+    await this.#search.close(connection, limitMs, this.ended.reason as Error);
   }
 
   // ---- the changes of the state: the search calls serve, expire and fail ----
@@ -246,7 +225,7 @@ export class Session extends Operations<SessionEvents> {
     connection.restoreWatches(this.watches.portions(WATCHES_PORTION_BYTES), repliedZxid);
     this.#become({ name: 'connected', connection });
     this.outbox.open(connection);
-    this.#heartbeat.start(connection, { leaseMs, sessionTimeoutMs });
+    this.heartbeat.start(connection, { leaseMs, sessionTimeoutMs });
     if (wasSuspended) this.emit('resumed');
     // Its end may have been reported before it served the session.
     if (connection.end !== undefined) this.connectionEnded(connection, connection.end);
@@ -263,7 +242,7 @@ export class Session extends Operations<SessionEvents> {
     if (this.#search.wasTaken(reason)) return this.#search.expire('another connection has taken the session');
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
-    this.#heartbeat.stop();
+    this.heartbeat.stop();
     this.#search.resume(connection); // Before the event: a listener that closes the session waits for the search.
     this.emit('suspended');
     this.logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
@@ -288,10 +267,10 @@ export class Session extends Operations<SessionEvents> {
     if (hasEnded(this.#state)) return;
     if (this.#connection !== undefined) this.#search.learnFrom(this.#connection);
     this.#become({ name });
-    this.#heartbeat.stop();
+    this.heartbeat.stop();
     this.watches.clear();
     this.outbox.end(reason);
-    this.#ended.abort(reason);
+    this.ended.abort(reason);
     this.emit(name);
   }
 

@@ -25,9 +25,8 @@ const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
 export function resolveLogger(given: unknown, option = 'logger'): Logger {
   if (given === undefined) return defaultLogger();
   if (given === LAST_RESORT) return LAST_RESORT; // Passed on by Conclave's own code.
-  if (!isLogger(given)) {
+  if (!isLogger(given))
     throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
-  }
   return safeLogger(given);
 }
 
@@ -100,9 +99,8 @@ export function warnOfSetup(logger: Logger, details: object, message: string): v
 
 function levelOfEnvironment(): string | undefined {
   const level = process.env[LEVEL_VARIABLE];
-  if (level !== undefined && !LEVELS.includes(level)) {
+  if (level !== undefined && !LEVELS.includes(level))
     throw new InvalidOptionError(VARIABLE, level, `one of ${LEVELS.join(', ')}`);
-  }
   return level;
 }
 

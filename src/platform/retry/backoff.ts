@@ -39,11 +39,8 @@ export function resolveRetryOptions(given: unknown, retries: number, name = 'ret
     randomize: options.randomize === undefined ? true : options.randomize,
   };
   if (policy.maxTimeout < minTimeout) {
-    throw new InvalidOptionError(
-      `${name}.maxTimeout`,
-      policy.maxTimeout,
-      `at least ${name}.minTimeout, which is ${minTimeout}`,
-    );
+    const expected = `at least ${name}.minTimeout, which is ${minTimeout}`;
+    throw new InvalidOptionError(`${name}.maxTimeout`, policy.maxTimeout, expected);
   }
   if (typeof policy.randomize !== 'boolean')
     throw new InvalidOptionError(`${name}.randomize`, policy.randomize, 'true or false');

@@ -7,24 +7,7 @@ import type { Server } from '../../platform/environment.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { FrameReader } from '../../wire/frames.js';
 import { SESSION_EXPIRED_CODE, SESSION_MOVED_CODE, serverError } from '../protocol/error-codes.js';
-import {
-  AUTH_XID,
-  decodeEvent,
-  decodeHandshake,
-  decodeReply,
-  EVENT_XID,
-  encodeAuth,
-  encodeHandshake,
-  encodePing,
-  type Handshake,
-  type HandshakeReply,
-  PING_XID,
-  type ReplyHeader,
-  type Request,
-  setWatchesRequest,
-  TransactionError,
-  type WatchEvent,
-} from '../protocol/requests.js';
+import * as requests from '../protocol/requests.js';
 import { BatchWriter } from './batch-writer.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
@@ -42,7 +25,7 @@ interface Pending extends LinkedListNode<Pending> {
 /** Receives what happens to a connection. */
 export interface ConnectionOwner {
   /** The server reports a change of a node that was watched. Called on the connection's stack. */
-  notified(event: WatchEvent): void;
+  notified(event: requests.WatchEvent): void;
   /** The last call for a connection. Not made on the stack of the code that ended it. */
   connectionEnded(connection: Connection, reason: Error): void;
 }
@@ -84,7 +67,7 @@ export class Connection {
   readonly #pending = new LinkedList<Pending>();
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
-  #handshake: Deferred<HandshakeReply> | undefined;
+  #handshake: Deferred<requests.HandshakeReply> | undefined;
   #authentications: { readonly scheme: string; readonly outcome: Deferred<void> }[] = [];
   #end: Error | undefined;
   #xid = 0;
@@ -113,19 +96,19 @@ export class Connection {
   static async open(
     server: Server,
     transport: Transport,
-    handshake: Handshake,
+    handshake: requests.Handshake,
     clock: Clock,
     owner: ConnectionOwner,
     signal: Abortable,
-  ): Promise<{ connection: Connection; reply: HandshakeReply }> {
+  ): Promise<{ connection: Connection; reply: requests.HandshakeReply }> {
     const { socket, ready } = transport;
     const connection = new Connection(server, transport, clock, owner);
-    const answer = deferred<HandshakeReply>();
+    const answer = deferred<requests.HandshakeReply>();
     connection.#handshake = answer;
     let sent = false;
     socket.once(ready, () => {
       sent = true;
-      socket.write(encodeHandshake(handshake));
+      socket.write(requests.encodeHandshake(handshake));
     });
     const unsubscribe = onAbort(signal, () => connection.destroy(signal.reason as Error));
     try {
@@ -172,7 +155,8 @@ export class Connection {
     const answered = () => {
       this.#restoring--;
     };
-    for (const paths of portions) this.send(setWatchesRequest(sinceZxid, paths)).then(answered, ignore);
+    for (const paths of portions)
+      this.send(requests.setWatchesRequest(sinceZxid, paths)).then(answered, ignore);
   }
 
   /**
@@ -181,7 +165,7 @@ export class Connection {
    * @throws ConnectionLossError if the connection ends before the reply: the request may have been carried out
    * @throws ZooKeeperError if the server refuses it
    */
-  send<T>(request: Request<T>): Promise<Reply<T>> {
+  send<T>(request: requests.Request<T>): Promise<Reply<T>> {
     const outcome = deferred<Reply<T>>();
     this.dispatch(request, outcome);
     return outcome.promise;
@@ -192,16 +176,20 @@ export class Connection {
    *
    * @returns when the request is sent; `undefined` if it can't be: then `outcome` was rejected
    */
-  dispatch<T>(request: Request<T>, outcome: Outcome<T>): number | undefined {
+  dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     return this.#exchange(request, this.#xid, outcome, this.#pending);
   }
 
   /** The cheapest round trip: shows that the server is there, and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
-    const request: Request<void> = { name: 'ping', encode: encodePing, decode: () => undefined };
+    const request: requests.Request<void> = {
+      name: 'ping',
+      encode: requests.encodePing,
+      decode: () => undefined,
+    };
     const outcome = deferred<Reply<void>>();
-    this.#exchange(request, PING_XID, outcome, this.#pings);
+    this.#exchange(request, requests.PING_XID, outcome, this.#pings);
     return outcome.promise;
   }
 
@@ -210,7 +198,7 @@ export class Connection {
     if (this.#end !== undefined) throw this.#lossOf('authentication');
     const outcome = deferred();
     this.#authentications.push({ scheme, outcome });
-    this.#writer.write(encodeAuth(scheme, credentials));
+    this.#writer.write(requests.encodeAuth(scheme, credentials));
     await outcome.promise;
   }
 
@@ -229,7 +217,7 @@ export class Connection {
   }
 
   #exchange<T>(
-    request: Request<T>,
+    request: requests.Request<T>,
     xid: number,
     outcome: Outcome<T>,
     pending: LinkedList<Pending>,
@@ -284,21 +272,21 @@ export class Connection {
 
   #take(frame: Buffer): void {
     if (this.#handshake !== undefined) {
-      this.#handshake.resolve(decodeHandshake(frame));
+      this.#handshake.resolve(requests.decodeHandshake(frame));
       this.#handshake = undefined;
       this.#frames.limit = MAX_FRAME_BYTES;
       return;
     }
-    const reply = decodeReply(frame);
+    const reply = requests.decodeReply(frame);
     if (reply.zxid > this.#lastZxid) this.#lastZxid = reply.zxid;
-    if (reply.xid !== EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
+    if (reply.xid !== requests.EVENT_XID && this.#restoring === 0 && reply.zxid > this.#repliedZxid)
       this.#repliedZxid = reply.zxid;
     switch (reply.xid) {
-      case EVENT_XID:
-        return this.#owner.notified(decodeEvent(reply.body));
-      case AUTH_XID:
+      case requests.EVENT_XID:
+        return this.#owner.notified(requests.decodeEvent(reply.body));
+      case requests.AUTH_XID:
         return this.#settleAuthentication(reply.errorCode);
-      case PING_XID:
+      case requests.PING_XID:
         return this.#settle(this.#pings.shift(), reply);
       default:
         return this.#settle(this.#pending.shift(), reply);
@@ -314,7 +302,7 @@ export class Connection {
     asked.outcome.reject(new AuthenticationError(`${refusal}: ${advice}`));
   }
 
-  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: ReplyHeader): void {
+  #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: requests.ReplyHeader): void {
     if (pending === undefined) throw new Error('a reply to nothing that was asked');
     const { name, path, decode, sentAt, outcome } = pending;
     if (pending.xid !== xid) {
@@ -330,7 +318,7 @@ export class Connection {
     try {
       outcome.resolve(new ServerReply(decode(body), zxid, sentAt));
     } catch (error) {
-      if (error instanceof TransactionError) return outcome.reject(error);
+      if (error instanceof requests.TransactionError) return outcome.reject(error);
       outcome.reject(new ConnectionLossError(`${name}: the reply can not be read`, { cause: error }));
       throw error;
     }

@@ -79,12 +79,9 @@ export interface Dialed {
  * looked up at each try, and all its addresses are tried.
  */
 export class Dialer {
+  readonly #options: DialerOptions;
+  /** In the order to try them. */
   readonly #servers: readonly Server[];
-  readonly #environment: Environment;
-  readonly #tls: ConnectionOptions | undefined;
-  readonly #logger: Logger;
-  readonly #outage: Outage;
-  readonly #onTried: () => void;
   /** How many addresses each server had when its name was last looked up, if one was. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;
@@ -94,13 +91,9 @@ export class Dialer {
   #lastFailure: unknown;
   #handshakeLostAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ servers, environment, tls, logger, outage, onTried }: DialerOptions) {
-    this.#servers = shuffled(servers, environment.random);
-    this.#environment = environment;
-    this.#tls = tls;
-    this.#logger = logger;
-    this.#outage = outage;
-    this.#onTried = onTried;
+  constructor(options: DialerOptions) {
+    this.#options = options;
+    this.#servers = shuffled(options.servers, options.environment.random);
   }
 
   /** Why the last try failed; `undefined` before a failure. */
@@ -126,36 +119,36 @@ export class Dialer {
     isNeeded: () => boolean,
     signal: Abortable,
   ): Promise<Dialed> {
-    if (this.#environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
-    this.#onTried(); // The last server may have accepted the session, and dropped it before it served.
+    if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
+    this.#options.onTried(); // The last server may have accepted the session, and dropped it before it served.
     while (isNeeded()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
       this.#turns++;
-      this.#outage.tried(this.#environment.clock.now());
+      this.#options.outage.tried(this.#options.environment.clock.now());
       const server = this.#servers[this.#next++ % this.#servers.length] as Server;
       for (const address of await this.#resolve(server, makeHandshake().timeoutMs, signal)) {
         if (!isNeeded()) break;
         const opened = await this.#try({ server, address }, makeHandshake(), owner, signal);
         if (opened !== undefined) return opened;
       }
-      this.#onTried();
+      this.#options.onTried();
     }
     throw new ConnectTimeoutError('no server took the session');
   }
 
   #pause(signal: Abortable): Promise<void> {
-    const { clock, random } = this.#environment;
+    const { clock, random } = this.#options.environment;
     return sleep(clock, pauseMs(this.#turns / this.#servers.length, random()), signal);
   }
 
   /** A server's addresses in the order to try them; none if its name can't be looked up in time. */
   async #resolve(server: Server, sessionTimeoutMs: number, signal: Abortable): Promise<readonly string[]> {
     if (isIP(server.host) !== 0) return [server.host];
-    const { random } = this.#environment;
+    const { random } = this.#options.environment;
     try {
       const found = await this.#inTime(`the name ${server.host}`, sessionTimeoutMs, signal, (timeout) =>
-        abortable(this.#environment.resolve(server.host), timeout),
+        abortable(this.#options.environment.resolve(server.host), timeout),
       );
       const addresses = inTurn(found, this.#last?.server === server ? this.#last.address : undefined, random);
       this.#addresses ??= new Map();
@@ -173,7 +166,7 @@ export class Dialer {
     signal: Abortable,
   ): Promise<Dialed | undefined> {
     const { server, address } = endpoint;
-    const { clock } = this.#environment;
+    const { clock } = this.#options.environment;
     this.#last = endpoint;
     try {
       const opened = await this.#inTime(
@@ -181,7 +174,7 @@ export class Dialer {
         handshake.timeoutMs,
         signal,
         (timeout) => {
-          const transport = openTransport(endpoint, this.#environment, this.#tls);
+          const transport = openTransport(endpoint, this.#options.environment, this.#options.tls);
           return Connection.open(server, transport, handshake, clock, owner, timeout);
         },
       );
@@ -197,8 +190,8 @@ export class Dialer {
   #fail(server: Server, address: string, error: unknown, signal: Abortable): [] {
     if (signal.aborted) throw signal.reason;
     this.#lastFailure = error;
-    this.#outage.failed({ host: address, port: server.port }, error);
-    this.#logger.debug({ server, cause: describe(error) }, 'no session from this server');
+    this.#options.outage.failed({ host: address, port: server.port }, error);
+    this.#options.logger.debug({ server, cause: describe(error) }, 'no session from this server');
     return [];
   }
 
@@ -214,7 +207,7 @@ export class Dialer {
     const endpoints = this.#servers.reduce((sum, server) => sum + (this.#addresses?.get(server) ?? 1), 0);
     const timeoutMs = handshakeTimeoutMs(round, endpoints, sessionTimeoutMs);
     const timeout = new LazyAbortController();
-    const timer = afterPendingInput(this.#environment.clock, timeoutMs, () => {
+    const timer = afterPendingInput(this.#options.environment.clock, timeoutMs, () => {
       timeout.abort(new ConnectTimeoutError(`no answer from ${what} in ${Math.round(timeoutMs)} ms`));
     });
     const unsubscribe = onAbort(signal, () => timeout.abort(signal.reason));

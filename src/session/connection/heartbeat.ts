@@ -43,12 +43,6 @@ interface Batch {
   readonly request: Request<unknown>;
 }
 
-/** A node that wasn't confirmed, and why. */
-interface Failed {
-  readonly node: HeartbeatNode;
-  readonly error: ZooKeeperError;
-}
-
 /** Whether the refusal is about a node. After any other, it isn't known whether the connection is of use. */
 function isAboutNode(error: ZooKeeperError): boolean {
   return error instanceof NoNodeError || error.code === 'NO_AUTH';
@@ -234,7 +228,8 @@ export class Heartbeat {
     }
   }
 
-  async #send({ nodes, request }: Batch, connection: Connection): Promise<Failed | undefined> {
+  /** Gives the node that kept `batch` from being confirmed, and why. */
+  async #send({ nodes, request }: Batch, connection: Connection) {
     try {
       const { sentAt } = await connection.send(request);
       for (const node of nodes) if (hasMember(this.#nodes, node)) node.confirmed(sentAt);

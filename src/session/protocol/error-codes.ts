@@ -1,10 +1,4 @@
-import {
-  BadVersionError,
-  NodeExistsError,
-  NoNodeError,
-  type ZooKeeperError as ServerError,
-  ZooKeeperError,
-} from '../../errors.js';
+import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 
 // From ZooKeeper's KeeperException.Code. Another code is reported by its number.
 const ERROR_NAMES: Readonly<Record<number, string>> = {
@@ -49,7 +43,7 @@ export function isNoAuth(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
 }
 
-export function serverError(code: number, operation: string, path?: string): ServerError {
+export function serverError(code: number, operation: string, path?: string): ZooKeeperError {
   const name = ERROR_NAMES[code] ?? 'UNKNOWN';
   switch (name) {
     case 'NO_NODE':

@@ -7,22 +7,7 @@ import { WireError, WireReader, WireWriter } from '../../wire/jute.js';
 import type { Access, AccessEntry } from './acl.js';
 import { ChildNames } from './child-names.js';
 import { serverError } from './error-codes.js';
-import {
-  ANY_VERSION,
-  type CreateMode,
-  type NodeData,
-  OP,
-  type PartOutcome,
-  type PartResult,
-  readAccess,
-  readNodeData,
-  readOutcomes,
-  readStat,
-  type Stat,
-  type TransactionPart,
-  writePart,
-  writeParts,
-} from './records.js';
+import * as records from './records.js';
 
 /**
  * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
@@ -61,35 +46,39 @@ const out = new WireWriter();
 export function createRequest(
   path: string,
   data: Buffer,
-  mode: CreateMode,
+  mode: records.CreateMode,
   access: Access,
   decode = decodePath,
 ): Request<string> {
-  const write = () => writePart(out, { kind: 'create', path, data, mode }, access);
-  return request('create', path, OP.create, write, decode);
+  const write = () => records.writePart(out, { kind: 'create', path, data, mode }, access);
+  return request('create', path, records.OP.create, write, decode);
 }
 
-export function deleteRequest(path: string, version = ANY_VERSION): Request<void> {
+export function deleteRequest(path: string, version = records.ANY_VERSION): Request<void> {
   const write = () => out.string(path).int32(version);
-  return request('delete', path, OP.delete, write, decodeNothing, true);
+  return request('delete', path, records.OP.delete, write, decodeNothing, true);
 }
 
-export function existsRequest(path: string): Request<Stat> {
-  return request('exists', path, OP.exists, () => out.string(path).bool(false), decodeStat);
+export function existsRequest(path: string): Request<records.Stat> {
+  return request('exists', path, records.OP.exists, () => out.string(path).bool(false), decodeStat);
 }
 
-export function getDataRequest(path: string, watch: boolean): Request<NodeData> {
-  return request('getData', path, OP.getData, () => out.string(path).bool(watch), decodeNodeData);
+export function getDataRequest(path: string, watch: boolean): Request<records.NodeData> {
+  return request('getData', path, records.OP.getData, () => out.string(path).bool(watch), decodeNodeData);
 }
 
 export function getChildrenRequest(path: string, isUrgent = false): Request<ChildNames> {
   const write = () => out.string(path).bool(false);
-  return request('getChildren', path, OP.getChildren, write, decodeNames, isUrgent);
+  return request('getChildren', path, records.OP.getChildren, write, decodeNames, isUrgent);
 }
 
-export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION): Request<Stat> {
+export function setDataRequest(
+  path: string,
+  data: Buffer,
+  version = records.ANY_VERSION,
+): Request<records.Stat> {
   const write = () => out.string(path).buffer(data).int32(version);
-  return request('setData', path, OP.setData, write, decodeStat);
+  return request('setData', path, records.OP.setData, write, decodeStat);
 }
 
 /**
@@ -98,28 +87,28 @@ export function setDataRequest(path: string, data: Buffer, version = ANY_VERSION
  * @param pathOf - what the caller calls a created node, given its absolute path
  */
 export function multiRequest(
-  parts: readonly TransactionPart[],
+  parts: readonly records.TransactionPart[],
   access: Access,
   pathOf = (absolute: string) => absolute,
-): Request<PartResult[]> {
-  const write = () => writeParts(out, parts, access);
-  const decode = (body: Buffer) => resultsOf(parts, readOutcomes(new WireReader(body)), pathOf);
+): Request<records.PartResult[]> {
+  const write = () => records.writeParts(out, parts, access);
+  const decode = (body: Buffer) => resultsOf(parts, records.readOutcomes(new WireReader(body)), pathOf);
   const isUrgent = parts.some(({ kind }) => kind !== 'check'); // Mostly a claim or a release, for which other contenders wait.
-  return request('multi', undefined, OP.multi, write, decode, isUrgent);
+  return request('multi', undefined, records.OP.multi, write, decode, isUrgent);
 }
 
 /** @throws TransactionError, WireError */
 function resultsOf(
-  parts: readonly TransactionPart[],
-  outcomes: readonly PartOutcome[],
+  parts: readonly records.TransactionPart[],
+  outcomes: readonly records.PartOutcome[],
   pathOf: (absolute: string) => string,
-): PartResult[] {
+): records.PartResult[] {
   if (outcomes.length !== parts.length)
     throw new WireError(`${outcomes.length} outcomes of ${parts.length} parts`);
   // In a refused transaction every part is an error: 0 before the part at fault, "runtime inconsistency" after it.
   for (const [index, outcome] of outcomes.entries()) {
     if (!('errorCode' in outcome) || outcome.errorCode === 0) continue;
-    const { kind, path } = parts[index] as TransactionPart;
+    const { kind, path } = parts[index] as records.TransactionPart;
     throw new TransactionError(index, serverError(outcome.errorCode, `multi[${kind}]`, path));
   }
   return outcomes.map((outcome) => {
@@ -145,7 +134,7 @@ export function checksRequest(paths: readonly string[]): Request<void> {
     },
     decode: (body) => {
       // In a refused transaction every part is an error: if the first isn't, no part is.
-      if (body.length < 4 || body.readInt32BE(0) !== OP.check) checks.decode(body);
+      if (body.length < 4 || body.readInt32BE(0) !== records.OP.check) checks.decode(body);
     },
   };
 }
@@ -161,25 +150,25 @@ export class TransactionError extends Error {
 }
 
 export function getAclRequest(path: string): Request<AccessEntry[]> {
-  return request('getACL', path, OP.getAcl, () => out.string(path), decodeAccess);
+  return request('getACL', path, records.OP.getAcl, () => out.string(path), decodeAccess);
 }
 
 export function closeSessionRequest(): Request<void> {
-  return request('closeSession', undefined, OP.closeSession, ignore, decodeNothing);
+  return request('closeSession', undefined, records.OP.closeSession, ignore, decodeNothing);
 }
 
 /** Has a server watch what the session's former server watched. */
 export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Request<void> {
   const payload = new protocol.SetWatches(toBuffer(sinceZxid), dataPaths, [], []);
   const encode = (xid: number) =>
-    new jute.Request(new protocol.RequestHeader(xid, OP.setWatches), payload).toBuffer();
+    new jute.Request(new protocol.RequestHeader(xid, records.OP.setWatches), payload).toBuffer();
   return { name: 'setWatches', encode, decode: decodeNothing };
 }
 
 /** Has a server remove this session's watch of a path's data. */
 export function removeWatchRequest(path: string): Request<void> {
   const write = () => out.string(path).int32(DATA_WATCHES);
-  return request('removeWatches', path, OP.removeWatches, write, decodeNothing);
+  return request('removeWatches', path, records.OP.removeWatches, write, decodeNothing);
 }
 
 export const PING_XID = jute.XID_PING;
@@ -295,10 +284,10 @@ function request<T>(
 // Not made for each request: a decoder is kept until the answer comes, and would keep the request's data.
 const decodeNothing = () => undefined;
 export const decodePath = decoder((body) => body.string());
-const decodeStat = decoder(readStat);
-const decodeNodeData = decoder(readNodeData);
+const decodeStat = decoder(records.readStat);
+const decodeNodeData = decoder(records.readNodeData);
 const decodeNames = (body: Buffer) => new ChildNames(body);
-const decodeAccess = decoder(readAccess);
+const decodeAccess = decoder(records.readAccess);
 
 function decoder<T>(readBody: (body: WireReader) => T): (body: Buffer) => T {
   return (body) => readBody(new WireReader(body));
