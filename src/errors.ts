@@ -1,6 +1,6 @@
 // Longer than 350 lines: the catalogue of all errors, which is read and searched as one; no class in it holds logic.
 
-import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/copies.js';
+import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/duplicate-install.js';
 import { forJson } from './classes/inspection.js';
 
 /**

@@ -1,4 +1,4 @@
-import { nameOf } from './copies.js';
+import { nameOf } from './duplicate-install.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 

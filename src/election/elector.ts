@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { describe, InvalidOptionError, type ListenerError, type StopWait } from '../errors.js';
 import { type StartOptions, start } from '../platform/async/starting.js';

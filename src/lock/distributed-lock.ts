@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import type { Session } from '../session/session.js';
 import type { LockOptions } from './lock.js';
 import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';

@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { InvalidStateError, LockLostError } from '../errors.js';
 import { type GuardedTransaction, HolderTransaction } from '../lease/guarded-transaction.js';

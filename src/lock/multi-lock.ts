@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { InvalidOptionError, LockTimeoutError } from '../errors.js';
 import { type AcquireOptions, checkAcquireOptions, type Lock } from './lock.js';

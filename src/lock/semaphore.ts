@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { checkSeats } from '../platform/checks.js';
 import type { Session } from '../session/session.js';

@@ -1,4 +1,4 @@
-import { nameOf } from '../classes/copies.js';
+import { nameOf } from '../classes/duplicate-install.js';
 import { InvalidOptionError } from '../errors.js';
 
 /**

@@ -13,8 +13,8 @@ import { warnOfSetup } from '../platform/logging/logger.js';
 import { afterPendingInput, type Clock } from '../platform/time/clock.js';
 import { type Connection, type ConnectionOwner, SessionGoneError } from './connection/connection.js';
 import { Dialer } from './connection/dialer.js';
+import { waivesZxid } from './connection/handshake-without-zxid.js';
 import { Outage } from './connection/outage.js';
-import { waivesZxid } from './connection/zxid-waiver.js';
 import {
   credentialsOf,
   granted,

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { showAs } from '../classes/inspection.js';
 import { describe, type ListenerError, SessionClosedError, SessionExpiredError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';

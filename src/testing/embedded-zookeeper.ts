@@ -1,4 +1,4 @@
-import { mark } from '../classes/copies.js';
+import { mark } from '../classes/duplicate-install.js';
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { EmbeddedSession } from './controls/embedded-session.js';

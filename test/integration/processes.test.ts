@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { takeoverDelayMs } from '../../src/election/term/claim-rules.js';
+import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';

@@ -204,7 +204,7 @@ export const MUTANTS = [
       {
         file: 'session/server-search.ts',
         from: `connection.destroy(new SessionExpiredError('the session has expired'));
-          return this.#expire('the session has expired');`,
+          return this.expire('the session has expired');`,
         to: `connection.destroy(new SessionExpiredError('the session has expired'));
           this.#identity = withoutCredentials(this.#identity);
           continue;`,
@@ -337,12 +337,12 @@ export const MUTANTS = [
       'servers that have lost their data never answer it: the session neither lives nor ends, and no replica leads',
     edits: [
       {
-        file: 'session/connection/zxid-waiver.ts',
+        file: 'session/connection/handshake-without-zxid.ts',
         from: 'return unservedMs > INSISTS_FOR_TIMEOUTS * sessionTimeoutMs;',
         to: 'return unservedMs > Number.POSITIVE_INFINITY * sessionTimeoutMs;',
       },
     ],
-    file: 'unit/session/connection/zxid-waiver.test.ts',
+    file: 'unit/session/connection/handshake-without-zxid.test.ts',
     test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
   },
 ];

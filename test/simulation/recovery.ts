@@ -1,5 +1,5 @@
-import { cooldownAfter } from '../../src/cluster/supervisor/cooldown.js';
-import { takeoverDelayMs } from '../../src/election/term/claim-rules.js';
+import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
+import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
 /** What the bound depends on. */

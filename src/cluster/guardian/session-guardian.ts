@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Worker as ClusterWorker } from 'node:cluster';
-import { mark } from '../../classes/copies.js';
+import { mark } from '../../classes/duplicate-install.js';
 import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
 import { settledWithin } from '../../platform/async/promises.js';
 import { checkOptions } from '../../platform/checks.js';

@@ -17,7 +17,7 @@ import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';
 import { Candidacy, type CandidacyPort } from './candidacy.js';
 import { callCleanup, type Loss } from './cleanup-hook.js';
-import { Cooldown } from './cooldown.js';
+import { Cooldown } from './lost-term-cooldown.js';
 import { SessionSequence } from './session-sequence.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 import type { SupervisorState } from './supervisor-state.js';

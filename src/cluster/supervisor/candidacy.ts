@@ -7,7 +7,7 @@ import { deferred } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../guardian/guardian-link.js';
 import type { Loss } from './cleanup-hook.js';
-import type { Cooldown } from './cooldown.js';
+import type { Cooldown } from './lost-term-cooldown.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 import type { OpenCandidacy } from './supervisor-state.js';

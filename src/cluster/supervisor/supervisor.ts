@@ -1,7 +1,7 @@
 /**
  * Imports more than 15 modules: most of them type its public methods. What happens behind these is in `candidacy-loop.ts`.
  */
-import { mark } from '../../classes/copies.js';
+import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader, leadersOf } from '../../election/nodes/election-reader.js';

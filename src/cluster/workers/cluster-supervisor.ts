@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
-import { mark } from '../../classes/copies.js';
+import { mark } from '../../classes/duplicate-install.js';
 import {
   describe,
   InvalidOptionError,

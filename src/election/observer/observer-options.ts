@@ -1,4 +1,4 @@
-import { isOfAnotherCopy } from '../../classes/copies.js';
+import { isOfAnotherCopy } from '../../classes/duplicate-install.js';
 import { InvalidOptionError } from '../../errors.js';
 import { abortable } from '../../platform/async/promises.js';
 import { checkInstance, checkOptions, checkSeat } from '../../platform/checks.js';

@@ -1,4 +1,5 @@
 import type { ElectionRecord, UnreadableRecord } from '../nodes/record.js';
+import type { UncleanEnd } from './takeover-delay.js';
 
 /**
  * What the first in the queue may do about the record it has read. Pure, because it is where two leaders at once
@@ -13,13 +14,6 @@ export type ClaimStep =
   | { readonly kind: 'wait'; readonly ms: number }
   /** The former leader has named another one: let that one lead before, if it is there. */
   | { readonly kind: 'defer'; readonly to: string };
-
-/** An unclean end, seen for the first time: the record as this transaction wrote it, its holder's node gone. */
-export interface UncleanEnd {
-  /** Not its version: that begins anew when the election is deleted and made again. */
-  readonly zxid: bigint;
-  readonly seenAt: number;
-}
 
 /** What is known when the record has been read. */
 export interface ClaimSituation {
@@ -42,17 +36,6 @@ export interface ClaimSituation {
    * that was deleted under a leader, with its record, and made anew.
    */
   readonly placeLost: boolean;
-}
-
-/**
- * How long to wait after an unclean end before claiming, counted from one's own observation that the former leader's
- * node is gone: its lease, with 3 % for clocks whose rates differ by 1 % at most, and a margin.
- *
- * Why that is enough: the newest heartbeat that it acts on was committed before its node was deleted, and was sent
- * before that; so its lease began before the observation, and ends before the delay does (Chubby's lock-delay).
- */
-export function takeoverDelayMs(leaseMs: number): number {
-  return leaseMs * 1.03 + 50;
 }
 
 /** Asked by whose turn it is, when the holder that the record names has no node any more. */

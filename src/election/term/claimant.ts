@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16; it ties the rules of the record to the queue and to the session.
 import { BadVersionError, NoNodeError, SeatsMismatchError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
@@ -21,8 +22,9 @@ import {
 import type { NextInLine } from '../successor/next-in-line.js';
 import { Successor } from '../successor/successor.js';
 import type { Claim } from './claim.js';
-import { nextClaimStep, takeoverDelayMs, type UncleanEnd } from './claim-rules.js';
+import { nextClaimStep } from './claim-rules.js';
 import { recordWrites, releaseParts } from './release.js';
+import { takeoverDelayMs, type UncleanEnd } from './takeover-delay.js';
 
 /** How it came to be a contender's turn. */
 export interface Turn {

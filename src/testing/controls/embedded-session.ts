@@ -1,4 +1,4 @@
-import { mark } from '../../classes/copies.js';
+import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import type { Server } from '../server/server.js';
 import type { SessionRecord } from '../state/session-table.js';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { types } from 'node:util';
-import { mark } from '../../classes/copies.js';
+import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { checkMs } from '../../platform/checks.js';

@@ -1,4 +1,4 @@
-import { isOfAnotherCopy } from '../../classes/copies.js';
+import { isOfAnotherCopy } from '../../classes/duplicate-install.js';
 import { InvalidOptionError } from '../../errors.js';
 import { checkBoolean, checkOneOf, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import { type Logger, resolveLogger } from '../../platform/logging/logger.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nameOf } from '../../../src/classes/copies.js';
+import { nameOf } from '../../../src/classes/duplicate-install.js';
 import { VERSION } from '../../../src/classes/version.js';
 import * as conclave from '../../../src/index.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cooldownAfter, countLostTerms } from '../../../../src/cluster/supervisor/cooldown.js';
+import { cooldownAfter, countLostTerms } from '../../../../src/cluster/supervisor/lost-term-cooldown.js';
 import type { DemotionReason } from '../../../../src/errors.js';
 
 describe('terms that are lost in a row', () => {
