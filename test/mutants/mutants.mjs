@@ -35,7 +35,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'a create whose reply is lost > has left one node, and whoever asked for it holds by that, instead of standing behind itself',
+    test: 'a create whose reply is lost > has left one node, and the caller holds by that, instead of waiting behind itself',
   },
   {
     name: 'same-uuid',
@@ -131,7 +131,7 @@ export const MUTANTS = [
       { file: 'election/term/claim-rules.ts', from: 'if (waitedMs < delayMs) ', to: 'if (waitedMs < 0) ' },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'a leader whose node the servers have given away > is followed by nobody as long as its own lease lasts, though it has not heard of it',
+    test: 'a leader whose node the servers have given away > is not succeeded as long as its own lease lasts, though it has not heard of it',
   },
   {
     name: 'sequence-as-term-token',
@@ -240,7 +240,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'the clean-up hook > has come to its end before its process stands for election again',
+    test: 'the clean-up hook > has come to its end before its process joins the election again',
   },
   {
     name: 'no-hook-at-stop',
@@ -269,7 +269,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'a lease > is over when a process goes on that has stood still, before anything has told it so',
+    test: 'a lease > is over when a process goes on that has been stopped, before any event has reported it',
   },
   {
     name: 'ahead-gone-is-turn',
@@ -283,7 +283,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'the end of the one ahead > is not the turn of the one behind it while somebody else is left ahead',
+    test: 'the end of the one ahead > is not the turn of the one behind it while another contender is left ahead',
   },
   {
     name: 'guess-from-vacant',
@@ -314,7 +314,7 @@ export const MUTANTS = [
       },
     ],
     file: 'unit/precautions.test.ts',
-    test: 'the end of a term > is told by its signal before it is told by an event',
+    test: 'the end of a term > is reported by its signal before it is reported by an event',
   },
   {
     name: 'lease-grows',

@@ -66,7 +66,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
     const { clock, supervisor, work, steps, expire } = await leading({
       cleanup: async ({ signal }) => {
         seen.push(signal.aborted);
-        await sleep(clock, 1500, signal); // No longer than a lease, after which the wait itself is told of.
+        await sleep(clock, 1500, signal); // No longer than a lease, after which the wait itself is reported.
         seen.push(signal.aborted);
       },
     });
@@ -133,7 +133,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
     expect(errors.at(-1)).toMatchObject({ attempts: 2, cause: { message: 'no disk' } });
   });
 
-  it('tells a call of the hook that is under way by its signal, and waits for it', async () => {
+  it('aborts the signal of a call of the hook that is under way, and waits for it', async () => {
     const goOn = deferred();
     const { clock, supervisor, work, steps, losses, expire } = await leading({ cleanup: () => goOn.promise });
     work.resolve(undefined);
@@ -201,7 +201,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
     expect(steps).toEqual(['expired', 'hook', 'stop() came back', 'cleaned', 'stopped']);
   });
 
-  it('cleans up also when its lease has ended, and no server tells what has become of the session', async () => {
+  it('cleans up also when its lease has ended, and no server says what has become of the session', async () => {
     const { clock, server, supervisor, work, steps, losses } = await leading();
     const { term } = supervisor;
     const demoted = nextEvent(supervisor, 'demoted');
@@ -216,7 +216,7 @@ describe('a supervisor that is stopped after the loss of a session', () => {
     expect(steps.slice(-3)).toEqual(['hook', 'cleaned', 'stopped']);
   });
 
-  it('does not say that it stands again, when it has no hook', async () => {
+  it('does not say that it joins again, when it has no hook', async () => {
     const clock = new TestClock();
     const server = await EmbeddedZooKeeper.start({ clock });
     const { environment } = clock;
@@ -271,7 +271,7 @@ describe('a session that is lost before it has a place in the queue', () => {
 });
 
 describe('a shutdown on a signal after the loss of a session', () => {
-  /** With a process that isn't really ended: `exited` tells its code. */
+  /** With a process that isn't really ended: `exited` gives its code. */
   async function shuttingDown(options: Partial<ElectionSupervisorOptions> = {}) {
     const run = await leading(options);
     const exited = deferred<unknown>();

@@ -23,7 +23,7 @@ describe('the pause before the next try', () => {
       expect(backoffMs(2000, { ...policy, minTimeout: 0, randomize }, 0.5)).toBe(0);
   });
 
-  it('is told under the name that it was given', () => {
+  it('is reported under the name that it was given', () => {
     const wrong = { retries: -1, factor: 0, minTimeout: -1, maxTimeout: -1, randomize: 'no' };
     for (const [option, value] of Object.entries(wrong)) {
       expect(() => resolveRetryOptions({ [option]: value }, 1, 'restart')).toThrow(`restart.${option} is `);
@@ -54,7 +54,7 @@ describe('the pause before the next try', () => {
     ['minTimeout', 0],
     ['maxTimeout', 100],
     ['randomize', false],
-  ] as const)('is told by %s, which may be %d', (option, value) => {
+  ] as const)('is set by %s, which may be %d', (option, value) => {
     expect(resolveRetryOptions({ [option]: value }, 1)).toMatchObject({ [option]: value });
   });
 
@@ -68,7 +68,7 @@ describe('the pause before the next try', () => {
     ['factor', Number.POSITIVE_INFINITY],
     ['minTimeout', Number.POSITIVE_INFINITY],
     ['tries', 3],
-  ])('is not told by %s %j', (option, value) => {
+  ])('is not set by %s %j', (option, value) => {
     expect(() => resolveRetryOptions({ [option]: value }, 1)).toThrow(InvalidOptionError);
   });
 });

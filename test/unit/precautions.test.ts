@@ -15,14 +15,14 @@ import { aborted } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
-// Each precaution of the recipe in the situation that it is there for, in time that stands still until it is moved.
+// Each precaution of the recipe in the situation that it is there for, on a clock that moves only when it is advanced.
 
 const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = SESSION_TIMEOUT_MS / 3;
 const UUID = '01234567-89ab-4def-8123-456789abcdef';
 const ignore = () => undefined;
 
-async function standStill() {
+async function startServer() {
   const clock = new TestClock();
   const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(() => server.stop());
@@ -32,22 +32,22 @@ async function standStill() {
     onTestFinished(() => clock.advanceUntil(session.close()));
     return session;
   };
-  const stand = async (session: Session, options: LeaderElectorOptions = {}) => {
+  const join = async (session: Session, options: LeaderElectorOptions = {}) => {
     const elector = new LeaderElector(session, '/election', options);
     onTestFinished(() => clock.advanceUntil(elector.stop()));
     await clock.advanceUntil(elector.start());
     return elector;
   };
   const lead = async (session: Session, options?: LeaderElectorOptions): Promise<[LeaderElector, Term]> => {
-    const elector = await stand(session, options);
+    const elector = await join(session, options);
     return [elector, await clock.advanceUntil(() => elector.term as Term)];
   };
-  return { clock, server, open, stand, lead };
+  return { clock, server, open, join, lead };
 }
 
 describe('a create whose reply is lost', () => {
-  it('has left one node, and whoever asked for it holds by that, instead of standing behind itself', async () => {
-    const { clock, server, open } = await standStill();
+  it('has left one node, and the caller holds by that, instead of waiting behind itself', async () => {
+    const { clock, server, open } = await startServer();
     const session = await open();
     await session.create('/lock'); // Else the first create comes to nothing.
     const lost = server.swallowReply('create', { path: /-lock-/ });
@@ -58,7 +58,7 @@ describe('a create whose reply is lost', () => {
   });
 
   it('has not made the node of another contender of the same session its own', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const session = await open();
     const first = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
     const lost = server.swallowReply('create', { path: /-lock-/ });
@@ -71,7 +71,7 @@ describe('a create whose reply is lost', () => {
   });
 
   it('has not made the node of a former session its own, which has the same name but for the number', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const ghost = await clock.advanceUntil(joinQueue(await open(), '/lock', { id: UUID }));
     const session = await open();
     server.partition(); // It never arrives: what is found under that name can only be the other one's.
@@ -86,7 +86,7 @@ describe('a create whose reply is lost', () => {
 
 describe('a node of another session', () => {
   it('is nothing to hold by, whatever its path', async () => {
-    const { clock, open } = await standStill();
+    const { clock, open } = await startServer();
     const [other, session] = [await open(), await open()];
     await other.create('/mine', { mode: 'ephemeral' });
     const own = EphemeralNode.of(session, '/mine');
@@ -98,7 +98,7 @@ describe('a node of another session', () => {
 
 describe('a lease', () => {
   it('counts from when the proof was sent, however late the reply comes', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const session = await open();
     await session.create('/mine', { mode: 'ephemeral' });
     const own = EphemeralNode.of(session, '/mine');
@@ -108,7 +108,7 @@ describe('a lease', () => {
   });
 
   it('is over when the server answers pings, and no write any more', async () => {
-    const { clock, server, open, lead } = await standStill();
+    const { clock, server, open, lead } = await startServer();
     const [, term] = await lead(await open());
     await clock.advance(10_000);
     server.delay(60_000, { only: 'multi' });
@@ -116,8 +116,8 @@ describe('a lease', () => {
     expect(term.isHeld()).toBe(false);
   });
 
-  it('is over when a process goes on that has stood still, before anything has told it so', async () => {
-    const { clock, open, lead } = await standStill();
+  it('is over when a process goes on that has been stopped, before any event has reported it', async () => {
+    const { clock, open, lead } = await startServer();
     const [, term] = await lead(await open());
     clock.jump(LEASE_MS);
     expect(term.isHeld()).toBe(false);
@@ -138,10 +138,10 @@ describe('a lease', () => {
 });
 
 describe('a leader whose node the servers have given away', () => {
-  it('is followed by nobody as long as its own lease lasts, though it has not heard of it', async () => {
-    const { clock, server, open, stand, lead } = await standStill();
+  it('is not succeeded as long as its own lease lasts, though it has not heard of it', async () => {
+    const { clock, server, open, join, lead } = await startServer();
     const [, term] = await lead(await open());
-    const successor = await stand(await open());
+    const successor = await join(await open());
     await clock.advance(10_000);
     const [former] = server.sessions();
     former?.partition();
@@ -154,7 +154,7 @@ describe('a leader whose node the servers have given away', () => {
 
 describe('a token', () => {
   it('rises from hold to hold, also when the lock was deleted in between', async () => {
-    const { clock, open } = await standStill();
+    const { clock, open } = await startServer();
     const session = await open();
     const tokens: bigint[] = [];
     for (let round = 0; round < 3; round++) {
@@ -168,7 +168,7 @@ describe('a token', () => {
   });
 
   it('rises from term to term, also when the election was deleted in between', async () => {
-    const { clock, open, lead } = await standStill();
+    const { clock, open, lead } = await startServer();
     const session = await open();
     const tokens: bigint[] = [];
     for (let round = 0; round < 3; round++) {
@@ -184,7 +184,7 @@ describe('a token', () => {
 
 describe('a session that comes back', () => {
   it('in time has the places that it had, and no others', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const session = await open();
     const hold = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
     const events = recordEvents(session, 'suspended', 'resumed');
@@ -196,7 +196,7 @@ describe('a session that comes back', () => {
   });
 
   it('too late is over, with all that was held by it, and is not begun anew behind its holders', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const session = await open();
     const hold = await clock.advanceUntil(new DistributedLock(session, '/lock').acquire());
     server.expireSession(() => true);
@@ -209,7 +209,7 @@ describe('a session that comes back', () => {
 
 describe('the end of a term', () => {
   it('is known to no other candidate before the work of the term has settled', async () => {
-    const { clock, open, stand, lead } = await standStill();
+    const { clock, open, join, lead } = await startServer();
     const steps: string[] = [];
     const session = await open();
     const [elector] = await lead(session, {
@@ -219,15 +219,15 @@ describe('the end of a term', () => {
         steps.push('settled');
       },
     });
-    const successor = await stand(await open());
+    const successor = await join(await open());
     successor.on('elected', () => void steps.push('elected'));
     void elector.stop();
     await clock.advanceUntil(() => successor.term);
     expect(steps).toEqual(['settled', 'elected']);
   });
 
-  it('is told by its signal before it is told by an event', async () => {
-    const { clock, open, lead } = await standStill();
+  it('is reported by its signal before it is reported by an event', async () => {
+    const { clock, open, lead } = await startServer();
     const [elector] = await lead(await open());
     const seen: boolean[] = [];
     elector.on('demoted', (term) => void seen.push(term.signal.aborted, term.isHeld()));
@@ -237,8 +237,8 @@ describe('the end of a term', () => {
 });
 
 describe('the clean-up hook', () => {
-  it('has come to its end before its process stands for election again', async () => {
-    const { clock, server } = await standStill();
+  it('has come to its end before its process joins the election again', async () => {
+    const { clock, server } = await startServer();
     const sessions: number[] = [];
     const supervisor = new ElectionSupervisor({
       connect: server.connectString,
@@ -262,8 +262,8 @@ describe('the clean-up hook', () => {
 });
 
 describe('the end of the one ahead', () => {
-  it('is not the turn of the one behind it while somebody else is left ahead', async () => {
-    const { clock, open } = await standStill();
+  it('is not the turn of the one behind it while another contender is left ahead', async () => {
+    const { clock, open } = await startServer();
     const [first, second, third] = [await open(), await open(), await open()];
     const hold = await clock.advanceUntil(new DistributedLock(first, '/lock').acquire());
     const givingUp = await clock.advanceUntil(enqueue(new DistributedLock(second, '/lock')));
@@ -278,7 +278,7 @@ describe('the end of the one ahead', () => {
   });
 
   it('is not the turn of the one behind it when it is read after the queue was listed, and another is left ahead', async () => {
-    const { clock, server, open } = await standStill();
+    const { clock, server, open } = await startServer();
     const [first, second, third, fourth] = [await open(), await open(), await open(), await open()];
     await clock.advanceUntil(new DistributedLock(first, '/lock').acquire());
     (await clock.advanceUntil(enqueue(new DistributedLock(second, '/lock')))).hold.catch(ignore);
@@ -287,12 +287,12 @@ describe('the end of the one ahead', () => {
     await clock.advance(0);
     const { held } = await clock.advanceUntil(enqueue(new DistributedLock(fourth, '/lock')));
     const [, , unwatched, watched] = server.paths('/lock') as [string, string, string, string];
-    // The last one learns by a glance that the second is gone, and lists the queue; only then it is told that what the
+    // The last one learns by a probe that the second is gone, and lists the queue; only then it is notified that what the
     // third says has changed. By then that one has left: the listing shows it, and so does the read after the change.
-    const glance = server.delay(500, { only: 'exists', path: unwatched });
+    const probe = server.delay(500, { only: 'exists', path: unwatched });
     server.delay(600, { only: 'getData', path: '/lock' });
     await clock.advanceUntil(second.close());
-    await clock.advanceUntil(() => glance.hits > 0);
+    await clock.advanceUntil(() => probe.hits > 0);
     const reading = fourth.getData('/lock');
     await third.setData(watched, Buffer.from('else'));
     leaving.abort();

@@ -18,7 +18,7 @@ const ignore = () => undefined;
 const ALICE = { scheme: 'digest', credentials: 'alice:secret' };
 
 describe('what a session goes by', () => {
-  it('is what the documentation says unless told otherwise', () => {
+  it('is what the documentation says unless options say otherwise', () => {
     expect(session()).toEqual({
       sessionTimeoutMs: 6000,
       leaseMs: undefined,
@@ -33,10 +33,10 @@ describe('what a session goes by', () => {
     });
   });
 
-  it('is what it was told', () => {
+  it('is what the options say', () => {
     const { signal } = new AbortController();
     const environment = { ...systemEnvironment };
-    const told = {
+    const given = {
       sessionTimeoutMs: 2 ** 31 - 1,
       leaseMs: 2 ** 31 - 2,
       connectTimeoutMs: Number.POSITIVE_INFINITY,
@@ -45,13 +45,13 @@ describe('what a session goes by', () => {
       signal,
       environment,
     };
-    const resolved = session({ ...told, auth: ALICE });
-    expect(resolved).toMatchObject({ ...told, credentials: [ALICE] });
+    const resolved = session({ ...given, auth: ALICE });
+    expect(resolved).toMatchObject({ ...given, credentials: [ALICE] });
     expect(resolved.signal).toBe(signal);
     expect(resolved.environment).toBe(environment);
   });
 
-  it('lets nobody else touch its nodes when it says who it is, unless told otherwise', () => {
+  it('lets no other client touch its nodes when it has credentials, unless its access option says otherwise', () => {
     expect(session({ auth: ALICE }).access).toBe('creator');
     expect(session({ auth: ALICE, access: 'world' }).access).toBe('world');
     expect(session({ access: 'creator' }).access).toBe('creator');
@@ -79,7 +79,7 @@ describe('what a session goes by', () => {
     expect(() => session({ auth })).toThrow(expect.objectContaining(wrong));
   });
 
-  it('is told by yes or no whether it may stand on paths that are open to all', () => {
+  it('takes only true or false for whether it may use paths that are open to all', () => {
     const wrong = { option: 'allowUnprotectedPaths', value: 'yes' };
     expect(() => session({ allowUnprotectedPaths: 'yes' })).toThrow(expect.objectContaining(wrong));
   });
@@ -143,16 +143,16 @@ describe('what a candidate goes by', () => {
     seats: 1,
     onRevoke: undefined,
   };
-  const standing = { environment: { uuid: () => '01234567-89ab-cdef' }, logger } as unknown as Session;
+  const fakeSession = { environment: { uuid: () => '01234567-89ab-cdef' }, logger } as unknown as Session;
 
-  it('is what the documentation says unless told otherwise', () => {
+  it('is what the documentation says unless options say otherwise', () => {
     expect(checkCandidacyOptions({})).toEqual(defaults);
     const id = `${hostname()}-${process.pid}-01234567`;
-    expect(resolveElectorOptions(undefined, standing)).toEqual({ ...defaults, id, logger });
+    expect(resolveElectorOptions(undefined, fakeSession)).toEqual({ ...defaults, id, logger });
   });
 
-  it('is what it was told', () => {
-    const told = {
+  it('is what the options say', () => {
+    const given = {
       data: 'me',
       lead: ignore,
       takeoverDelayMs: 0,
@@ -162,15 +162,15 @@ describe('what a candidate goes by', () => {
       seats: 1,
       onRevoke: ignore,
     } as const;
-    const resolved = resolveElectorOptions({ ...told, id: 'me', logger: console }, standing);
-    expect(resolved).toMatchObject({ ...told, id: 'me' });
+    const resolved = resolveElectorOptions({ ...given, id: 'me', logger: console }, fakeSession);
+    expect(resolved).toMatchObject({ ...given, id: 'me' });
     expect(resolved.logger).not.toBe(logger);
   });
 
-  it("has the session's logger, and may be told what it does anyway", () => {
+  it("has the session's logger by default, and may be given what it does by default", () => {
     const own = { ...console };
-    expect(resolveElectorOptions({}, { ...standing, logger: own } as unknown as Session).logger).toBe(own);
-    expect(resolveElectorOptions({ onOverrun: 'report' }, standing).onOverrun).toBe('report');
+    expect(resolveElectorOptions({}, { ...fakeSession, logger: own } as unknown as Session).logger).toBe(own);
+    expect(resolveElectorOptions({ onOverrun: 'report' }, fakeSession).onOverrun).toBe('report');
   });
 
   it.each([
@@ -185,14 +185,14 @@ describe('what a candidate goes by', () => {
     ['onRevoke', 7],
     ['logger', {}],
   ])('is refused by its name: %s %j', (option, value) => {
-    expect(() => resolveElectorOptions({ [option]: value }, standing)).toThrow(
+    expect(() => resolveElectorOptions({ [option]: value }, fakeSession)).toThrow(
       expect.objectContaining({ option, value }),
     );
   });
 
   it('is an object, with what is known in it only', () => {
-    expect(() => resolveElectorOptions(7, standing)).toThrow('elector is 7');
-    expect(() => resolveElectorOptions({ prio: 7 }, standing)).toThrow('elector.prio is 7');
+    expect(() => resolveElectorOptions(7, fakeSession)).toThrow('elector is 7');
+    expect(() => resolveElectorOptions({ prio: 7 }, fakeSession)).toThrow('elector.prio is 7');
   });
 
   it.each([
@@ -218,7 +218,7 @@ describe('what a candidate goes by', () => {
 describe('what a supervisor goes by', () => {
   const least = { connect: 'zk1', path: '/election' };
 
-  it('is what the documentation says unless told otherwise', () => {
+  it('is what the documentation says unless options say otherwise', () => {
     const resolved = resolveSupervisorOptions(least);
     const retry = { factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
     expect(resolved).toEqual({
@@ -237,16 +237,16 @@ describe('what a supervisor goes by', () => {
     });
   });
 
-  it('is what it was told, for its sessions too', () => {
-    const told = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false, cooldownMs: 0 };
+  it('is what the options say, for its sessions too', () => {
+    const given = { id: 'me', cleanup: ignore, cleanupTimeoutMs: 5, guardian: false, cooldownMs: 0 };
     const resolved = resolveSupervisorOptions({
       ...least,
-      ...told,
+      ...given,
       session: { leaseMs: 5 },
       retry: { retries: 2 },
       lead: ignore,
     });
-    expect(resolved).toMatchObject({ ...told, candidacy: { lead: ignore }, sessionOptions: { leaseMs: 5 } });
+    expect(resolved).toMatchObject({ ...given, candidacy: { lead: ignore }, sessionOptions: { leaseMs: 5 } });
     expect([resolved.retry.retries, resolved.cleanupRetry.retries]).toEqual([2, 2]);
   });
 
@@ -266,7 +266,7 @@ describe('what a supervisor goes by', () => {
     expect(() => resolveSupervisorOptions(least)).toThrow('CONCLAVE_LOG_LEVEL is "loud"');
   });
 
-  it('has to be told where to stand', () => {
+  it('needs the path of its election', () => {
     const wrong = { option: 'supervisor', expected: 'an object with at least connect and path' };
     expect(() => resolveSupervisorOptions(undefined)).toThrow(expect.objectContaining(wrong));
     expect(() => resolveSupervisorOptions({ connect: 'zk1' })).toThrow(InvalidOptionError);
@@ -311,7 +311,7 @@ describe('what an observer goes by', () => {
     expect(said).toEqual(['session', 'own']);
   });
 
-  it('is a connect string, with sessions of its own, opened as it was told, which it closes', async () => {
+  it('is a connect string, with sessions of its own, opened with its options, which it closes', async () => {
     const server = await EmbeddedZooKeeper.start({ logger: SILENT });
     onTestFinished(() => server.stop());
     const { seat, source, close } = resolveObserverOptions(

@@ -10,7 +10,7 @@ const errors = Object.entries(conclave).filter(([name]) => name.endsWith('Error'
   new (...args: unknown[]) => Error,
 ][];
 
-describe('what copies of the library in one process tell each other', () => {
+describe('what copies of the library in one process know of each other', () => {
   it('is the version that package.json names', () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'));
     expect(VERSION).toBe(version);

@@ -12,7 +12,7 @@ import type { Session } from '../../../src/session/session.js';
 const NODE = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000002';
 const entry = parseEntry(NODE) as QueueEntry;
 
-/** A node that is read and written, and somebody who may do something in between. */
+/** A node that is read and written, and hooks to do something in between. */
 function setUp(data = serializeCandidate('me', 'first')) {
   const node = { data, version: 0, writes: 0 };
   const between = { read: () => Promise.resolve(), write: () => Promise.resolve() };
@@ -37,11 +37,11 @@ function setUp(data = serializeCandidate('me', 'first')) {
   const own = { path: `/election/${NODE}`, lost } as EphemeralNode;
   const advertisement = new Advertisement('me', 'first');
   const publish = (signal?: Abortable) => advertisement.publish(session as unknown as Session, own, signal);
-  const told = () => parseCandidate(entry, 0, node.data).data;
-  return { node, between, lost, signals, advertisement, publish, told };
+  const advertised = () => parseCandidate(entry, 0, node.data).data;
+  return { node, between, lost, signals, advertisement, publish, advertised };
 }
 
-describe('what a candidate tells about itself', () => {
+describe('what a candidate advertises', () => {
   it('is not written again when its node was created with it', async () => {
     const { node, advertisement, publish } = setUp();
     expect(parseCandidate(entry, 0, advertisement.bytes).data).toBe('first');
@@ -53,15 +53,15 @@ describe('what a candidate tells about itself', () => {
   });
 
   it('is written when it changes after its node was created', async () => {
-    const { advertisement, publish, told } = setUp();
+    const { advertisement, publish, advertised } = setUp();
     advertisement.change('second');
     advertisement.created(advertisement.revision);
     advertisement.change('third');
     await publish();
-    expect(told()).toBe('third');
+    expect(advertised()).toBe('third');
   });
 
-  it('is not tried any more when the node is lost, or whoever asked for it gives up', async () => {
+  it('is not tried any more when the node is lost, or the caller gives up', async () => {
     for (const end of ['lost', 'given up'] as const) {
       const { lost, between, signals, advertisement, publish } = setUp();
       const stop = new LazyAbortController();
@@ -84,7 +84,7 @@ describe('what a candidate tells about itself', () => {
   });
 
   it('is written once, as it is then, however often it has changed', async () => {
-    const { node, advertisement, publish, told } = setUp();
+    const { node, advertisement, publish, advertised } = setUp();
     const bytes = new Uint8Array([1]);
     advertisement.change('second');
     advertisement.change(bytes);
@@ -92,11 +92,11 @@ describe('what a candidate tells about itself', () => {
     await publish();
     await publish();
     expect(node.writes).toBe(1);
-    expect(told()).toEqual(new Uint8Array([1]));
+    expect(advertised()).toEqual(new Uint8Array([1]));
   });
 
   it('is written anew when it changes while it is written', async () => {
-    const { node, between, advertisement, publish, told } = setUp();
+    const { node, between, advertisement, publish, advertised } = setUp();
     advertisement.change('second');
     const reading = deferred();
     const read = deferred();
@@ -110,12 +110,12 @@ describe('what a candidate tells about itself', () => {
     const next = publish();
     read.resolve();
     await Promise.all([publishing, next]);
-    expect(told()).toBe('third');
+    expect(advertised()).toBe('third');
     expect(node.writes).toBeLessThanOrEqual(2);
   });
 
-  it('takes nothing off the node that somebody has asked of the candidate, also between read and write', async () => {
-    const { node, between, advertisement, publish, told } = setUp();
+  it('takes no request to the candidate off the node, also between read and write', async () => {
+    const { node, between, advertisement, publish, advertised } = setUp();
     const request = { kind: 'step-down', key: 'k', by: 'operator', graceMs: 5 } as const;
     advertisement.change('second');
     between.write = () => {
@@ -124,32 +124,32 @@ describe('what a candidate tells about itself', () => {
       return Promise.resolve();
     };
     await publish();
-    expect(told()).toBe('second');
+    expect(advertised()).toBe('second');
     expect(parseRequest(node.data)).toEqual(request);
   });
 
-  it('is put where something else stood that is none', async () => {
-    const { advertisement, publish, told } = setUp(Buffer.from('<html>'));
+  it('is put where something else was written that is none', async () => {
+    const { advertisement, publish, advertised } = setUp(Buffer.from('<html>'));
     advertisement.change('second');
     await publish();
-    expect(told()).toBe('second');
+    expect(advertised()).toBe('second');
   });
 
   it.each([new NoNodeError(-101, 'NO_NODE', 'getData'), new NodeLostError('deleted')])(
     'is left to the next node when this one is gone: %s',
     async (gone) => {
-      const { between, advertisement, publish, told } = setUp();
+      const { between, advertisement, publish, advertised } = setUp();
       advertisement.change('second');
       between.read = () => Promise.reject(gone);
       await publish();
       between.read = () => Promise.resolve();
       await publish();
-      expect(told()).toBe('second');
+      expect(advertised()).toBe('second');
     },
   );
 
-  it('is not told when a server refuses, and whoever asked for it hears why', async () => {
-    const { between, advertisement, publish, told } = setUp();
+  it('is not published when a server refuses, and the caller gets the reason', async () => {
+    const { between, advertisement, publish, advertised } = setUp();
     advertisement.change('second');
     const over = new SessionClosedError('over');
     between.write = () => Promise.reject(over);
@@ -158,7 +158,7 @@ describe('what a candidate tells about itself', () => {
     await expect(second).rejects.toBe(over);
     between.write = () => Promise.resolve();
     await publish(new AbortController().signal);
-    expect(told()).toBe('second');
+    expect(advertised()).toBe('second');
   });
 
   it('is waited for no longer than the signal allows, also for the turn of another', async () => {

@@ -23,19 +23,19 @@ it('a call that waits for a lock is notified of its position in the context of t
   const [first, second, third] = locks as [DistributedLock, DistributedLock, DistributedLock];
   const holding = await first.acquire();
   const work = new AsyncLocalStorage<string>();
-  const told: unknown[] = [];
+  const positions: unknown[] = [];
   const next = second.acquire();
   await vi.waitUntil(async () => (await first.contenders()).length === 2);
   const last = work.run('work', () =>
-    third.acquire({ onWaiting: ({ position }) => told.push([position, work.getStore()]) }),
+    third.acquire({ onWaiting: ({ position }) => positions.push([position, work.getStore()]) }),
   );
-  await vi.waitUntil(() => told.length === 1);
+  await vi.waitUntil(() => positions.length === 1);
   await holding.release();
   const hold = await next;
-  await vi.waitUntil(() => told.length === 2, { timeout: 5000 });
+  await vi.waitUntil(() => positions.length === 2, { timeout: 5000 });
   await hold.release();
   await (await last).release();
-  expect(told).toEqual([
+  expect(positions).toEqual([
     [2, 'work'],
     [1, 'work'],
   ]);

@@ -54,7 +54,7 @@ describe("the system's sockets", () => {
     expect(other.all().toString()).toBe('something else');
   });
 
-  it('end with the other end, though nobody reads them as streams', async () => {
+  it('end with the other end, though no code reads them as streams', async () => {
     const { reader, all, untilThere } = keeping();
     const { socket, far } = await connected(reader);
     far.end('the last word');

@@ -7,46 +7,46 @@ import { NodeWatch } from '../../../src/session/node-watch.js';
 import type { NodeData } from '../../../src/session/protocol/records.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
-/** A session, one of somebody else, and a follower that writes down what it is told. */
+/** Two sessions, and a follower of the first that records what it is notified of. */
 async function setUp() {
   const { clock, server, open } = await startWithTestClock();
   const [session, other] = [await open(), await open()];
   await other.create('/node', { data: Buffer.from('first') });
-  const told: string[] = [];
+  const seen: string[] = [];
   const follower = {
-    read: ({ data }: NodeData) => void told.push(`says ${data}`),
-    gone: () => void told.push('gone'),
-    failed: (error: unknown) => void told.push(error instanceof ZooKeeperError ? error.name : String(error)),
+    read: ({ data }: NodeData) => void seen.push(`says ${data}`),
+    gone: () => void seen.push('gone'),
+    failed: (error: unknown) => void seen.push(error instanceof ZooKeeperError ? error.name : String(error)),
   };
   const follow = () => new NodeWatch(session, '/node', follower);
-  const until = (what: string) => clock.advanceUntil(() => told.includes(what));
-  return { clock, server, session, other, told, follow, until };
+  const until = (what: string) => clock.advanceUntil(() => seen.includes(what));
+  return { clock, server, session, other, seen, follow, until };
 }
 
 describe('a node that is followed', () => {
-  it('is read at first, after each change, and told to be gone once', async () => {
-    const { server, other, told, follow, until } = await setUp();
+  it('is read at first, after each change, and reported as gone once', async () => {
+    const { server, other, seen, follow, until } = await setUp();
     follow();
     await until('says first');
     await other.setData('/node', Buffer.from('second'));
     await until('says second');
     await other.remove('/node');
     await until('gone');
-    expect(told).toEqual(['says first', 'says second', 'gone']);
+    expect(seen).toEqual(['says first', 'says second', 'gone']);
     expect(server.watchCount()).toBe(0);
   });
 
   it('is gone if it was never there', async () => {
-    const { server, other, told, follow, until } = await setUp();
+    const { server, other, seen, follow, until } = await setUp();
     await other.remove('/node');
     follow();
     await until('gone');
-    expect(told).toEqual(['gone']);
+    expect(seen).toEqual(['gone']);
     expect(server.watchCount()).toBe(0);
   });
 
-  it('tells nothing any more when that is stopped, and the server neither', async () => {
-    const { clock, server, other, told, follow, until } = await setUp();
+  it('reports nothing any more when that is stopped, and the server neither', async () => {
+    const { clock, server, other, seen, follow, until } = await setUp();
     const watch = follow();
     await until('says first');
     expect(server.watchCount()).toBe(1);
@@ -54,20 +54,20 @@ describe('a node that is followed', () => {
     await clock.advanceUntil(() => server.watchCount() === 0);
     await other.setData('/node', Buffer.from('second'));
     await clock.advance(1000);
-    expect(told).toEqual(['says first']);
+    expect(seen).toEqual(['says first']);
   });
 
   it('leaves no watch behind when that is stopped before its first read is answered', async () => {
-    const { clock, server, told, follow } = await setUp();
+    const { clock, server, seen, follow } = await setUp();
     follow().stop();
     await clock.advanceUntil(() => server.count('getData') === 1);
     await clock.advance(1000);
     expect(server.watchCount()).toBe(0);
-    expect(told).toEqual([]);
+    expect(seen).toEqual([]);
   });
 
   it('leaves no watch behind when that is stopped without a connection, and its read goes out all the same', async () => {
-    const { clock, server, session, told, follow } = await setUp();
+    const { clock, server, session, seen, follow } = await setUp();
     server.partition();
     await clock.advanceUntil(() => session.state.name === 'suspended');
     follow().stop();
@@ -76,27 +76,27 @@ describe('a node that is followed', () => {
     await clock.advance(1000);
     expect(server.count('getData')).toBe(1);
     expect(server.watchCount()).toBe(0);
-    expect(told).toEqual([]);
+    expect(seen).toEqual([]);
   });
 
   it('is read again after a read whose reply was lost', async () => {
-    const { clock, server, told, follow, until } = await setUp();
+    const { clock, server, seen, follow, until } = await setUp();
     const lost = server.swallowReply('getData', { path: /node/ });
     follow();
     await until('says first');
     expect(lost.hits).toBe(1);
     await clock.advance(1000);
-    expect(told).toEqual(['says first']);
+    expect(seen).toEqual(['says first']);
     expect(server.watchCount()).toBe(1);
   });
 
-  it('tells what ended the session when it would have to be read', async () => {
-    const { clock, session, told, follow } = await setUp();
+  it('reports what ended the session when it would have to be read', async () => {
+    const { clock, session, seen, follow } = await setUp();
     await clock.advanceUntil(session.close());
     follow();
     await clock.advance(0);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain('closed');
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toContain('closed');
   });
 });
 

@@ -19,7 +19,7 @@ describe('a path is open to all', () => {
     ['deleting, after an entry that is harmless', [entry(1), entry(8)], true],
     ['reading and creating', [entry(1 | 4)], false],
     ['nothing', [], false],
-  ])('if everybody may do %s: %j → %s', (_, access, open) => {
+  ])('if all clients may do %s: %j → %s', (_, access, open) => {
     expect(isOpenToAll(access)).toBe(open);
   });
 
@@ -37,7 +37,7 @@ describe('a path is open to all', () => {
     ['2000::/3', true],
     ['fc00::/7', false],
     ['::1', false],
-  ])('if a network is that of everybody: ip:%s → %s', (id, open) => {
+  ])('if a network is that of all clients: ip:%s → %s', (id, open) => {
     expect(isOpenToAll([entry(8, 'ip', id)])).toBe(open);
     expect(isOpenToAll([entry(1 | 4, 'ip', id)])).toBe(false);
     expect(isOpenToAll([entry(8, 'digest', id)])).toBe(false);
@@ -78,11 +78,11 @@ function setUp(policy: PathPolicy, acls: Record<string, AccessEntry[] | Error>) 
 }
 
 describe('what looks after the paths of queues', () => {
-  const NOBODY: AccessEntry[] = [];
-  const EVERYBODY = [entry(31)];
+  const CLOSED: AccessEntry[] = [];
+  const OPEN = [entry(31)];
 
   it('refuses one that is open to all, each time, and asks once about one that is not', async () => {
-    const acls = { '/a': NOBODY, '/a/open': EVERYBODY, '/a/mine': [entry(1)], '/a/ours': [entry(4)] };
+    const acls = { '/a': CLOSED, '/a/open': OPEN, '/a/mine': [entry(1)], '/a/ours': [entry(4)] };
     const { guard, asked, warned } = setUp('check', acls);
     await expect(guard.check('/a/open')).rejects.toBeInstanceOf(UnprotectedPathError);
     await expect(guard.check('/a/open')).rejects.toBeInstanceOf(UnprotectedPathError);
@@ -93,7 +93,7 @@ describe('what looks after the paths of queues', () => {
   });
 
   it('creates one that is missing, and looks at it then', async () => {
-    const { guard, asked, made } = setUp('check', { '/a': NOBODY });
+    const { guard, asked, made } = setUp('check', { '/a': CLOSED });
     await guard.check('/a/new');
     expect(made).toEqual(['/a/new']);
     expect(asked).toEqual(['/a', '/a/new', '/a', '/a/new']);
@@ -101,7 +101,7 @@ describe('what looks after the paths of queues', () => {
   });
 
   it('asks again about one that is said to have gone', async () => {
-    const { guard, acls } = setUp('check', { '/a': NOBODY, '/a/mine': NOBODY });
+    const { guard, acls } = setUp('check', { '/a': CLOSED, '/a/mine': CLOSED });
     await guard.check('/a/mine');
     guard.forget('/a/mine');
     acls['/a/mine'] = [entry(2)];
@@ -111,62 +111,62 @@ describe('what looks after the paths of queues', () => {
   it.each([
     ['delete', 8],
     ['change the access list of', 16],
-  ])('refuses one below a node that everybody may %s', async (_, permissions) => {
-    const { guard } = setUp('check', { '/a': [entry(permissions)], '/a/mine': NOBODY });
+  ])('refuses one below a node that all clients may %s', async (_, permissions) => {
+    const { guard } = setUp('check', { '/a': [entry(permissions)], '/a/mine': CLOSED });
     await expect(guard.check('/a/mine')).rejects.toMatchObject({ path: '/a' });
   });
 
   it('does not mind who may write or create beside it', async () => {
-    const { guard } = setUp('check', { '/a': [entry(1 | 2 | 4)], '/a/mine': NOBODY });
+    const { guard } = setUp('check', { '/a': [entry(1 | 2 | 4)], '/a/mine': CLOSED });
     await guard.check('/a/mine');
     expect(guard.confirm('/a/mine')).toBeUndefined();
   });
 
   it('looks again each time at one below the root, if that is open to all, and warns once', async () => {
-    const { guard, acls, warned } = setUp('check', { '/': EVERYBODY, '/mine': NOBODY, '/other': NOBODY });
+    const { guard, acls, warned } = setUp('check', { '/': OPEN, '/mine': CLOSED, '/other': CLOSED });
     await guard.check('/mine');
     await guard.check('/other');
     expect(warned).toEqual([{ path: '/mine' }]);
     expect(guard.check('/mine')).toBeUndefined();
     await guard.confirm('/mine');
-    acls['/mine'] = EVERYBODY;
+    acls['/mine'] = OPEN;
     await expect(guard.confirm('/mine')).rejects.toMatchObject({ path: '/mine' });
     await expect(guard.check('/mine')).rejects.toMatchObject({ path: '/mine' });
   });
 
   it('looks again at one that was forgotten since it was checked, by another contender’s failure say', async () => {
-    const { guard, acls } = setUp('check', { '/': EVERYBODY, '/mine': NOBODY });
+    const { guard, acls } = setUp('check', { '/': OPEN, '/mine': CLOSED });
     await guard.check('/mine');
     guard.forget('/mine');
-    acls['/mine'] = EVERYBODY;
+    acls['/mine'] = OPEN;
     await expect(guard.confirm('/mine')).rejects.toMatchObject({ path: '/mine' });
   });
 
   it('looks again each time at one below a node whose access list it may not see', async () => {
     const hidden = new ZooKeeperError(-102, 'NO_AUTH', 'getAcl');
-    const { guard } = setUp('check', { '/a': hidden, '/a/mine': NOBODY });
+    const { guard } = setUp('check', { '/a': hidden, '/a/mine': CLOSED });
     await guard.check('/a/mine');
     expect(guard.confirm('/a/mine')).toBeInstanceOf(Promise);
   });
 
   it('looks once at a record, and does not create one that is missing', async () => {
-    const { guard, acls, asked, made } = setUp('check', { '/a/seat-0': NOBODY });
+    const { guard, acls, asked, made } = setUp('check', { '/a/seat-0': CLOSED });
     await guard.checkRecord('/a/seat-0');
     await guard.checkRecord('/a/seat-0');
     await guard.checkRecord('/a/seat-1');
     expect(asked).toEqual(['/a/seat-0', '/a/seat-1']);
     expect(made).toEqual([]);
-    acls['/a/seat-1'] = EVERYBODY;
+    acls['/a/seat-1'] = OPEN;
     await expect(guard.checkRecord('/a/seat-1')).rejects.toMatchObject({ path: '/a/seat-1' });
   });
 
   it('passes on what goes wrong otherwise', async () => {
-    const { guard } = setUp('check', { '/': NOBODY, '/a': new SessionClosedError('over') });
+    const { guard } = setUp('check', { '/': CLOSED, '/a': new SessionClosedError('over') });
     await expect(guard.check('/a')).rejects.toBeInstanceOf(SessionClosedError);
     await expect(guard.checkRecord('/a')).rejects.toBeInstanceOf(SessionClosedError);
   });
 
-  it('asks about none that it was told to trust', async () => {
+  it('asks about none that it is to trust', async () => {
     const { guard, asked, warned } = setUp('trust', { '/open': [entry(31)] });
     await guard.check('/open');
     await guard.checkRecord('/open');

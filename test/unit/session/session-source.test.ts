@@ -52,7 +52,7 @@ describe('the sessions of an observer', () => {
     await sessions.close();
   });
 
-  it('tell that no server serves after the first round, and then less and less often (that was silent)', async () => {
+  it('report that no server serves after the first round, and then less and less often (that was silent)', async () => {
     const { clock, sessions, errors } = outOfReach();
     const stop = new AbortController();
     const opening = sessions.session(stop.signal);
@@ -73,7 +73,7 @@ describe('the sessions of an observer', () => {
     await sessions.close();
   });
 
-  it('tell it also when each is given up before its first try has come to its end (that was silent)', async () => {
+  it('report it also when each is given up before its first try has come to its end (that was silent)', async () => {
     const { clock, sessions, errors } = outOfReach(CONNECT_TIMEOUT_MS + 100);
     const stop = new AbortController();
     const opening = sessions.session(stop.signal);

@@ -4,35 +4,35 @@ import type { Change } from '../../../src/session/protocol/requests.js';
 import { WatchRegistry } from '../../../src/session/watch-registry.js';
 
 function setUp() {
-  const told: string[] = [];
-  const watcher = (name: string) => ({ changed: (change: Change) => void told.push(`${name} ${change}`) });
-  return { registry: new WatchRegistry(), told, watcher };
+  const calls: string[] = [];
+  const watcher = (name: string) => ({ changed: (change: Change) => void calls.push(`${name} ${change}`) });
+  return { registry: new WatchRegistry(), calls, watcher };
 }
 
 describe('the watches of a session', () => {
-  it('tell all that wait at a path, once, and nobody else', () => {
-    const { registry, told, watcher } = setUp();
+  it('notify all that wait at a path, once, and no other watcher', () => {
+    const { registry, calls, watcher } = setUp();
     registry.add('/a', watcher('first'));
     registry.add('/a', watcher('second'));
     registry.add('/b', watcher('other'));
     registry.fire('/a', 'changed');
     registry.fire('/a', 'deleted');
-    registry.fire('/nobody', 'deleted');
-    expect(told).toEqual(['first changed', 'second changed']);
+    registry.fire('/unwatched', 'deleted');
+    expect(calls).toEqual(['first changed', 'second changed']);
     expect([registry.has('/a'), registry.has('/b')]).toEqual([false, true]);
   });
 
-  it('may be set anew by those that are told', () => {
-    const { registry, told, watcher } = setUp();
+  it('may be set anew by those that are notified', () => {
+    const { registry, calls, watcher } = setUp();
     registry.add('/a', { changed: () => registry.add('/a', watcher('again')) });
     registry.fire('/a', 'changed');
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     registry.fire('/a', 'deleted');
-    expect(told).toEqual(['again deleted']);
+    expect(calls).toEqual(['again deleted']);
   });
 
   it('are of no more interest to the server when the last one is taken back', () => {
-    const { registry, told, watcher } = setUp();
+    const { registry, calls, watcher } = setUp();
     const [first, second] = [watcher('first'), watcher('second')];
     registry.add('/a', first);
     registry.add('/a', second);
@@ -44,15 +44,15 @@ describe('the watches of a session', () => {
     expect(registry.remove('/a', second)).toBe(false);
     expect(registry.remove('/never', second)).toBe(false);
     registry.fire('/a', 'changed');
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it('are gone when the session is over', () => {
-    const { registry, told, watcher } = setUp();
+    const { registry, calls, watcher } = setUp();
     registry.add('/a', watcher('first'));
     registry.clear();
     registry.fire('/a', 'changed');
-    expect([told, registry.has('/a'), registry.portions(100)]).toEqual([[], false, []]);
+    expect([calls, registry.has('/a'), registry.portions(100)]).toEqual([[], false, []]);
   });
 
   it('are set again in portions that are as few as can be, each within the limit if its paths are', () => {

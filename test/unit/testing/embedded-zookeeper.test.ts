@@ -185,7 +185,7 @@ describe('what a test can do to the embedded server', () => {
     expect(await client.errorOf(getData('/a'))).toBe(ERROR.none);
   });
 
-  it('pause and resume it: nothing is lost, and no session ends for a silence of the server', async () => {
+  it('pause and resume it: nothing is lost, and no session ends because the server sends nothing', async () => {
     const server = await start();
     const client = await RawClient.connect(server.port, { timeoutMs: 200 });
     server.pause();

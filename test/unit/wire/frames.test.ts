@@ -42,7 +42,7 @@ describe('the frame reader', () => {
     expect(frames.map(({ length }) => length)).toEqual([1000, 0]);
   });
 
-  it('copies no byte that comes in one piece, and others as often as may be told by their lengths', () => {
+  it('copies no byte that comes in one piece, and others as often as their lengths imply', () => {
     const concat = vi.spyOn(Buffer, 'concat');
     onTestFinished(() => concat.mockRestore());
     const whole = new FrameReader(1000);

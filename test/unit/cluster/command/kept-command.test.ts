@@ -85,7 +85,7 @@ describe('a kept command', () => {
     expect(processes.received.at(-1)).toEqual([625 + 2000, 'SIGKILL']);
   });
 
-  it('is killed at the first check after its keeper stood still beyond the lease', async () => {
+  it('is killed at the first check after its keeper was stopped beyond the lease', async () => {
     const { clock, processes, warnings } = keep();
     clock.jump(60_000);
     await clock.advance(0);

@@ -17,7 +17,7 @@ describe('the process table', () => {
       });
   });
 
-  it('tells a zombie from a process of which only the first thread has ended', () => {
+  it('distinguishes a zombie from a process of which only the first thread has ended', () => {
     expect(parseStat(line('java', 'Z'))?.isDead).toBe(true);
     expect(parseStat(line('java', 'X'))?.isDead).toBe(true);
     expect(parseStat(line('java', 'Z', 7))?.isDead).toBe(false);

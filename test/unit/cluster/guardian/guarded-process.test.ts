@@ -60,7 +60,7 @@ describe('what a guardian knows of a process', () => {
     expect(afterReceiving(leads, waits).openSessions()).toEqual([]);
   });
 
-  it('begins anew when it is all told again', () => {
+  it('begins anew when everything is sent again', () => {
     const known = afterReceiving(opened, leads, opened);
     expect(known.openSessions()[0]?.claims).toEqual([]);
   });

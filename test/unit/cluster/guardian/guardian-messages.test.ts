@@ -43,7 +43,7 @@ const word: fc.Arbitrary<ChildMessage> = fc.oneof(
 /** What a channel does to a message by default. */
 const sent = (message: object): unknown => JSON.parse(JSON.stringify(message));
 
-describe('what a process tells its guardian', () => {
+describe('what a process sends its guardian', () => {
   it('arrives as it was said', () => {
     fc.assert(
       fc.property(word, (each) => {

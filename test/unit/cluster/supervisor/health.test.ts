@@ -29,7 +29,7 @@ function campaigning(
 const ending = (reason: DemotionReason, isWedged: boolean, session: SessionState = connected) =>
   campaigning({ name: 'ending', term: held, reason }, session, isWedged);
 
-/** One whose lease is over, which nobody has noticed yet: being asked ends the term, and the work goes on or has none. */
+/** A state whose lease is over and not noticed yet: the question ends the term, and the work goes on or has none. */
 function pastItsLease(isWedged: boolean): SupervisorState {
   const elector = { isWedged: false, isOverdue: false } as {
     state: ElectorState;
@@ -66,7 +66,7 @@ describe('health', () => {
     ['takes its place', campaigning({ name: 'starting' }), OUT, ['the elector is starting']],
     ['waits', campaigning(waiting), WELL, []],
     [
-      'waits, without a server to tell it of its turn',
+      'waits, without a server to notify it of its turn',
       campaigning(waiting, suspended),
       OUT,
       ['no server for 700 ms'],
@@ -114,7 +114,7 @@ describe('health', () => {
       ['the term has ended (session-expired), its work still runs, though the lease is over'],
     ],
     [
-      'was told to stop a lease ago, and works on',
+      'was asked to stop a lease ago, and works on',
       campaigning({ name: 'ending', term: held, reason: 'stopped' }, connected, false, true),
       { ...GONE, wedged: true },
       ['the term has ended (stopped), its work still runs, a lease after it was told to stop'],

@@ -38,8 +38,8 @@ describe("a request on a candidate's node", () => {
   it('is read as it was written, beside what the candidate advertises, which stays; and can be removed', () => {
     const data = fc.oneof(fc.string(), fc.uint8Array(), fc.constant(undefined));
     fc.assert(
-      fc.property(fc.string(), data, requests, (id, told, request) => {
-        const before = serializeCandidate(id, told);
+      fc.property(fc.string(), data, requests, (id, advertised, request) => {
+        const before = serializeCandidate(id, advertised);
         const after = withRequest(before, request) as Buffer;
         expect(parseRequest(after)).toEqual(request);
         expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, before));
@@ -80,7 +80,7 @@ describe("a request on a candidate's node", () => {
   });
 
   it.each(['', '10.0.0.1', '[]', 'null', '"a"', '{}', '{"id":7}', '{"id":null}'])(
-    'can not be put on a node that says %j: whoever wrote that would not heed it',
+    'can not be put on a node that says %j: the client that wrote that would not heed it',
     (said) => {
       expect(withRequest(Buffer.from(said), STEP_DOWN)).toBeUndefined();
       expect(parseRequest(Buffer.from(said))).toBeUndefined();
@@ -93,8 +93,8 @@ describe("the priority mark on a leader's node", () => {
 
   it('stays beside a request and what the leader advertises, whichever is written first', () => {
     fc.assert(
-      fc.property(fc.string(), data, requests, (id, told, request) => {
-        const before = serializeCandidate(id, told);
+      fc.property(fc.string(), data, requests, (id, advertised, request) => {
+        const before = serializeCandidate(id, advertised);
         const asked = withRequest(before, request) as Buffer;
         const noted = withPriorityMark(before) as Buffer;
         for (const both of [withPriorityMark(asked), withRequest(noted, request)] as Buffer[]) {
@@ -113,16 +113,16 @@ describe("the priority mark on a leader's node", () => {
 
   it('stays with the request when the leader changes what it advertises', () => {
     fc.assert(
-      fc.property(fc.string(), data, data, requests, (id, told, toldNext, request) => {
-        const next = serializeCandidate(id, toldNext);
-        const asked = withRequest(serializeCandidate(id, told), request) as Buffer;
+      fc.property(fc.string(), data, data, requests, (id, advertised, advertisedNext, request) => {
+        const next = serializeCandidate(id, advertisedNext);
+        const asked = withRequest(serializeCandidate(id, advertised), request) as Buffer;
         const after = withWritesOfOthers(next, withPriorityMark(asked) as Buffer);
         expect(hasPriorityMark(after)).toBe(true);
         expect(parseRequest(after)).toEqual(request);
         expect(parseCandidate(entry, 1, after)).toEqual(parseCandidate(entry, 1, next));
         // Nothing is added that wasn't asked.
         expect(hasPriorityMark(withWritesOfOthers(next, asked))).toBe(false);
-        expect(withWritesOfOthers(next, serializeCandidate(id, told))).toEqual(next);
+        expect(withWritesOfOthers(next, serializeCandidate(id, advertised))).toEqual(next);
       }),
     );
   });

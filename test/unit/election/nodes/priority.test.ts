@@ -32,7 +32,7 @@ describe('a priority', () => {
     ['go-zookeeper, random digits without hyphens', '8a7b6c5d12348fff89ab0123456789ab'],
   ])('is 0 for a contender of %s', (_, uuid) => {
     expect(priorityOf(entryOf(uuid))).toBe(0);
-    expect(uuidWithPriority(uuid, 0)).toBe(uuid); // Whoever has none is as any other.
+    expect(uuidWithPriority(uuid, 0)).toBe(uuid); // A candidate without one is as any other.
   });
 
   it('is not read from a name of another form', () => {

@@ -226,7 +226,7 @@ describe("a candidate's node", () => {
     ['7', '01234567-89ab-cdef-0123-456789abcdef', '7'],
     ['{"id":"a","data":7}', 'a', undefined],
     ['{"id":"a","base64":7}', 'a', undefined],
-  ])('that says %j is one that tells no more than can be told', (said, id, data) => {
+  ])('that says %j is read for as much as it says', (said, id, data) => {
     expect(parseCandidate(entry, 0, Buffer.from(said))).toMatchObject({ id, data });
   });
 

@@ -159,7 +159,7 @@ describe('a snapshot', () => {
     ['nothing was written yet', read(12, Buffer.alloc(0))],
     ['the last term was given back', read(12, vacant(3))],
     ['the record can not be read', read(12, Buffer.from('<html>'))],
-  ])('shows nobody when %s', (_, election) => {
+  ])('shows no leader when %s', (_, election) => {
     expect(leaderOf(snapshotOf(election, undefined))).toBeUndefined();
   });
 

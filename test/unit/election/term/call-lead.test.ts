@@ -49,7 +49,7 @@ describe('a lead that returns at once', () => {
     ['returns the promise of its work', () => loop()],
     ['waits for a millisecond', () => sleep(1)],
     [
-      'awaits its work, and leaves a timer that keeps nobody',
+      'awaits its work, and leaves a timer that keeps no process',
       async () => void setTimeout(() => 1, 20).unref(),
     ],
     ['fails', () => Promise.reject(new Error('at once'))],

@@ -9,7 +9,7 @@ const OTHER = '_c_f1234567-89ab-cdef-0123-456789abcdef-lock-0000000001';
 const held = (node: string, leaseMs = 2000): ElectionRecord => ({
   state: 'held',
   term: 7,
-  id: 'somebody',
+  id: 'another',
   node,
   leaseMs,
   since: '2026-01-01T00:00:00.000Z',

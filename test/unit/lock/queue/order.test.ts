@@ -28,7 +28,7 @@ function sequenceLength(sequence: number): number {
 
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
-describe('who surely came later', () => {
+describe('the list without the contenders that surely came later', () => {
   const number = fc.oneof(
     fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
     fc.integer({ min: 0, max: 20 }),
@@ -37,7 +37,7 @@ describe('who surely came later', () => {
   const name = fc.tuple(fc.uuid(), number).map(([uuid, sequence]) => nameOf(sequence, uuid));
   const children = fc.array(fc.oneof(name, fc.string(), fc.constant('9999999999')), { maxLength: 30 });
 
-  it('is left out, and nobody who could be ahead, nor anybody where the numbers do not tell', () => {
+  it('keeps every contender that could be ahead, and all of them where the numbers do not show the order', () => {
     fc.assert(
       fc.property(children, name, (others, own) => {
         const entry = parseEntry(own) as QueueEntry;
@@ -55,7 +55,7 @@ describe('who surely came later', () => {
     );
   });
 
-  it('is nearly everybody in a long queue that has moved on', () => {
+  it('leaves out nearly all in a long queue that has moved on', () => {
     const queue = Array.from({ length: 1000 }, (_, at) => nameOf(at, randomUUID()));
     const third = parseEntry(queue[2] as string) as QueueEntry;
     expect(childNames(queue).strings(withoutLater(third))).toEqual(queue.slice(0, 3));
@@ -144,14 +144,14 @@ describe('the order of the queue', () => {
     );
   });
 
-  it('has nobody in it who is no contender', () => {
+  it('has no node in it that is no contender', () => {
     const [first, second] = [nameOf(1), nameOf(2)];
     const reader = `${entryPrefix(UUID, 'read')}0000000003`;
     expect(queueOf([second, 'config', reader, first]).map(({ node }) => node)).toEqual([first, second]);
     expect(queueOf([reader, '', second], parseLockEntry).map(({ node }) => node)).toEqual([second, reader]);
   });
 
-  it('tells which numbers a server may give twice, or out of order', () => {
+  it('knows which numbers a server may give twice, or out of order', () => {
     const overflowed = [2 ** 31 - 1, -(2 ** 31), -1].map((number) =>
       isOverflowed(parseEntry(nameOf(number)) as never),
     );

@@ -38,7 +38,7 @@ function setUp(born: Record<string, bigint>) {
 }
 
 describe('the order of creation', () => {
-  it('is that of the numbers, without asking, where these tell it', async () => {
+  it('is that of the numbers, without asking, where these show it', async () => {
     const { asked, order } = setUp({});
     expect(await order([B('0000000002'), 'config', A('0000000001'), C('2147483646')])).toEqual([
       A('0000000001'),
@@ -48,7 +48,7 @@ describe('the order of creation', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is that of the transactions which created the nodes where one number does not tell', async () => {
+  it('is that of the transactions which created the nodes where one number does not show it', async () => {
     const nodes = [A(LAST), B(LAST), C('2147483646'), D('-2147483648')];
     const [a, b, c, d] = nodes as [string, string, string, string];
     const { asked, order } = setUp({
@@ -62,7 +62,7 @@ describe('the order of creation', () => {
     expect(asked).toHaveLength(8);
   });
 
-  it('is that of the numbers for a contender whose own number tells it, whatever the others are called', async () => {
+  it('is that of the numbers for a contender whose own number shows it, whatever the others are called', async () => {
     const { asked, order } = setUp({});
     const [own, ahead] = [B('0000000002'), A('0000000001')];
     const ordered = await order([C(LAST), D('-2147483648'), own, ahead], own);

@@ -11,7 +11,7 @@ import { EmbeddedZooKeeper, nextEvent, TestClock } from '../../../../src/testing
 const SESSION_TIMEOUT_MS = 6000;
 const LEASE_MS = 2000;
 
-async function standStill() {
+async function startServer() {
   const clock = new TestClock();
   const server = await EmbeddedZooKeeper.start({ clock });
   onTestFinished(() => server.stop());
@@ -20,7 +20,7 @@ async function standStill() {
 
 /** A leader whose work ends when the test says so. */
 async function hanging(options: Partial<ElectionSupervisorOptions> = {}) {
-  const { clock, server } = await standStill();
+  const { clock, server } = await startServer();
   const work: Deferred<unknown> = deferred();
   const supervisor = new ElectionSupervisor({
     connect: server.connectString,
@@ -42,7 +42,7 @@ async function hanging(options: Partial<ElectionSupervisorOptions> = {}) {
 }
 
 async function electorThatHangs(startWork: (term: Term, work: Promise<unknown>) => unknown) {
-  const { clock, server } = await standStill();
+  const { clock, server } = await startServer();
   const { environment } = clock;
   const options = { sessionTimeoutMs: SESSION_TIMEOUT_MS, environment };
   const session = await clock.advanceUntil(Session.connect(server.connectString, options));
@@ -76,7 +76,7 @@ describe('a stop that has to wait for work that does not settle', () => {
       term: 1,
     });
     expect((error as Error).message).toContain('`lead` of term 1');
-    // Much later too: as long as the work may act, nobody else is to lead.
+    // Much later too: as long as the work may act, no other candidate is to lead.
     await clock.advance(10 * SESSION_TIMEOUT_MS);
     expect(server.paths('/election')).toHaveLength(2); // The election, and the leader's own.
     expect(server.sessions()).toHaveLength(1);
@@ -124,7 +124,7 @@ describe('a stop that has to wait for work that does not settle', () => {
     await clock.advanceUntil(stopping);
   });
 
-  it('does so after a loss as well, when it is told to stop while the work of the lost term still runs', async () => {
+  it('does so after a loss as well, when it is asked to stop while the work of the lost term still runs', async () => {
     const { clock, server, supervisor, errors } = await hanging();
     const expired = nextEvent(supervisor, 'expired');
     server.expireSession(() => true);
@@ -138,7 +138,7 @@ describe('a stop that has to wait for work that does not settle', () => {
     expect(supervisor.health()).toMatchObject({ live: false, wedged: true });
   });
 
-  it('tells a clean-up hook from work', async () => {
+  it('distinguishes a clean-up hook from work', async () => {
     const hook: Deferred<void> = deferred();
     const { clock, server, supervisor, errors } = await hanging({
       lead: () => undefined,

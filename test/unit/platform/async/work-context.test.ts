@@ -11,15 +11,15 @@ import {
   workContexts,
 } from '../../../../src/platform/async/work-context.js';
 
-const undertaking = () => new WorkContext();
+const newContext = () => new WorkContext();
 
-/** Begins one undertaking within the other, with so many turns of the event loop before and after what is inside. */
+/** Begins the work of one context within that of the other, with so many turns of the event loop before and after what is inside. */
 async function nest(
   [turns, ...inside]: readonly number[],
   around: readonly WorkContext[] = [],
 ): Promise<void> {
   if (turns === undefined) return;
-  const own = undertaking();
+  const own = newContext();
   const all = [own, ...around];
   await runWithin(own, async () => {
     await pass(turns);
@@ -43,7 +43,7 @@ function expectAround(expected: readonly WorkContext[]): void {
 
 describe('work that is done for something', () => {
   it('knows what for, and so does what it calls and begins, the innermost first', async () => {
-    const [outer, inner, other] = [undertaking(), undertaking(), undertaking()];
+    const [outer, inner, other] = [newContext(), newContext(), newContext()];
     const seen = await runWithin(outer, () =>
       runWithin(inner, async () => {
         await pause(1);
@@ -56,7 +56,7 @@ describe('work that is done for something', () => {
   });
 
   it('belongs to nothing any more when that is over', async () => {
-    const one = undertaking();
+    const one = newContext();
     const goesOn = runWithin(one, async () => {
       await pause(1);
       return isWithin(one);
@@ -67,7 +67,7 @@ describe('work that is done for something', () => {
 
   it('has no part in what is over, however often it begins itself anew', async () => {
     const round = async (left: number): Promise<number> => {
-      const own = undertaking();
+      const own = newContext();
       return await runWithin(own, async () => {
         own.finish();
         await pause(0);
@@ -75,12 +75,12 @@ describe('work that is done for something', () => {
       });
     };
     expect(await round(50)).toBe(0);
-    const live = undertaking();
-    const done = undertaking();
+    const live = newContext();
+    const done = newContext();
     const around = runWithin(live, () =>
       runWithin(done, () => {
         done.finish();
-        return runWithin(undertaking(), () => [...workContexts()]);
+        return runWithin(newContext(), () => [...workContexts()]);
       }),
     );
     expect(around).toHaveLength(2);

@@ -41,14 +41,14 @@ describe('a set that mostly has one member', () => {
     );
   });
 
-  it('tells nobody who was taken out meanwhile', () => {
+  it('calls for no member that was taken out meanwhile', () => {
     const [a, b, c] = members as [object, object, object];
     let few: SmallSet<object> = withMember(withMember(withMember(undefined, a), b), c);
-    const told: object[] = [];
+    const called: object[] = [];
     forEachOf(few, (member) => {
-      told.push(member);
+      called.push(member);
       few = withoutMember(few, b);
     });
-    expect(told).toEqual([a, c]);
+    expect(called).toEqual([a, c]);
   });
 });

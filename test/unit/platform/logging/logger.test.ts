@@ -52,7 +52,7 @@ describe('a line on standard error', () => {
   });
 });
 
-describe('the logger of who gives none', () => {
+describe('the logger when none is given', () => {
   it('says warnings and errors, and nothing else', () => {
     const { logger, said } = byDefault();
     for (const method of ['debug', 'info', 'warn', 'error'] as const) logger[method]({}, `at ${method}`);
@@ -82,33 +82,33 @@ describe('the logger of who gives none', () => {
   });
 });
 
-describe('an error that is told by an event', () => {
-  const nobody = { listenerCount: () => 0 };
-  const somebody = { listenerCount: () => 1 };
+describe('an error that an event reports', () => {
+  const unheard = { listenerCount: () => 0 };
+  const heard = { listenerCount: () => 1 };
 
-  it('is not logged by default if somebody listens, and is if nobody does', () => {
+  it('is not logged by default if the event has a listener, and is if it has none', () => {
     const { logger, said } = byDefault();
     const error = new Error('the reason');
-    logError(logger, error, 'something went wrong', somebody);
+    logError(logger, error, 'something went wrong', heard);
     expect(said).toEqual([]);
-    logError(logger, error, 'something went wrong', nobody);
+    logError(logger, error, 'something went wrong', unheard);
     expect(said).toEqual([expect.stringMatching(/something went wrong cause="the reason"$/)]);
   });
 
-  it('is logged with the path of the election that it is about, since a process may stand in several', () => {
+  it('is logged with the path of the election that it is about, since a process may join several', () => {
     const { logger, said } = byDefault();
-    const teller = { ...nobody, path: '/elections/a' };
-    logError(logger, new Error('the reason'), 'something went wrong', teller);
+    const emitter = { ...unheard, path: '/elections/a' };
+    logError(logger, new Error('the reason'), 'something went wrong', emitter);
     expect(said).toEqual([
       expect.stringMatching(/something went wrong path=\/elections\/a cause="the reason"$/),
     ]);
   });
 
-  it('is logged to a logger that was given, once, also if it is handed on to another who tells it', () => {
+  it('is logged to a logger that was given, once, also if another emitter reports it too', () => {
     const log: unknown[] = [];
     const given = { error: (details: object) => void log.push(details) } as unknown as Logger;
     const error = new Error('the reason');
-    for (const teller of [somebody, nobody]) logError(given, error, 'something went wrong', teller);
+    for (const emitter of [heard, unheard]) logError(given, error, 'something went wrong', emitter);
     expect(log).toEqual([{ cause: 'the reason' }]);
   });
 });

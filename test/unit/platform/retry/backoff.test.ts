@@ -11,7 +11,7 @@ describe('the back-off of restarts', () => {
     expect(pauses({ ...options, factor: 1 }, 0.7)).toEqual([100, 100, 100, 100, 100, 100]);
   });
 
-  it('spreads also the longest pauses by chance: whoever lost the servers together must not come back together', () => {
+  it('spreads also the longest pauses by chance: sessions that lost the servers together must not come back together', () => {
     const options = { minTimeout: 100, maxTimeout: 700 };
     expect(pauses(options, 0)).toEqual([100, 200, 350, 350, 350, 350]);
     expect(pauses(options, 0.5)).toEqual([150, 300, 525, 525, 525, 525]);

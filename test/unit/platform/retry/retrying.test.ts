@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../../../src/cluster/supervisor/supervisor.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../../src/testing/index.js';
 
-describe('a try to stand for election', () => {
+describe('a try to join the election', () => {
   it.each<[string, () => never]>([
     [
       'a TypeError',

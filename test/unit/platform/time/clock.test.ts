@@ -174,7 +174,7 @@ describe('sleep', () => {
   });
 });
 
-describe('giving up on somebody who is not heard of', () => {
+describe('giving up on a peer that is not heard of', () => {
   function listen() {
     const clock = new FakeClock();
     const gaveUpAt: number[] = [];

@@ -97,11 +97,11 @@ describe('uptime', () => {
     expectNow(clock.readMs());
   });
 
-  it('is asked of the system once somebody has closed its descriptor', () => {
+  it('is asked of the system once other code has closed its descriptor', () => {
     const before = openSync(folder, 'r');
     closeSync(before);
     const clock = new Uptime(monotonicMs);
-    closeSync(before); // The lowest number that was free is given to whoever opens next.
+    closeSync(before); // The lowest number that was free is given to the next file that is opened.
     expectNow(clock.readMs());
     expectNow(clock.readMs());
   });

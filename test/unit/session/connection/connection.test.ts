@@ -102,7 +102,7 @@ describe('a connection', () => {
     connection.destroy(new Error('over'));
   });
 
-  it('ends when a reply comes out of turn, and nobody is told what was said to somebody else', async () => {
+  it('ends when a reply comes out of turn, and no request gets the reply to another', async () => {
     const { socket, connection } = await setUp();
     const asked = [connection.send(deleteRequest('/a')), connection.send(deleteRequest('/b'))];
     socket.emit('data', reply(2));
@@ -111,8 +111,8 @@ describe('a connection', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  describe('over a server that tells the zxid of an event', () => {
-    it('has seen what a reply or an event tells, and has been told all of what a reply tells', async () => {
+  describe('over a server that sends the zxid of an event', () => {
+    it('has seen the zxid of a reply or an event, and has been sent everything up to the zxid of a reply', async () => {
       const { socket, connection } = await setUp();
       const asked = connection.send(deleteRequest('/a'));
       socket.emit('data', reply(1, { zxid: 5n }));

@@ -40,7 +40,7 @@ describe('looking for a server', () => {
     expect(handshakeTimeoutMs(0, 1, 20_000)).toBe(1000);
   });
 
-  it('opened one more connection when it was told to give up between two (closing took longer than 2 s)', async () => {
+  it('opened one more connection when it was asked to give up between two (closing took longer than 2 s)', async () => {
     let sockets = 0;
     const opened = () => {
       sockets++;

@@ -19,7 +19,7 @@ class FakeConnection {
   readonly sent: { name: string; at: number; answer: () => void; fail: (error: Error) => void }[] = [];
   destroyed: Error | undefined;
   onSend: (request: Request<unknown>) => void = () => undefined;
-  /** How often somebody meant to end it. */
+  /** How often it was asked to end. */
   ends = 0;
   readonly #clock: FakeClock;
 
@@ -219,7 +219,7 @@ describe('the heartbeat', () => {
     expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
   });
 
-  it('does not call a link dead whose reply came while this process stood still', async () => {
+  it('does not call a link dead whose reply came while this process was stopped', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));
     start();
@@ -252,7 +252,7 @@ describe('the heartbeat', () => {
     expect(connection.sent).toHaveLength(1);
   });
 
-  it('has nothing to do with what an earlier connection still tells', async () => {
+  it('has nothing to do with what an earlier connection still reports', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));
     start();
@@ -307,7 +307,7 @@ describe('the heartbeat', () => {
     );
   });
 
-  it('tells a node that is gone, and proves the others in the same beat', async () => {
+  it('reports a node that is gone, and proves the others in the same beat', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     const nodes = [new FakeNode('/a'), new FakeNode('/b'), new FakeNode('/c')];
     for (const node of nodes) heartbeat.add(node);

@@ -7,7 +7,7 @@ const server = { host: '10.0.0.1', port: 2181 };
 const refused = new Error('connect ECONNREFUSED 10.0.0.1:2181');
 
 describe('a time without a server', () => {
-  it('is told of after the first whole round, with the last one tried and why', () => {
+  it('is reported after the first whole round, with the last one tried and why', () => {
     const outage = new Outage();
     for (let turn = 1; turn <= 3; turn++) {
       outage.tried(turn * 100);
@@ -29,40 +29,40 @@ describe('a time without a server', () => {
     }
   });
 
-  it('is told of after pauses that double, from a second to a minute', () => {
+  it('is reported after pauses that double, from a second to a minute', () => {
     expect([1, 2, 3, 6, 7, 8, 5000].map(reportPauseMs)).toEqual([
       1000, 2000, 4000, 32_000, 60_000, 60_000, 60_000,
     ]);
   });
 
-  it('is told of at most once a pause, whenever servers have their turns, and never late by more than a turn', () => {
+  it('is reported at most once a pause, whenever servers have their turns, and never late by more than a turn', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 300 }), (steps) => {
         const outage = new Outage();
-        const told: number[] = [];
+        const reports: number[] = [];
         let now = 0;
         for (const step of steps) {
           now += step;
           outage.tried(now);
           outage.failed(server, refused);
-          const dueAt = told.length === 0 ? 0 : (told.at(-1) as number) + reportPauseMs(told.length);
-          const isTold = outage.report(now, 1) !== undefined;
-          expect(isTold).toBe(now >= dueAt);
-          if (isTold) told.push(now);
+          const dueAt = reports.length === 0 ? 0 : (reports.at(-1) as number) + reportPauseMs(reports.length);
+          const isReported = outage.report(now, 1) !== undefined;
+          expect(isReported).toBe(now >= dueAt);
+          if (isReported) reports.push(now);
         }
       }),
     );
   });
 
-  it('is not told of before the lease of a session that was served is over', () => {
+  it('is not reported before the lease of a session that was served is over', () => {
     const outage = new Outage();
     outage.begin(1000, 2000);
-    const toldAt = [1000, 1010, 2999, 3000].filter((now) => {
+    const reportedAt = [1000, 1010, 2999, 3000].filter((now) => {
       outage.tried(now);
       outage.failed(server, refused);
       return outage.report(now, 1) !== undefined;
     });
-    expect(toldAt).toEqual([3000]);
+    expect(reportedAt).toEqual([3000]);
   });
 
   it('begins anew when a server has served', () => {

@@ -31,7 +31,7 @@ function setUp() {
   return { clock, outbox, gaveUpAt, ask, connect };
 }
 
-describe('operations that nobody answers', () => {
+describe('operations that the server does not answer', () => {
   it('are given up in time, each of them', async () => {
     const { clock, gaveUpAt, ask } = setUp();
     void ask(1000);
@@ -52,7 +52,7 @@ describe('operations that nobody answers', () => {
     expect(gaveUpAt).toEqual([1000]);
   });
 
-  it('are not given up while their answer lies unread, because this process stood still', async () => {
+  it('are not given up while their answer lies unread, because this process was stopped', async () => {
     const { clock, gaveUpAt, ask, connect } = setUp();
     const sent = connect();
     const answered = ask(1000);

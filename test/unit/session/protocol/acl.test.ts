@@ -5,13 +5,13 @@ import { checkAccess, entriesOf, isOpenToAll } from '../../../../src/session/pro
 const READER = { scheme: 'ip', id: '10.0.0.1', permissions: 1 };
 
 describe('who may touch a node', () => {
-  it('is told to the servers as a list', () => {
+  it('is sent to the servers as a list', () => {
     expect(entriesOf('world')).toEqual([{ scheme: 'world', id: 'anyone', permissions: 31 }]);
     expect(entriesOf('creator')).toEqual([{ scheme: 'auth', id: '', permissions: 31 }]);
     expect(entriesOf([READER])).toEqual([READER]);
   });
 
-  it('is everybody only where it says so', () => {
+  it('is open to all only where it says so', () => {
     expect(isOpenToAll('world')).toBe(true);
     expect(isOpenToAll('creator')).toBe(false);
     expect(isOpenToAll([{ scheme: 'digest', id: 'anyone', permissions: 31 }])).toBe(false);
@@ -36,7 +36,7 @@ describe('who may touch a node', () => {
     expect(checked).toEqual([READER]);
   });
 
-  it('is what it is unless told otherwise', () => {
+  it('has a default', () => {
     expect(checkAccess(undefined, 'creator')).toBe('creator');
     expect(checkAccess(undefined, undefined)).toBeUndefined();
   });
@@ -61,7 +61,7 @@ describe('who may touch a node', () => {
     [{ ...READER, permissions: 32 }],
     [{ ...READER, permissions: 1.5 }],
     [{ ...READER, permissions: '1' }],
-  ])('is refused as %j, which no server can be told', (access) => {
+  ])('is refused as %j, which no server would take', (access) => {
     expect(() => checkAccess(access, 'world')).toThrow(InvalidOptionError);
     expect(() => checkAccess(access, 'world')).toThrow(/^access is .*'world', 'creator' or a list of/);
   });

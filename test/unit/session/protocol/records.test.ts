@@ -79,7 +79,7 @@ const acls = (entries: readonly AccessEntry[]) =>
     make('data', 'ACL', permissions, make('data', 'Id', scheme, of)),
   );
 
-/** As a server writes it, with something in the fields that nobody asks for. */
+/** As a server writes it, with something in the fields that the client doesn't use. */
 const statRecord = (of: Stat) =>
   make(
     'data',
@@ -202,7 +202,7 @@ describe('what is read by hand', () => {
     expect(kept.buffer.byteLength).toBe(4);
   });
 
-  it('tells what became of each part of a transaction', () => {
+  it('gives the outcome of each part of a transaction', () => {
     const parts = [
       { kind: 'check', path: '/a' },
       { kind: 'set', path: '/b', data: Buffer.from('b') },
@@ -226,7 +226,7 @@ describe('what is read by hand', () => {
     );
   });
 
-  it('tells which part of a refused transaction was at fault', () => {
+  it('shows which part of a refused transaction was at fault', () => {
     const error = (code: number) => [
       make('protocol', 'MultiHeader', -1, false, code),
       make('protocol', 'ErrorResponse', code),
@@ -242,7 +242,7 @@ describe('what is read by hand', () => {
     );
   });
 
-  it('tells of a change at a node, and that one that it is gone', () => {
+  it('reports that a node has changed, or that it is gone', () => {
     const [DATA_CHANGED, DELETED, CONNECTED] = [3, 2, 3];
     fc.assert(
       fc.property(path, (at) => {

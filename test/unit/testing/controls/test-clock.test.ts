@@ -17,8 +17,8 @@ import { SILENT } from '../../../support/silent-logger.mjs';
 const ignore = () => undefined;
 const TAKEOVER_DELAY_MS = 2000 * 1.03 + 50;
 
-/** A server that lives by a clock that stands still. */
-async function standStill(): Promise<{ clock: TestClock; server: EmbeddedZooKeeper }> {
+/** A server that lives by a clock that moves only when it is advanced. */
+async function startServer(): Promise<{ clock: TestClock; server: EmbeddedZooKeeper }> {
   const clock = new TestClock();
   const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(async () => {
@@ -134,7 +134,7 @@ describe('a clock for tests', () => {
   });
 
   it('keeps fifty sessions alive for a minute, without one heartbeat that comes late', async () => {
-    const { clock, server } = await standStill();
+    const { clock, server } = await startServer();
     const sessions = await Promise.all(Array.from({ length: 50 }, () => openSession(server, clock)));
     const suspended = sessions.map((session) => recordEvents(session, 'suspended'));
     await clock.advance(60_000);
@@ -143,7 +143,7 @@ describe('a clock for tests', () => {
   });
 
   it('looks up names before time goes on', async () => {
-    const { clock, server } = await standStill();
+    const { clock, server } = await startServer();
     const connecting = Session.connect(`localhost:${server.port}`, {
       connectTimeoutMs: 50,
       environment: clock.environment,
@@ -154,7 +154,7 @@ describe('a clock for tests', () => {
   });
 
   it('ends a lease, and a session behind a network that fails, at the millisecond', async () => {
-    const { clock, server } = await standStill();
+    const { clock, server } = await startServer();
     const session = await openSession(server, clock);
     const elector = new LeaderElector(session, '/election', {});
     onTestFinished(() => clock.advanceUntil(elector.stop()));
@@ -179,7 +179,7 @@ describe('a clock for tests', () => {
   });
 
   it('shows that a process that was suspended does not believe that it leads', async () => {
-    const { clock, server } = await standStill();
+    const { clock, server } = await startServer();
     const elector = new LeaderElector(await openSession(server, clock), '/election');
     onTestFinished(() => clock.advanceUntil(elector.stop()));
     await elector.start();
@@ -189,7 +189,7 @@ describe('a clock for tests', () => {
   });
 
   it('lets failover take as long as it takes: session timeout, tick, takeover delay', async () => {
-    const { clock, server } = await standStill();
+    const { clock, server } = await startServer();
     const supervisors = ['A', 'B'].map(
       (id) =>
         new ElectionSupervisor({
