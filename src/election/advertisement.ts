@@ -7,8 +7,8 @@ import { serializeCandidate } from './nodes/candidate.js';
 import { withWritesOfOthers } from './nodes/candidate-request.js';
 
 /**
- * What a candidate advertises about itself, and what its node says: written one at a time, and always the newest, so that
- * an older write whose reply was lost doesn't overwrite a newer one.
+ * What a candidate advertises on its node. It is written by one write at a time, always the newest, so that an older write
+ * whose reply was lost doesn't overwrite a newer one.
  */
 export class Advertisement {
   readonly #id: string;
@@ -56,7 +56,7 @@ export class Advertisement {
   }
 
   async #write(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
-    const { controller: over, unsubscribe } = anyAbort(own.lost, signal);
+    const { controller, unsubscribe } = anyAbort(own.lost, signal);
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
@@ -70,7 +70,7 @@ export class Advertisement {
       }
     };
     try {
-      while (this.#published < this.#revision) await session.retryUntilAnswered(writeNewest, over);
+      while (this.#published < this.#revision) await session.retryUntilAnswered(writeNewest, controller);
     } catch (error) {
       if (!(error instanceof NoNodeError || error instanceof NodeLostError)) throw error;
     } finally {

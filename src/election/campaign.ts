@@ -4,6 +4,7 @@ import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { anyAbort, ignore } from '../platform/async/promises.js';
 import type { ExpectedRecord } from './nodes/record.js';
+import type { ReleasePlan } from './successor/release-plan.js';
 import type { Claim } from './term/claim.js';
 import type { Blocked, Claims, Turn } from './term/claimant.js';
 
@@ -12,8 +13,6 @@ export interface CampaignListener {
   /** The contender has this position, and its campaign is notified when that changes. */
   onWaiting(position: QueuePosition): void;
   onClaiming(): void;
-  /** A claim has just been sent: a request that is sent now is answered right after it. */
-  onClaimSent(): void;
 }
 
 const NOTHING_KNOWN = Promise.resolve(undefined);
@@ -32,6 +31,7 @@ export class Campaign {
   /** All ahead must be gone, or, with several seats, all but as many as there are other seats. */
   readonly #rule: TurnRule;
   readonly #listener: CampaignListener;
+  readonly #releasePlan: ReleasePlan | undefined;
   /** What was seen of the record when this contender joined, until its first wait. */
   #expected: ExpectedRecord | undefined;
   #nominations = new LazyAbortController();
@@ -46,6 +46,7 @@ export class Campaign {
     claims: Claims,
     seats: number,
     listener: CampaignListener,
+    releasePlan?: ReleasePlan,
     expected?: ExpectedRecord,
   ) {
     this.#expected = expected;
@@ -53,6 +54,7 @@ export class Campaign {
     this.#claims = claims;
     this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
+    this.#releasePlan = releasePlan;
   }
 
   /** The leader, or the first in the queue, asks this candidate to lead when the node named `after` is gone. */
@@ -70,7 +72,7 @@ export class Campaign {
       this.#listener.onClaiming();
       this.#contender.node.keepAlive();
       const outcome = await this.#claims.claim(this.#contender, turn, signal, () =>
-        this.#listener.onClaimSent(),
+        this.#releasePlan?.list(),
       );
       if (!('blockedBy' in outcome)) return outcome;
       turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);

@@ -38,7 +38,7 @@ export interface ElectorPort {
     event: Event,
     ...args: Parameters<LeaderElectorEvents[Event]>
   ): void;
-  report(error: Error): void;
+  readonly report: (error: Error) => void;
 }
 
 /**
@@ -47,12 +47,14 @@ export interface ElectorPort {
  */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly session: Session;
+  readonly clock: Clock;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   readonly claims: ReturnType<typeof claimsOf>;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
   readonly rejoinBackoff = new RejoinBackoff();
+  readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
   #state: LifecycleState = { name: 'idle' };
@@ -68,11 +70,13 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   constructor(session: Session, path: string, options: ResolvedElectorOptions, port: ElectorPort) {
     this.session = session;
+    this.clock = session.clock;
     this.path = path;
     this.options = options;
     this.claims = claimsOf(session, path, options.id, options);
     this.advertisement = new Advertisement(options.id, options.data);
     this.stopping = new Stopping(this);
+    this.report = port.report;
     this.#port = port;
   }
 
@@ -80,19 +84,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     return this.#state;
   }
 
-  /** The claim of the term that is led or being ended. */
-  get claim(): Claim | undefined {
-    return 'term' in this.#state ? this.#state.term.claim : undefined;
-  }
-
-  // ---- what the application asks for ----
-
   start(): Promise<void> {
     if (this.#state.name === 'stopped' || this.#state.name === 'expired')
       return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
-      if (this.options.watchdog) this.#watchdog = new Watchdog((error) => this.report(error));
+      if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);
       this.#running = this.#run();
     }
     return this.#placed.promise;
@@ -111,7 +108,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     if (this.options.seats > 1)
       throw new InvalidStateError('with several seats the queue decides who leads next');
     const successor = await this.#place.nominate(candidate);
-    // That took its time: the term may have been lost meanwhile, and even another one be led.
+    // The nomination took time: the term may have been lost meanwhile, and even another one be led.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
     await this.resign();
@@ -139,8 +136,6 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   beforeRelease(task: () => Promise<void>): void {
     this.#beforeRelease = task;
   }
-
-  // ---- the election, one paragraph ----
 
   /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
   async #campaign(): Promise<void> {
@@ -261,12 +256,11 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     if (this.options.onOverrun === 'exit') process.exit(70);
   }
 
-  /** The term that it leads, while it does. */
   leading(): ElectedTerm | undefined {
     return this.#state.name === 'leading' ? this.#state.term : undefined;
   }
 
-  /** It agreed to a request to step down. @internal */
+  /** @internal */
   stepDown(term: ElectedTerm, settleBy: number): void {
     this.#endTerm(term, 'revoked', { settleBy });
   }
@@ -328,19 +322,11 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     return this.#state.name === 'ending' && this.#state.term.hasWork && this.#state.term.isAround;
   }
 
-  get clock(): Clock {
-    return this.session.clock;
-  }
-
   graceMs(): number {
     return this.session.leaseMs;
   }
 
   holdUp(): StopWait {
     return holdUpOf(this.#state);
-  }
-
-  report(error: Error): void {
-    this.#port.report(error);
   }
 }

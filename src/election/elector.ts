@@ -20,13 +20,11 @@ import { ElectionReader, leadersOf } from './nodes/election-reader.js';
 import type { Term } from './term/term.js';
 
 /**
- * One candidate in an election: waits for its turn, leads, gives the term back, and joins the queue again.
+ * One candidate in an election: waits for its turn, leads, gives the term back, and joins the queue again. It belongs to one
+ * session and ends with it; `ElectionSupervisor` goes on with the next session.
  *
- * It belongs to one session and is finished when that is over; `ElectionSupervisor` is what lives on.
- *
- * Guaranteed: leadership goes in the order of joining, to one at a time; a term's signal aborts before `demoted`; a
- * leader's work has settled before the term is given back, as long as its session lives. See {@link Term} for what is
- * guaranteed about acting.
+ * Guaranteed: candidates lead in the order of joining, one at a time; a term's signal aborts before `demoted`; a leader's
+ * work has settled before the term is given back, as long as its session lives. See {@link Term} for acting as a leader.
  *
  * @example
  * ```ts
@@ -40,7 +38,7 @@ import type { Term } from './term/term.js';
  * ```
  */
 export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
-  /** What it calls itself. */
+  /** The candidate's name. */
   readonly id: string;
   /** The election's path. */
   readonly path: string;
@@ -107,8 +105,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
 
   /**
    * Ends its term cleanly in favour of a candidate anywhere in the queue: the candidates ahead of that one let it lead
-   * first, and keep their places. If it is gone by then, or doesn't claim within a lease, the queue decides. Resolves as
-   * {@link LeaderElector.resign} does.
+   * first, and keep their places. If that candidate is gone by then, or doesn't claim within a lease, the queue decides.
+   * Resolves as {@link LeaderElector.resign} does.
    *
    * @param candidate - its id or the name of its node; of several with that id the first in the queue
    * @throws InvalidStateError unless it leads, and still does when the candidate has been nominated
@@ -138,7 +136,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await this.#lifecycle.stopping.wait(left, timeoutMs);
   }
 
-  /** What {@link LeaderElector.stop} does, for a supervisor, which reports itself what it waits for. Never rejects. @internal */
+  /** As {@link LeaderElector.stop}, for a supervisor, which reports itself what it waits for. Never rejects. @internal */
   withdraw(): Promise<void> {
     return this.#lifecycle.withdraw();
   }
@@ -148,7 +146,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Has `task` done when the term's work has settled, before the term is given back, from the next end of a term on.
+   * Calls `task` when a term's work has settled, before the term is given back, from the next end of a term on.
    *
    * @internal
    * @param task - must not reject
@@ -180,7 +178,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Changes what the others see of it, without another election.
+   * Changes the data that others see of this candidate, without another election.
    *
    * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
    * @throws InvalidStateError if the elector has stopped
@@ -198,21 +196,22 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Who holds the current term, by the record; `undefined` if no candidate does. It may have changed since. With several seats
-   * the leader of the first one that is taken.
+   * The holder of the current term, by the record; `undefined` if it is vacant. It may have changed since. With several seats
+   * the leader of the first seat that is taken.
    */
   async leader(): Promise<Candidate | undefined> {
     return (await this.leaders()).find((leader) => leader !== undefined);
   }
 
-  /** Who leads on each seat, from seat 0, as {@link LeaderElector.leader} gives it for one. */
+  /** The leader of each seat, from seat 0; see {@link LeaderElector.leader}. */
   leaders(): Promise<(Candidate | undefined)[]> {
     return leadersOf(this.#session, this.path, this.#lifecycle.options.seats);
   }
 
   /** The claim of the term that is led or being ended, for the guardian of this process. @internal */
-  get claim(): ElectorLifecycle['claim'] {
-    return this.#lifecycle.claim;
+  get claim() {
+    const { state } = this.#lifecycle;
+    return 'term' in state ? state.term.claim : undefined;
   }
 
   #report(error: Error): void {

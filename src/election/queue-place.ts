@@ -1,8 +1,7 @@
-// Imports more than 15 modules: 17, half of them for types; it ties the queue, which knows no election, to the election.
+// Imports more than 15 modules: 16, half of them for types; it ties the queue, which knows no election, to the election.
 import type { Contender } from '../lock/queue/contender.js';
 import { joinQueue, withdraw } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
-import type { QueuePosition } from '../lock/queue/turn-wait.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
@@ -18,7 +17,7 @@ import type { Claim } from './term/claim.js';
 import type { Claims } from './term/claimant.js';
 
 /** What a place in the queue needs of the elector that takes it. */
-export interface QueuePlaceHost extends RequestHandlerPort, Omit<CampaignListener, 'onClaimSent'> {
+export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
   readonly session: Session;
   /** The election's path. */
   readonly path: string;
@@ -30,7 +29,7 @@ export interface QueuePlaceHost extends RequestHandlerPort, Omit<CampaignListene
 }
 
 /** An elector's place in the queue of its election: taken once, and given back alone or together with the term that it led to. */
-export class QueuePlace implements CampaignListener {
+export class QueuePlace {
   readonly #host: QueuePlaceHost;
   readonly #contender: Contender;
   readonly #campaign: Campaign;
@@ -52,9 +51,9 @@ export class QueuePlace implements CampaignListener {
     this.#contender = contender;
     this.#successor = successor;
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
-    this.#campaign = new Campaign(contender, claims, options.seats, this, expected);
     if (options.seats === 1)
       this.#releasePlan = new ReleasePlan(session, successor, contender, () => this.#requestHandler.lastRead);
+    this.#campaign = new Campaign(contender, claims, options.seats, host, this.#releasePlan, expected);
   }
 
   /**
@@ -94,7 +93,7 @@ export class QueuePlace implements CampaignListener {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
 
-  /** Waits for its turn, or for a call to lead out of turn, and claims. @throws as `Campaign.untilElected` does */
+  /** Waits for its turn, or for a nomination, and claims. @throws as `Campaign.untilElected` does */
   async untilElected(signal: Abortable): Promise<Claim> {
     this.handleRequests();
     await this.publish(signal);
@@ -111,11 +110,7 @@ export class QueuePlace implements CampaignListener {
     return this.#successor.nominate(candidate, this.#contender);
   }
 
-  /**
-   * Finds out who leads next, while the work of the term settles.
-   *
-   * @param nominated - the name of the node of the candidate that the leader has nominated
-   */
+  /** Finds out which candidate leads next, while the work settles. @param nominated - the node that the leader nominated */
   planRelease(nominated?: string): void {
     this.#next =
       nominated === undefined ? this.#releasePlan?.next() : Promise.resolve({ successor: nominated });
@@ -130,20 +125,5 @@ export class QueuePlace implements CampaignListener {
   /** Gives the place back, if that hasn't been done with the term. Never rejects. */
   leave(): Promise<void> {
     return this.#host.untilLeft(this.#contender.leave());
-  }
-
-  /** @internal */
-  onWaiting(position: QueuePosition): void {
-    this.#host.onWaiting(position);
-  }
-
-  /** @internal */
-  onClaiming(): void {
-    this.#host.onClaiming();
-  }
-
-  /** @internal */
-  onClaimSent(): void {
-    this.#releasePlan?.list();
   }
 }

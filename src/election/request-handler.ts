@@ -9,21 +9,21 @@ import { writeRequest } from './nodes/request-writer.js';
 import { stepsDown } from './step-down-policy.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
-/** What {@link RequestHandler} needs of the elector. */
+/** What a {@link RequestHandler} needs of its elector. */
 export interface RequestHandlerPort {
-  /** The term that it leads, while it does. */
+  /** The term that the elector leads, while it does. */
   leading(): ElectedTerm | undefined;
   /** Ends the term as revoked; its work has until `settleBy`, by the session's clock. */
   stepDown(term: ElectedTerm, settleBy: number): void;
   report(error: Error): void;
 }
 
-/** Handles what others ask of a candidate on its node: to lead out of turn, or to step down. */
+/** Handles the requests that other clients write on a candidate's node: to lead out of turn, or to step down. */
 export class RequestHandler {
   readonly #session: Session;
   readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
   readonly #port: RequestHandlerPort;
-  /** The last request to step down that was considered: it stays on the node until the node is gone. */
+  /** The key of the last request to step down that was considered: it stays on the node until the node is gone. */
   #lastConsidered: string | undefined;
   #lastRead: NodeContent | undefined;
 
@@ -43,8 +43,7 @@ export class RequestHandler {
     this.#lastRead = undefined;
     contender.node.whenRead((content) => {
       this.#lastRead = content;
-      const { data } = content;
-      const request = parseRequest(data);
+      const request = parseRequest(content.data);
       if (request?.kind === 'succeed') campaign.nominate(request.after);
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
     });

@@ -21,11 +21,11 @@ import { writeRequest } from './nodes/request-writer.js';
 
 /** How to ask a leader to step down. */
 export interface RevocationOptions {
-  /** How long its work may take to settle, in milliseconds. @default the session timeout */
+  /** How long the leader's work may take to settle, in milliseconds. @default the session timeout */
   readonly graceMs?: number;
-  /** Whose leader to ask, of an election with several seats. */
+  /** The seat whose leader to ask, of an election with several. */
   readonly seat?: number;
-  /** What the asker calls itself. @default host name, process id and a random part */
+  /** The requester's name. @default host name, process id and a random part */
   readonly by?: string;
   /** Aborting it ends the wait; the request stays. */
   readonly signal?: AbortSignal;
@@ -33,13 +33,12 @@ export interface RevocationOptions {
 
 /**
  * Asks an election's leader to step down: its term ends with the reason `revoked`, and it goes to the back of the queue.
- * Who may write the leader's node has the right to ask: with `auth`, whoever authenticates as the leader does.
+ * The request is written on the leader's node, as with Curator's Revoker. So a session may ask if it may write that node:
+ * with `auth`, a session with the same credentials as the leader's.
  *
- * Resolves with the leader that was asked when its node is gone, for whatever reason; with `undefined` if nobody leads.
+ * Resolves with the leader that was asked when its node is gone, for whatever reason; with `undefined` if no candidate leads.
  * Not guaranteed: that it goes in time. The leader isn't replaced before its work has settled, as long as its session
- * lives; what overruns its grace is reported there as `WorkOverrunError`.
- *
- * The request is a mark on the leader's node, as with Curator's Revoker.
+ * lives; the leader reports work that overruns the grace as `WorkOverrunError`.
  *
  * @throws RevocationRefusedError if it refuses, or its node is still there a session timeout after the grace is over
  * @throws ZooKeeperError if the server doesn't let this session ask, what ended the session, or the signal's reason
@@ -70,7 +69,7 @@ export async function revokeLeader(
   }
   const node = `${path}/${leader.node}`;
   if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
-    await retryUntilAnswered(session, node, leader, request, signal);
+    await untilGone(session, node, leader, request, signal);
   return leader;
 }
 
@@ -84,33 +83,33 @@ async function checkOneSeat(session: Session, path: string): Promise<void> {
 }
 
 /** Resolves when the node is gone. @throws RevocationRefusedError when its leader refuses, or stays silent */
-async function retryUntilAnswered(
+async function untilGone(
   session: Session,
   node: string,
   leader: Candidate,
   request: StepDownRequest,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const over = new AbortController();
-  const takeBack = signal === undefined ? undefined : onAbort(signal, () => over.abort(signal.reason));
+  const controller = new AbortController();
+  const unsubscribe = signal && onAbort(signal, () => controller.abort(signal.reason));
   const timer = session.clock.after(request.graceMs + session.sessionTimeoutMs, () =>
-    over.abort(new RevocationRefusedError(leader.id, false)),
+    controller.abort(new RevocationRefusedError(leader.id, false)),
   );
   try {
     for (;;) {
       const changed = deferred<Change>();
-      const read = () => session.getData(node, { onChange: changed.resolve, signal: over.signal });
-      const { data } = await session.retryUntilAnswered(read, over.signal);
+      const read = () => session.getData(node, { onChange: changed.resolve, signal: controller.signal });
+      const { data } = await session.retryUntilAnswered(read, controller.signal);
       const answer = parseRequest(data);
       if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)
         throw new RevocationRefusedError(leader.id, true);
-      if ((await abortable(changed.promise, over.signal, session.signal)) === 'deleted') return;
+      if ((await abortable(changed.promise, controller.signal, session.signal)) === 'deleted') return;
     }
   } catch (error) {
     if (!(error instanceof NoNodeError)) throw error;
   } finally {
     timer.clear();
-    takeBack?.();
-    over.abort();
+    unsubscribe?.();
+    controller.abort();
   }
 }

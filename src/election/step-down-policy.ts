@@ -2,10 +2,10 @@ import { type Clock, sleep } from '../platform/time/clock.js';
 import type { LeaderElectorOptions, Revocation } from './elector-options.js';
 
 /**
- * Whether a leader steps down when it is asked to: as its policy says, if that says anything before the grace is over.
- * A policy that fails can't hold on to leadership.
+ * Whether a leader steps down on request: as its policy `onRevoke` decides. If the policy fails, or hasn't decided before
+ * the grace is over, the leader steps down.
  *
- * @param onFailure - told what the policy threw
+ * @param onFailure - called with what the policy threw
  */
 export async function stepsDown(
   onRevoke: LeaderElectorOptions['onRevoke'],
@@ -19,8 +19,8 @@ export async function stepsDown(
     onFailure(cause);
     return true;
   });
-  const over = AbortSignal.any([decided.signal, revocation.term.signal]);
-  const graceOver = sleep(clock, revocation.graceMs, over).then(
+  const ended = AbortSignal.any([decided.signal, revocation.term.signal]);
+  const graceOver = sleep(clock, revocation.graceMs, ended).then(
     () => true,
     () => true, // The decision is there, or the term has ended for another reason: nothing is left to decide.
   );

@@ -25,10 +25,8 @@ export type ElectionRecord =
       readonly since: string;
     };
 
-/** Data that can't be read as a record. */
-export interface UnreadableRecord {
-  readonly state: 'unreadable';
-}
+/** What was read: a record, or data that can't be read as one. */
+export type ReadRecord = ElectionRecord | { readonly state: 'unreadable' };
 
 /** The path of the record: the election's own node, or, with several seats, the node of the seat. */
 export function recordPath(path: string, seat?: number): string {
@@ -49,8 +47,8 @@ export function serializeRecord(record: ElectionRecord): Buffer {
  *
  * @param version - how often the node was written
  */
-export function parseRecord(data: Buffer, version: number): ElectionRecord | UnreadableRecord {
-  const unreadable: UnreadableRecord = { state: 'unreadable' };
+export function parseRecord(data: Buffer, version: number): ReadRecord {
+  const unreadable = { state: 'unreadable' } as const;
   if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
@@ -77,8 +75,6 @@ export interface ExpectedRecord {
   readonly version: number;
 }
 
-// The parity of versions: a held record has an odd version, a vacant one an even version.
-
 /**
  * How often a claim writes the record: once over an even version, twice over an odd one. So a held record always has an
  * odd version, also when it was claimed over another held one after an unclean end.
@@ -100,10 +96,7 @@ export function writesOfRelease(successor: string | undefined): 1 | 3 {
  * The claim that may follow a vacant record which names no successor. If the record has changed since it was read, it is
  * at another version, and the claim is refused.
  */
-export function vacancy(
-  record: ElectionRecord | UnreadableRecord,
-  version: number,
-): ExpectedRecord | undefined {
+export function vacancy(record: ReadRecord, version: number): ExpectedRecord | undefined {
   if (record.state !== 'vacant' || record.successor !== undefined || version % 2 !== 0) return undefined;
   return { term: record.term + 1, version };
 }
@@ -117,7 +110,7 @@ export function vacancy(
  * nominated out of turn may have claimed after an unclean end. Its claim has left an odd version.
  */
 export function predictRecord(
-  record: ElectionRecord | UnreadableRecord,
+  record: ReadRecord,
   version: number,
   ahead: string,
 ): ExpectedRecord | undefined {

@@ -59,7 +59,7 @@ const LONGEST_QUEUE = 1000;
  * const observer = new ElectionObserver('zk1:2181,zk2:2181,zk3:2181', '/elections/scheduler');
  * observer.on('error', (error) => console.error(error));
  * await observer.start();
- * for await (const leader of observer) console.log(leader?.id ?? 'nobody leads');
+ * for await (const leader of observer) console.log(leader?.id ?? 'no leader');
  * ```
  */
 export class ElectionObserver

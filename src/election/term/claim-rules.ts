@@ -1,44 +1,44 @@
-import type { ElectionRecord, UnreadableRecord } from '../nodes/record.js';
+import type { ReadRecord } from '../nodes/record.js';
 import type { UncleanEnd } from './takeover-delay.js';
 
 /**
- * What the first in the queue may do about the record it has read. Pure, because it is where two leaders at once
- * would come from.
+ * What the first in the queue may do, given the record that it has read. Decided by a pure function, since a mistake here
+ * would make two leaders at once.
  */
 export type ClaimStep =
   /** Claim this term, if the record is still at this version. */
   | { readonly kind: 'claim'; readonly term: number; readonly version: number }
-  /** An earlier claim of ours has succeeded, though its reply was lost. */
+  /** An earlier claim of this candidate has succeeded, though its reply was lost. */
   | { readonly kind: 'ours'; readonly term: number; readonly version: number }
-  /** The former leader ended uncleanly and may still act on its lease: look again in so many milliseconds. */
+  /** The former leader ended uncleanly and may still act on its lease: read again in so many milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** The former leader has named another one: let that one lead before, if it is there. */
+  /** The former leader has named another candidate: let that one lead first, if its node exists. */
   | { readonly kind: 'defer'; readonly to: string };
 
 /** What is known when the record has been read. */
 export interface ClaimSituation {
-  readonly record: ElectionRecord | UnreadableRecord;
+  readonly record: ReadRecord;
   /** The record's version, as read together with it. */
   readonly version: number;
   /** The transaction that wrote it. */
   readonly zxid: bigint;
-  /** The name of our own node. */
+  /** The name of this candidate's node. */
   readonly ownNode: string;
-  /** The unclean end that is being waited out. It counts for the record of its own transaction only. */
+  /** The unclean end that is being waited out. It counts only for the record that its transaction wrote. */
   readonly unclean: UncleanEnd;
   readonly now: number;
   /** How long an unclean end is waited out. */
   readonly delayMs: number;
-  /** Whether this record was deferred to already: the one it names didn't take its turn. */
+  /** Whether the candidate has deferred to the successor that this record names, which then didn't take its turn. */
   readonly deferred: boolean;
   /**
-   * Whether this candidate's place was taken from it by a deletion. Then an election that nobody has led may be one
-   * that was deleted under a leader, with its record, and made anew.
+   * Whether another client deleted this candidate's node. Then an election whose record shows no term yet may be one that
+   * was deleted while a candidate led it, with its record, and created again.
    */
   readonly placeLost: boolean;
 }
 
-/** Asked by whose turn it is, when the holder that the record names has no node any more. */
+/** The next step of the candidate whose turn it is, once the node of the holder that the record names is gone. */
 export function nextClaimStep(situation: ClaimSituation): ClaimStep {
   const { record, version, zxid, ownNode, unclean, now, delayMs, deferred, placeLost } = situation;
   if (record.state === 'vacant' && !(record.term === 0 && placeLost)) {
@@ -57,6 +57,6 @@ export function nextClaimStep(situation: ClaimSituation): ClaimStep {
  * The term after a record that can't be read is its version plus one: every claim writes the record once, so no
  * earlier term can have been higher.
  */
-function nextTerm(record: ElectionRecord | UnreadableRecord, version: number): number {
+function nextTerm(record: ReadRecord, version: number): number {
   return record.state === 'unreadable' ? version + 1 : record.term + 1;
 }

@@ -9,13 +9,12 @@ import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import {
-  type ElectionRecord,
   type ExpectedRecord,
   parseRecord,
   predictRecord,
+  type ReadRecord,
   recordPath,
   serializeRecord,
-  type UnreadableRecord,
   vacancy,
   writesOfClaim,
 } from '../nodes/record.js';
@@ -40,55 +39,26 @@ export interface Blocked {
   readonly atMostMs?: number;
 }
 
-/** The former leader's lease may last: look again in so many milliseconds. */
+/** The former leader's lease may last: try again in so many milliseconds. */
 export interface RetryAfter {
   readonly retryAfterMs: number;
 }
 
 /** Claims terms and gives them back, for one candidate. */
-export interface Claims {
-  /**
-   * Makes sure that the election has as many seats as this candidate's options say, and gives what it has read of the
-   * record, as {@link Claims.readAhead} does.
-   *
-   * @throws SeatsMismatchError
-   */
-  prepare(): Promise<ExpectedRecord | undefined>;
-  /** Another client deleted this candidate's node, and perhaps more: the record may be gone with what it said. */
-  notePlaceLost(): void;
-  /** Reads the record before it is known whether it is this candidate's turn: what may be claimed if it is. Never rejects. */
-  readAhead(signal: Abortable): Promise<ExpectedRecord | undefined>;
-  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
-  predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined>;
-  /**
-   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
-   * lease is surely over. A claim whose reply was lost is looked up, never guessed.
-   *
-   * @param onSent - called when a claim has just been sent: a request that is sent now is answered right after it, as things are then
-   * @returns the claim, or who leads, or should, before this contender
-   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
-   *   claim is under way the signal waits for its outcome
-   */
-  claim(contender: Contender, turn: Turn, signal: Abortable, onSent?: () => void): Promise<Claim | Blocked>;
-  /**
-   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that can't be, because
-   * the node or the session is gone or another client wrote the record, the next candidate waits out our lease.
-   * Goes on until the servers have answered or the session is over. Never rejects.
-   *
-   * @param next - who leads next; by default the next in line
-   */
-  release(contender: Contender, claim: Claim, next?: NextInLine): Promise<void>;
-}
+export type Claims = Pick<
+  Claimant,
+  'prepare' | 'notePlaceLost' | 'readAhead' | 'predictRecord' | 'claim' | 'release'
+>;
 
 interface RecordRead {
-  readonly record: ElectionRecord | UnreadableRecord;
+  readonly record: ReadRecord;
   readonly version: number;
   /** The transaction that wrote it. */
   readonly zxid: bigint;
 }
 
 /** The claims of one candidate on one record. */
-export class Claimant implements Claims {
+export class Claimant {
   readonly #session: Session;
   readonly #recordPath: string;
   readonly #id: string;
@@ -96,7 +66,7 @@ export class Claimant implements Claims {
   readonly #seat: number;
   readonly #successor: Successor;
   #unclean: UncleanEnd | undefined;
-  /** The transaction that wrote the record at which another candidate was let go before: once. */
+  /** The transaction that wrote the record at which this candidate deferred to another one: it does so once. */
   #deferredAt: bigint | undefined;
   #placeLost = false;
 
@@ -125,7 +95,12 @@ export class Claimant implements Claims {
     return { record, version: stat.version, zxid: stat.mzxid };
   }
 
-  /** In the queue of an election with several seats it would be in the way of the candidates that may lead there. */
+  /**
+   * Makes sure that the election has as many seats as this candidate's options say: with another number it would be in the
+   * way of other candidates in the queue. Gives what it has read of the record, as {@link readAhead} does.
+   *
+   * @throws SeatsMismatchError
+   */
   async prepare(): Promise<ExpectedRecord | undefined> {
     try {
       return this.#vacancy(await this.read());
@@ -135,6 +110,7 @@ export class Claimant implements Claims {
     }
   }
 
+  /** Reads the record before it is known whether it is this candidate's turn: what may be claimed if it is. Never rejects. */
   async readAhead(signal: Abortable): Promise<ExpectedRecord | undefined> {
     try {
       return this.#vacancy(await this.read(signal));
@@ -147,10 +123,12 @@ export class Claimant implements Claims {
     return this.#placeLost ? undefined : vacancy(record, version);
   }
 
+  /** Another client deleted this candidate's node, and perhaps the record with what it said. */
   notePlaceLost(): void {
     this.#placeLost = true;
   }
 
+  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
   async predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined> {
     try {
       const { record, version } = await this.read(signal);
@@ -160,6 +138,15 @@ export class Claimant implements Claims {
     }
   }
 
+  /**
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
+   * lease is surely over. If the reply to a claim is lost, the record is read: the outcome is never guessed.
+   *
+   * @param onSent - called when a claim has just been sent: the reply to a request that is sent now shows the state after it
+   * @returns the claim, or the candidate that leads, or should lead, before this contender
+   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
+   *   claim is under way the signal waits for its outcome
+   */
   async claim(
     contender: Contender,
     turn: Turn,
@@ -171,7 +158,7 @@ export class Claimant implements Claims {
       if (claim !== undefined) return claim;
     }
     for (;;) {
-      const outcome = await this.look(contender, turn, signal, onSent);
+      const outcome = await this.claimUnlessEarly(contender, turn, signal, onSent);
       if (!('retryAfterMs' in outcome)) return outcome;
       await this.#pause(outcome.retryAfterMs, contender, signal);
     }
@@ -186,8 +173,8 @@ export class Claimant implements Claims {
     }
   }
 
-  /** Claims as {@link claim} does, but for the wait after an unclean end, which counts from the first look at it. */
-  async look(
+  /** Claims as {@link claim} does, but doesn't wait after an unclean end. That wait counts from the first call that saw it. */
+  async claimUnlessEarly(
     contender: Contender,
     turn: Turn,
     signal: Abortable,
@@ -230,6 +217,11 @@ export class Claimant implements Claims {
     }
   }
 
+  /**
+   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that isn't possible, because
+   * the node or the session is gone or another client wrote the record, the next candidate waits out this leader's lease.
+   * Goes on until the servers have answered or the session has ended. Never rejects.
+   */
   release(contender: Contender, claim: Claim, next: NextInLine = {}): Promise<void> {
     // May be carried out twice: the second time finds no node, and writes nothing.
     const write = (parts: TransactionPart[]) =>
@@ -256,16 +248,11 @@ export class Claimant implements Claims {
     return preferred === undefined ? undefined : { blockedBy: preferred, atMostMs };
   }
 
-  #delayFor(record: ElectionRecord | UnreadableRecord): number {
+  #delayFor(record: ReadRecord): number {
     return this.#delayMs ?? takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
   }
 
-  #noteUnclean(
-    record: ElectionRecord | UnreadableRecord,
-    zxid: bigint,
-    seenAt: number,
-    ownNode: string,
-  ): UncleanEnd {
+  #noteUnclean(record: ReadRecord, zxid: bigint, seenAt: number, ownNode: string): UncleanEnd {
     const { logger } = this.#session;
     if (record.state === 'unreadable') {
       logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
@@ -290,7 +277,7 @@ export class Claimant implements Claims {
     };
   }
 
-  /** `undefined`: the record isn't at that version, or that isn't known; look again. */
+  /** `undefined`: the record isn't at that version, or the outcome isn't known: read it again. */
   async #tryClaim(
     contender: Contender,
     { term, version }: ExpectedRecord,
@@ -321,9 +308,8 @@ export class Claimant implements Claims {
     } catch (error) {
       if (error instanceof BadVersionError) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
-      // A check of our node that is committed: after it, the record tells whether the claim was carried out. It
-      // rejects if the node is gone, and begins a lease otherwise. A contender that gives up here leaves as after an unclean
-      // end.
+      // Commits a check of this contender's node: after it, the record shows whether the claim was carried out. It rejects if
+      // the node is gone, and begins a lease otherwise. A contender that gives up here leaves as after an unclean end.
       await contender.node.renew(signal);
       return undefined;
     }

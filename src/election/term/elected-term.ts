@@ -14,15 +14,15 @@ import type { Term } from './term.js';
 
 /** What is known of a term's end beyond its reason. */
 export interface TermEnding {
-  /** What led to it, if that is an error. */
+  /** The error that led to it, if one did. */
   readonly cause?: Error | undefined;
-  /** The name of the node that was called to lead next. */
+  /** The name of the node that was nominated to lead next. */
   readonly successor?: string;
-  /** By when the work has to settle, by the session's clock; else the lease decides. */
+  /** By when the work has to settle, by the session's clock; by default the lease's end. */
   readonly settleBy?: number;
 }
 
-/** The term of an elector: what the world sees, and the work that is done in it. */
+/** The term of an elector: what the application gets, and the leader's work. */
 export class ElectedTerm extends Hold implements Term {
   readonly number: number;
   readonly seat: number;
@@ -30,14 +30,14 @@ export class ElectedTerm extends Hold implements Term {
   readonly claim: Claim;
   readonly #node: EphemeralNode;
   readonly #clock: Clock;
-  /** What has still to settle: `lead`, and what was given to `waitUntil`. */
+  /** The work that has still to settle. */
   readonly #work = new Map<Promise<void>, 'lead' | 'waitUntil'>();
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   readonly #onWorkFailed: (cause: unknown) => void;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
-  /** What the leader's work is done for, so that it can be told from others who ask for the term's end. */
-  readonly #undertaking = new WorkContext();
+  /** Tells the leader's own work from other callers that ask for the term's end. */
+  readonly #workContext = new WorkContext();
 
   /**
    * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
@@ -79,8 +79,10 @@ export class ElectedTerm extends Hold implements Term {
   }
 
   #count(work: Promise<unknown> | (() => unknown), kind: 'lead' | 'waitUntil'): void {
-    if (this.#undertaking.hasEnded) throw this.signal.reason;
-    const promise = typeof work === 'function' ? this.#begin(work) : Promise.resolve(work);
+    if (this.#workContext.hasEnded) throw this.signal.reason;
+    // Begun after it is counted: it may ask for its own end before it has returned a promise.
+    const promise =
+      typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
     const settled: Promise<void> = promise
       .then(ignore, (cause: unknown) => {
         if (!this.#isOwnEnd(cause)) this.#onWorkFailed(cause);
@@ -89,22 +91,16 @@ export class ElectedTerm extends Hold implements Term {
     this.#work.set(settled, kind);
   }
 
-  /** Begun when it is counted: it may ask for its own end before it has returned a promise. */
-  #begin(work: () => unknown): Promise<unknown> {
-    return Promise.resolve().then(() => this.run(work));
-  }
-
-  /** Calls what may begin the leader's work: what that calls is told from others until the term is given away. */
+  /** Calls what may begin the leader's work: until the term is given back, {@link isAround} is true in what that calls. */
   run<T>(work: () => T): T {
-    return runWithin(this.#undertaking, work);
+    return runWithin(this.#workContext, work);
   }
 
-  /** Whether this is called by what the leader does in this term. */
+  /** Whether the caller is the leader's work in this term. */
   get isAround(): boolean {
-    return isWithin(this.#undertaking);
+    return isWithin(this.#workContext);
   }
 
-  /** Whether there is work that has still to settle. */
   get hasWork(): boolean {
     return this.#work.size > 0;
   }
@@ -114,7 +110,7 @@ export class ElectedTerm extends Hold implements Term {
     return this.#work.size;
   }
 
-  /** In words: which work has still to settle. */
+  /** In words, for messages: which work has still to settle. */
   get unsettled(): string {
     const kinds = [...this.#work.values()];
     const others = kinds.filter((kind) => kind === 'waitUntil').length;
@@ -125,23 +121,20 @@ export class ElectedTerm extends Hold implements Term {
       : `\`lead\` of term ${this.number} and ${given} still run`;
   }
 
-  /** Whether there is such work though the lease is over. */
+  /** Whether work still runs though the lease is over. */
   get hasOverrun(): boolean {
     const isLost = this.#endedFor !== undefined && isLoss(this.#endedFor);
     return this.hasWork && (isLost || !this.#node.isHeld());
   }
 
-  /** For logs. */
   describe(reason?: DemotionReason): object {
     return { term: this.number, token: String(this.token), ...(reason !== undefined && { reason }) };
   }
 
-  /** What is known of its end, once it has ended. */
   get ending(): TermEnding {
     return this.#ending;
   }
 
-  /** Why it has ended, once it has. */
   get endedFor(): DemotionReason | undefined {
     return this.#endedFor;
   }
@@ -152,15 +145,15 @@ export class ElectedTerm extends Hold implements Term {
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
-  /** A session that was closed was closed by this process: that is the same as stopping. */
+  /** Only this process can have closed the session: that is the same as stopping. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
     this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
   }
 
   /**
-   * Resolves when all work has settled, also what was added meanwhile; from then on no more is taken.
+   * Resolves when all work has settled, also work that was added meanwhile; from then on `waitUntil` throws.
    *
-   * @param onOverrun - called once if the lease, or the time that the term's end gave for it, is over before that
+   * @param onOverrun - called once if the lease, or the time that the term's end allows, is over before that
    */
   async settled(onOverrun: () => void): Promise<void> {
     if (this.#work.size > 0) {
@@ -168,12 +161,12 @@ export class ElectedTerm extends Hold implements Term {
       while (this.#work.size > 0) await Promise.all(this.#work.keys());
       watch.clear();
     }
-    this.#undertaking.finish(); // Given away.
+    this.#workContext.finish();
   }
 
   #watchOverrun(onOverrun: () => void, by: number): Timer {
     let timer: Timer;
-    // While it is being given back the node is kept, and its lease goes on: only its real end counts.
+    // Until the work has settled the node is kept, and its lease goes on: only the lease's real end counts.
     const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
     const arm = () => {
       timer = this.#clock.after(leftMs(), () => {
@@ -185,7 +178,7 @@ export class ElectedTerm extends Hold implements Term {
     return { clear: () => timer.clear() };
   }
 
-  /** Work that ends by rejecting with what the signal told it has done what it should. */
+  /** Work that rejects with the signal's reason, or any abort error, after the abort has ended as it should. */
   #isOwnEnd(cause: unknown): boolean {
     if (!this.signal.aborted) return false;
     return cause === this.signal.reason || (cause instanceof Error && cause.name === 'AbortError');

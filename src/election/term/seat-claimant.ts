@@ -46,7 +46,9 @@ export class SeatClaimant implements Claims {
     this.#path = path;
     this.#seats = new Seats(session, path, seats, {
       parse: seatsOfElection,
-      prepare: () => this.#makeSeats(),
+      // Before the number of seats is written: so a record that is missing later was there, and was deleted.
+      prepare: async () =>
+        void (await Promise.all(this.#records.map((record) => session.ensurePath(record)))),
     });
     this.#claimants = Array.from(
       { length: seats },
@@ -81,7 +83,7 @@ export class SeatClaimant implements Claims {
       const outcomes: (Blocked | RetryAfter)[] = [];
       // One after the other: a claim whose outcome isn't known must not be followed by another one.
       for (const seat of this.#claimants.keys()) {
-        const outcome = await this.#look(seat, contender, signal);
+        const outcome = await this.#claimSeat(seat, contender, signal);
         if ('token' in outcome) return outcome;
         outcomes.push(outcome);
       }
@@ -93,22 +95,21 @@ export class SeatClaimant implements Claims {
     await (this.#claimants[claim.seat] as Claimant).release(contender, claim);
   }
 
-  async #look(seat: number, contender: Contender, signal: Abortable): Promise<Claim | Blocked | RetryAfter> {
+  async #claimSeat(
+    seat: number,
+    contender: Contender,
+    signal: Abortable,
+  ): Promise<Claim | Blocked | RetryAfter> {
     const claimant = this.#claimants[seat] as Claimant;
     for (;;) {
       try {
         // No contender is nominated out of turn: all seats are alike.
-        return await claimant.look(contender, { outOfTurn: true }, signal);
+        return await claimant.claimUnlessEarly(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
         await abortable(this.#restore(seat), signal, contender.node.lost);
       }
     }
-  }
-
-  /** Before the number of seats is written: so a record that is missing later was there, and was deleted. */
-  async #makeSeats(): Promise<void> {
-    await Promise.all(this.#records.map((path) => this.#session.ensurePath(path)));
   }
 
   get #records(): string[] {
@@ -132,19 +133,19 @@ export class SeatClaimant implements Claims {
     outcomes: readonly (Blocked | RetryAfter)[],
     signal: Abortable,
   ): Promise<void> {
-    const { controller: over, unsubscribe } = anyAbort(signal, contender.node.lost);
+    const { controller, unsubscribe } = anyAbort(signal, contender.node.lost);
     const waits: Promise<void>[] = [];
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const outcome of outcomes) {
       if ('retryAfterMs' in outcome) soonestMs = Math.min(soonestMs, outcome.retryAfterMs);
-      else waits.push(contender.untilGone(outcome.blockedBy, over));
+      else waits.push(contender.untilGone(outcome.blockedBy, controller));
     }
-    if (soonestMs < Number.POSITIVE_INFINITY) waits.push(sleep(this.#session.clock, soonestMs, over));
+    if (soonestMs < Number.POSITIVE_INFINITY) waits.push(sleep(this.#session.clock, soonestMs, controller));
     try {
       await Promise.race(waits);
     } finally {
       unsubscribe();
-      over.abort(undefined);
+      controller.abort(undefined);
       for (const wait of waits) wait.catch(ignore); // The others don't matter any more.
     }
   }
