@@ -97,7 +97,7 @@ describe.concurrent.each<Holding>(['nothing held', 'a node kept alive'])('a sess
     `is back on another server within ${BACK_WITHIN_MS} ms when its server stands still`,
     concurrently(async () => {
       // Of followers only: without their leader the others take no session until they have elected another one, and
-      // that they begin after `syncLimit` ticks of silence, which are 10 s here.
+      // that they begin after `syncLimit` ticks without a packet, which are 10 s here.
       const followers = await ensembles[holding].followers();
       const { session, path, current } = await connectTo(followers, holding);
       for (const momentMs of MOMENTS_MS) {

@@ -86,6 +86,6 @@ describe('a session with replies of 40 KB under way', () => {
 
     expect(load.failures).toEqual([]);
     expect(session.state).toEqual({ name: 'connected' });
-    // An exception that nobody caught would have failed the run.
+    // An uncaught exception would have failed the run.
   }, 240_000);
 });

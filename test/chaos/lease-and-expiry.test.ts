@@ -34,7 +34,7 @@ interface Cast {
   readonly leader: ZooKeeperServer;
   /** The follower that the holders are connected to, and know alone: with another to go on to they'd not expire. */
   readonly near: ZooKeeperServer;
-  /** The follower that those who wait and watch are connected to. */
+  /** The follower that waiters and watchers are connected to. */
   readonly far: ZooKeeperServer;
 }
 
@@ -120,7 +120,7 @@ async function assemble(): Promise<Cast> {
   return { ensemble, leader: await ensemble.leader(), near, far };
 }
 
-/** A session for those who wait and watch. */
+/** A session for waiters and watchers. */
 function openLastingSession({ far, leader }: Cast): Promise<Session> {
   const options = { sessionTimeoutMs: LASTING_SESSION_MS, environment: inOrder };
   return openSession(options, connectStringOf([far, leader]));
@@ -148,7 +148,7 @@ async function holders<T>(
 }
 
 /**
- * Tells until when something was held: to the end of the newest lease, or to the moment at which it was known to be
+ * Gives until when something was held: to the end of the newest lease, or to the moment at which it was known to be
  * lost before that.
  */
 function watchHeld(held: { remainingMs(): number; readonly signal: AbortSignal }): () => number {
@@ -158,7 +158,7 @@ function watchHeld(held: { remainingMs(): number; readonly signal: AbortSignal }
     if (remainingMs > 0 && !held.signal.aborted) end = clock.now() + remainingMs;
   };
   look();
-  // A renewal tells of itself by no event. They come at least 300 ms apart.
+  // A renewal emits no event. They come at least 300 ms apart.
   const timer = setInterval(look, 5);
   onTestFinished(() => clearInterval(timer));
   held.signal.addEventListener('abort', () => {
@@ -167,7 +167,7 @@ function watchHeld(held: { remainingMs(): number; readonly signal: AbortSignal }
   return () => end;
 }
 
-/** Tells when the observer learns that the node is gone. */
+/** Gives when the observer learns that the node is gone. */
 async function watchNode(observer: Session, path: string): Promise<{ gone: Promise<number> }> {
   // A follower may lag behind the leader. When it has answered this, it has the node.
   await observer.commit([{ kind: 'check', path }]);
@@ -189,8 +189,8 @@ async function watchNode(observer: Session, path: string): Promise<{ gone: Promi
  * their heartbeats, and then ends them all the same. Observed in 104 such faults with no sessions but the holders':
  * handshakes that were accepted up to 260 ms before the session's end, and no heartbeat. In 28 with 400 to 1800 other
  * sessions that ended at the same tick: heartbeats as well, in 9 of them, and leases that outlived their nodes by up to
- * 1285 ms of 1333, unless the news of the deletion cut them short, some 250 ms after it. So nothing is asserted of that
- * here, and an elector waits the former leader's lease out.
+ * 1285 ms of 1333, unless the notification of the deletion cut them short, some 250 ms after it. So nothing is asserted
+ * of that here, and an elector waits the former leader's lease out.
  */
 describe.concurrent('leases of a third of the session timeout', () => {
   it.for(named(CUT, KILLED))(
@@ -237,7 +237,7 @@ describe.concurrent('the terms of leaders', () => {
   );
 });
 
-/** Lets each holder lead and be followed by another, because of the fault, and tells when what was. */
+/** Lets each holder lead and be followed by another, because of the fault, and gives the times of each. */
 async function handovers(fault: Fault, leaseMs: number) {
   const cast = await assemble();
   const waiting = await openLastingSession(cast);

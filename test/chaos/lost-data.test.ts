@@ -33,7 +33,7 @@ describe('a real server', () => {
     expect(await next.exists('/seen')).toBeUndefined();
   });
 
-  it('that is restored from a backup after a while is told to close a session that it knows', async () => {
+  it('that is restored from a backup after a while has to close a session that it knows', async () => {
     const { server, connectString } = await startServer();
     const timeoutMs = 2000;
     const session = await openSession({ sessionTimeoutMs: timeoutMs }, connectString);

@@ -30,7 +30,7 @@ async function writeAll(
   for (const portion of portions(parts, PARTS_OF_A_WRITE)) await session.commit(portion);
 }
 
-it('tells each of 20,000 watches of one session once of its change, also across a lost connection', async () => {
+it('notifies each of 20,000 watches of one session once of its change, also across a lost connection', async () => {
   const zookeeper = await startZooKeeper();
   onTestFinished(zookeeper.stop);
   const proxy = await startProxy(zookeeper.servers[0]?.port);
@@ -39,13 +39,13 @@ it('tells each of 20,000 watches of one session once of its change, also across 
   const other = await openSession({ sessionTimeoutMs }, zookeeper.connectString);
   await writeAll(other, 'create', paths);
 
-  const told = paths.map(() => 0);
-  const toldOf = (count: number) => told.filter((times) => times === count).length;
+  const notified = paths.map(() => 0);
+  const countOf = (count: number) => notified.filter((times) => times === count).length;
   for (const portion of portions([...paths.entries()], READS_AT_ONCE)) {
     const reads = portion.map(([index, path]) =>
       session.getData(path, {
         onChange: () => {
-          told[index] = (told[index] as number) + 1;
+          notified[index] = (notified[index] as number) + 1;
         },
       }),
     );
@@ -58,18 +58,18 @@ it('tells each of 20,000 watches of one session once of its change, also across 
   const early = paths.slice(0, DELETED_DURING_THE_LOSS);
   const late = paths.slice(DELETED_DURING_THE_LOSS);
   await writeAll(other, 'delete', early);
-  expect(toldOf(0)).toBe(WATCHES);
+  expect(countOf(0)).toBe(WATCHES);
   const resumed = nextEvent(session, 'resumed');
   proxy.restore();
   await resumed;
-  await until(() => toldOf(1) === early.length, 'the news of what was deleted during the loss');
-  expect(told.slice(early.length).every((times) => times === 0)).toBe(true);
+  await until(() => countOf(1) === early.length, 'the notifications of what was deleted during the loss');
+  expect(notified.slice(early.length).every((times) => times === 0)).toBe(true);
 
   await writeAll(other, 'delete', late);
-  await until(() => toldOf(0) === 0, 'the news of what was deleted after the loss');
-  // Whatever a watch too many would tell of the next change has come before the answer to a read that follows it.
+  await until(() => countOf(0) === 0, 'the notifications of what was deleted after the loss');
+  // What a superfluous watch would report of the next change has come before the answer to a read that follows it.
   await writeAll(other, 'create', paths);
   await writeAll(other, 'delete', paths);
   expect(await session.getChildren('/')).toEqual(['zookeeper']);
-  expect(toldOf(1)).toBe(WATCHES);
+  expect(countOf(1)).toBe(WATCHES);
 }, 180_000);

@@ -142,7 +142,7 @@ describe('conclave run', () => {
   });
 });
 
-/** The pairs of terms in which somebody acted at the same time. */
+/** The pairs of terms in which two commands acted at the same time. */
 function overlaps(terms: ReadonlyMap<number, readonly Activity[]>): string[] {
   const spans = [...terms].map(([term, acts]) => {
     const times = acts.map(({ atMs }) => atMs);

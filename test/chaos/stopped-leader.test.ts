@@ -19,7 +19,7 @@ interface Acting {
   to: number;
 }
 
-/** A process that stands for election behind a proxy of its own, and what it has done. */
+/** A process that joins an election behind a proxy of its own, and what it has done. */
 class Replica {
   readonly #child: ChildProcess;
 

@@ -79,7 +79,7 @@ export class CheckedObserver {
     this.#newest = shown;
   }
 
-  /** To be called now and then: whoever has stopped leading isn't shown for long, whatever goes wrong. */
+  /** To be called now and then: a former leader isn't shown for long, whatever goes wrong. */
   checkStaleness(): void {
     if (this.#isOff) return;
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
@@ -95,7 +95,7 @@ export class CheckedObserver {
       );
   }
 
-  /** To be called when all has been well for long: it shows who leads, and nobody when nobody does. */
+  /** To be called when all has been well for long: it shows the leader, or none when there is none. */
   checkLeader(): void {
     if (this.#isOff) return;
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;

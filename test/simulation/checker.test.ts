@@ -59,7 +59,7 @@ describe('tokens and numbers of terms', () => {
     );
     checker.elected({ token: 7n, number: 3, seat: 0 }, 0);
     checker.elected({ token: 1n, number: 1, seat: 0 }, 1);
-    checker.elected({ token: 8n, number: 4, seat: 0 }, 0); // Told late of what was lost.
+    checker.elected({ token: 8n, number: 4, seat: 0 }, 0); // Reported late, after its loss.
     checker.elected({ token: 2n, number: 2, seat: 0 }, 1);
     expect(kinds(ledger)).toEqual([]);
     checker.elected({ token: 2n, number: 2, seat: 0 }, 1);

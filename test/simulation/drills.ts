@@ -21,7 +21,7 @@ async function killGuardedLeader(world: World): Promise<void> {
   let waitedMs = 0;
   while (!hosts.some(({ candidate }) => candidate.isActing && candidate.seat === seat)) {
     if (waitedMs > GUARDED_BOUND_MS) {
-      ledger.violate('guardian', `nobody took the place of ${id} in ${GUARDED_BOUND_MS} ms`);
+      ledger.violate('guardian', `no candidate took the place of ${id} in ${GUARDED_BOUND_MS} ms`);
       break;
     }
     await scheduler.sleep(LOOK_EVERY_MS);

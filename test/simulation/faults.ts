@@ -177,8 +177,8 @@ function ask(world: World, candidate: Candidate, what: () => void): undefined {
 }
 
 /**
- * Whoever holds a lock stands still, or reaches no server, until its session is over and somebody else holds: by chance
- * alone that would hardly ever be while a lock is held.
+ * The holder of a lock stands still, or reaches no server, until its session is over and another process holds: by
+ * chance alone that would hardly ever be while a lock is held.
  */
 function putHolderOutOfReach(world: World, random: Random): void {
   const { lockChecker, sessionTimeoutMs } = world.surroundings;

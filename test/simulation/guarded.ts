@@ -49,8 +49,8 @@ class Family {
   }
 
   /**
-   * The child's process has ended. What it said last arrives, or is lost if it was killed; and the news of its end may
-   * overtake what it said.
+   * The child's process has ended. Its last messages arrive, or are lost if it was killed; and the `exit` event may
+   * overtake them.
    */
   ended(wasKilled: boolean): void {
     const random = this.#random;
@@ -118,9 +118,9 @@ export class Parent {
       .on('cleanedUp', ({ sessions, tookMs }) => {
         for (const { terms, clean } of sessions)
           ledger.count(
-            `guardian: sessions wound up, ${terms === 0 ? 'not leading' : clean ? 'cleanly' : 'late'}`,
+            `guardian: sessions cleaned up, ${terms === 0 ? 'not leading' : clean ? 'cleanly' : 'late'}`,
           );
-        ledger.time('a guardian took to wind up', tookMs);
+        ledger.time('a guardian took to clean up', tookMs);
       })
       .on('error', () => ledger.count('guardian: sessions left to their timeout'));
   }
@@ -154,7 +154,7 @@ export class Parent {
     this.#family = undefined;
   }
 
-  /** @param isMachineGone - nobody is told */
+  /** @param isMachineGone - its connections aren't closed: no peer is notified */
   die(isMachineGone: boolean): void {
     for (const wire of this.environment.wires) {
       if (isMachineGone) wire.sever();

@@ -30,7 +30,7 @@ export class Ledger {
     return this.#counts;
   }
 
-  /** Keeps the longest of the times that are told under a name. */
+  /** Keeps the longest of the times that are reported under a name. */
   time(what: string, ms: number): void {
     this.#longest.set(what, Math.max(ms, this.#longest.get(what) ?? 0));
   }

@@ -55,7 +55,7 @@ describe('the checker of locks', () => {
     expect(kinds()).toEqual([]);
   });
 
-  it('sees whoever holds while somebody is ahead', () => {
+  it('sees a hold while another contender is ahead', () => {
     const { nodes, begin, kinds } = setting();
     nodes.set(node(1), '');
     begin(node(2), EXCLUSIVE);
@@ -104,7 +104,7 @@ describe('the checker of locks', () => {
     expect(kinds()).toEqual(['lock out of turn', 'lock held by too many']);
   });
 
-  it('lets readers hold beside one another, and nobody beside a writer', () => {
+  it('lets readers hold together, and no other contender beside a writer', () => {
     const { begin, kinds } = setting();
     begin(node(1, 'read'), WITH_READERS, true);
     begin(node(2, 'read'), WITH_READERS, true);

@@ -31,8 +31,8 @@ const DOWNGRADED = '__READ__';
 /**
  * Holds the locks to what they promise.
  *
- * At the servers, whatever goes wrong: whoever is told that it holds has nobody ahead who stands in its way, so the tokens
- * of those that exclude each other rise.
+ * At the servers, whatever goes wrong: when a process is notified that it holds, no contender that blocks it is ahead,
+ * so the tokens of holds that exclude each other rise.
  *
  * In time, as the clock on the wall has it: no more hold at once than may. A lock has no takeover delay, so this is
  * promised only if the lease ends before the servers give the node away, which is so when processes, their links, and
@@ -47,7 +47,7 @@ export class LockChecker {
   #holdings: Holding[] = [];
   readonly #overlaps = new Set<string>();
   readonly #tampered = new Set<string>();
-  /** Whether what was held before a loss of data may still be told of. */
+  /** Whether what was held before a loss of data may still be reported. */
   #isAfterLoss = false;
   /** The highest tokens of those that held alone, and of all. */
   readonly #tokens = new Map<string, { alone: bigint; any: bigint }>();
@@ -69,13 +69,13 @@ export class LockChecker {
     return this.#holdings.some((each) => each.candidate === candidate && isCurrent(each));
   }
 
-  /** An operator has deleted a node: whoever held by it isn't told at once. */
+  /** An operator has deleted a node: its holder isn't notified at once. */
   tamperedWith(path: string): void {
     this.#tampered.add(path);
   }
 
   /**
-   * A process has been told that it holds.
+   * A process has been notified that it holds.
    *
    * @param isReading - beside others that read
    * @returns what is to be called when it only reads any more
@@ -124,7 +124,7 @@ export class LockChecker {
     else this.#ledger.violate('lock held by too many', names);
   }
 
-  /** At the servers nobody may be ahead of it who stands in its way: whoever isn't there comes never again. */
+  /** At the servers no contender that blocks it may be ahead: once such a node is gone, it never comes back. */
   #checkTurn({ candidate, queue, capacity, hold, isReading }: Holding): void {
     const own = entryOf(hold) as QueueEntry;
     const ahead = queueOf([...this.#tree.childrenOf(queue)], parseLockEntry).filter(
@@ -133,7 +133,7 @@ export class LockChecker {
     const inTheWay = ahead.filter((entry) => !(isReading && this.#reads(queue, entry)));
     if (inTheWay.length < capacity.seats) return;
     this.#isAfterLoss &&= this.#isExcused();
-    if (this.#isAfterLoss) return this.#ledger.count('locks: told of after a loss of data');
+    if (this.#isAfterLoss) return this.#ledger.count('locks: reported after a loss of data');
     const nodes = inTheWay.map(({ node }) => node).join(', ');
     this.#ledger.violate('lock out of turn', `${candidate.id} by ${hold.path}, behind ${nodes}`);
   }
@@ -142,7 +142,10 @@ export class LockChecker {
     return purpose === 'read' || this.#tree.dataOf(`${queue}/${node}`)?.toString() === DOWNGRADED;
   }
 
-  /** Who excludes others has a higher token than all before, who reads a higher one than all that wrote before. */
+  /**
+   * The token of an exclusive hold is higher than all before it; that of a shared one is higher than those of all
+   * exclusive holds before it.
+   */
   #checkToken({ candidate, queue, capacity, hold, isReading }: Holding): void {
     if (capacity.seats > 1) return;
     const { token } = hold;
@@ -150,7 +153,7 @@ export class LockChecker {
     const least = isReading ? highest.alone : highest.any;
     if (token < least) {
       if (this.#isExcused() || this.#tampered.has(hold.path))
-        this.#ledger.count('locks: told late of a hold that was over');
+        this.#ledger.count('locks: a hold was reported late, after its end');
       else this.#ledger.violate('lock token', `${candidate.id} got ${token} after ${least}`);
     }
     this.#tokens.set(queue, {

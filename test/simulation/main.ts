@@ -110,7 +110,7 @@ function keep(failing: readonly Run[]): void {
 }
 
 function serveAsWorker(): void {
-  process.on('disconnect', () => process.exit()); // Nobody asks any more.
+  process.on('disconnect', () => process.exit()); // The parent is gone.
   process.on('message', (run: Run) => {
     void simulate(run).then(({ counts, longest, ...rest }) => {
       const answer: Answer = { ...rest, counts: [...counts], longest: [...longest] };

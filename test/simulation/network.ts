@@ -70,7 +70,7 @@ export class Link {
 export class Pipe {
   readonly #link: Link;
   lastAt = 0;
-  /** Somebody in between has forgotten the connection: nothing comes through any more, and nobody is told. */
+  /** A device in between has forgotten the connection: nothing comes through any more, and neither end is notified. */
   isSevered = false;
 
   constructor(link: Link) {

@@ -30,17 +30,17 @@ const DRIFT = 1.02;
  *
  * 1. What the network has held back arrives, and with it the last that is heard of a session that is over: `HELD_BACK_MS`.
  * 2. At the same time, the longest of
- *    - a session whose process is gone ends: its timeout, rounded up to a tick; its last word is told to the leader half
+ *    - a session whose process is gone ends: its timeout, rounded up to a tick; its last request is reported to the leader half
  *      a tick late, and the leader looks once a tick;
  *    - a server that isn't needed any more notices: it goes on for `syncLimit` ticks, and answers the pings of those that
  *      wait with it, who notice nothing before it does; the leader counts half ticks, and one more;
  *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
  *      terms that it has lost.
  *    - when the ensemble has lost its data: a session that no server takes is given up: {@link servedBoundMs}.
- * 3. Whoever has to finds another server: a pause of the dialer and some tries.
+ * 3. A session whose server is gone finds another one: a pause of the dialer and some tries.
  * 4. The next in line waits out the lease of the one before it, a third of the session timeout: the takeover delay.
- * 5. If it finds that another one is called to lead before it: it lets that one go first for a lease, or for its session
- *    timeout with a margin if it has called it itself.
+ * 5. If it finds that another one is nominated: it lets that one go first for a lease, or for its session timeout
+ *    with a margin if it has nominated it itself.
  */
 export function recoveryBoundMs({
   tickMs,

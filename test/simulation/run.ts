@@ -31,12 +31,12 @@ const LOOK_EVERY_MS = 250;
 /** By then sessions have ended, work that overruns too, and locks that were waited for and used as long as may be. */
 const QUIET_MS = 120_000;
 
-/** Runs one world from its beginning until everybody has stopped. */
+/** Runs one world from its beginning until all processes have stopped. */
 export async function simulate(run: Run): Promise<Report> {
   const { seed, hours, rules, faultRate } = run;
   const cpuBefore = process.cpuUsage();
   const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0; // Thousands of connections are lost, and nobody reads where.
+  Error.stackTraceLimit = 0; // Thousands of connections are lost, and no stack of theirs is read.
   feedLeasesWith(rules.startsWith('pings') ? 'pings' : 'commits');
   const world = new World(seed, rules, faultRate);
   const { scheduler, ledger } = world;
@@ -63,7 +63,7 @@ export async function simulate(run: Run): Promise<Report> {
   return { run, violations, counts, longest, trace, simulatedMs, cpuMs };
 }
 
-/** Faults, and their end, and then a leader; again and again; and at last everybody stops. */
+/** Faults, and their end, and then a leader; again and again; and at last all processes stop. */
 async function play(world: World, lengthMs: number, faultRate: FaultRate): Promise<void> {
   const { scheduler, faults } = world;
   await untilLed(world, 'at the beginning');
@@ -83,7 +83,7 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
   await end(world);
 }
 
-/** Whoever led when the calm began may have finished or resigned; but somebody leads, or is about to. */
+/** The leader of when the calm began may have finished or resigned; but a candidate leads, or is about to. */
 function checkCalm(world: World): void {
   const { ledger, leader } = world;
   ledger.count(leader === undefined ? 'calms that ended without a leader' : 'calms that ended with a leader');
@@ -125,14 +125,14 @@ async function end(world: World): Promise<void> {
   for (const { observer } of world.observerHosts) void observer.stop();
   for (const { parent } of hosts) if (parent?.isDead === false) void parent.close();
   await scheduler.sleep(QUIET_MS / 10);
-  world.checkLeftovers('after everybody stood down');
+  world.checkLeftovers('after all stepped down');
   for (const { candidate } of hosts) void candidate.stop();
   await scheduler.sleep(QUIET_MS);
-  world.checkLeftovers('after everybody stopped');
+  world.checkLeftovers('after all stopped');
   for (const { candidate, parent } of hosts)
     for (const each of [...candidate.leftovers, ...(parent?.leftovers ?? [])])
-      ledger.violate('leftovers', `after everybody stopped: ${each}`);
+      ledger.violate('leftovers', `after all stopped: ${each}`);
   for (const { observer } of world.observerHosts)
-    for (const each of observer.leftovers) ledger.violate('leftovers', `after everybody stopped: ${each}`);
+    for (const each of observer.leftovers) ledger.violate('leftovers', `after all stopped: ${each}`);
   for (const each of ledger.unsettled) ledger.violate('unsettled', each);
 }

@@ -8,7 +8,7 @@ import { type Run, simulate } from './run.js';
 import { Tally } from './tally.js';
 
 const FIRST_SEED = 1;
-/** How long the simulation may take here; `npm run simulate` takes as long as it is told. */
+/** How long the simulation may take here; `npm run simulate` takes as long as its option says. */
 const FOR_MS = Number(process.env.SIMULATE_FOR_MS ?? 40_000);
 /** However slow the machine is. */
 const LEAST_HOURS = 10;

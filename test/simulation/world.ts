@@ -203,7 +203,7 @@ export class World {
         this.ledger.time('a session was neither served nor over, in thousandths of the bound', inThousandths);
       if (unservedMs < this.#servedBoundMs) continue;
       this.ledger.violate('session', `${clock.name} has one that is neither served nor over`);
-      sessions.delete(session); // It is told once.
+      sessions.delete(session); // It is reported once.
     }
   }
 
@@ -231,7 +231,7 @@ export class World {
     };
   }
 
-  /** A session is its process's own, and afterwards that of who winds up what the process has left. */
+  /** A session is its process's own, and after the end of that the guardian's, which cleans it up. */
   #shown(sessionId: bigint, process: Machine, isNew: boolean): void {
     const owner = this.#owners.get(sessionId);
     if (isNew) this.#owners.set(sessionId, process);
@@ -364,7 +364,9 @@ export class World {
     return ready < this.surroundings.seats || candidates.some(({ isOverrunning }) => isOverrunning);
   }
 
-  /** Whether all servers serve, nobody holds anything up, and somebody waits to lead next, for some time now. */
+  /**
+   * Whether all servers serve, no application holds anything up, and a candidate waits to lead next, for some time now.
+   */
   get isWell(): boolean {
     const candidates = this.hosts.map(({ candidate }) => candidate);
     return (
@@ -429,7 +431,7 @@ export class World {
 
   /**
    * Whether a node that its session had given up has come back with an earlier state of the ensemble, and with it, since the
-   * servers know it again, that session, which lives. Until it ends everybody waits for that node.
+   * servers know it again, that session, which lives. Until it ends all candidates wait for that node.
    */
   get isHaunted(): boolean {
     return [...this.#places()].some(({ path }) => path.startsWith(ELECTION) && this.#isGhost(path));
@@ -447,7 +449,7 @@ export class World {
     if (!owners.includes(sessionId)) this.ledger.violate('leftovers', `${path}, of a session that is over`);
   }
 
-  /** After everybody has stood down, and again after everybody has stopped. */
+  /** After all have stepped down, and again after all have stopped. */
   checkLeftovers(when: string): void {
     const { leader, servers } = this.ensemble;
     const found: string[] = [];

@@ -79,14 +79,14 @@ const WRONG: readonly Wrong[] = [
     },
   },
   {
-    what: 'a guardian that winds up nothing',
+    what: 'a guardian that cleans nothing up',
     hint: 7,
-    found: /^guardian: nobody took the place/,
+    found: /^guardian: no candidate took the place/,
     faultRate: 'few',
     make: () => replace(GuardedProcess.prototype, 'openSessions', () => () => []),
   },
   {
-    what: 'a guardian that winds up what a process that lives has open',
+    what: 'a guardian that cleans up after a process that lives',
     hint: 5,
     found: /^live session taken/,
     faultRate: 'few',

@@ -21,7 +21,7 @@ export class PassedOver extends Error {}
 /** It may come later: when what it comes on is there, and free of faults that it doesn't go together with. */
 export class NotYet extends PassedOver {}
 
-/** Tells what the fault was seen to do, where it might do nothing. */
+/** Reports what the fault was seen to do, where it might do nothing. */
 type OnEffect = (what: string) => void;
 type Strike = (world: World, fault: Fault, onEffect: OnEffect) => Promise<Blow> | Blow;
 
@@ -37,7 +37,7 @@ function someProcess(world: World, fault: Fault): WorkerProcess {
   return free(world, worker(world, fault), world.workers, (each) => `process ${each.number}`);
 }
 
-/** The worker that leads the election, if that is asked for and there is one; or the one that was drawn. */
+/** The worker that leads the election, if that is asked for and there is one; or else the worker that was drawn. */
 function worker(world: World, fault: Fault): WorkerProcess {
   const { onLeader, worker: index } = fault;
   const actor = onLeader ? world.actorOf(journalOf(fault)) : undefined;
@@ -53,7 +53,7 @@ async function server(world: World, { onLeader, server: index }: Fault): Promise
   return leading ?? (world.servers[index] as ZooKeeperServer);
 }
 
-/** The one that was wanted, or the next one that is free: it is taken then. */
+/** The wanted server or worker, or the next free one: it is taken then. */
 function free<T>(world: World, wanted: T, all: readonly T[], nameOf: (each: T) => string): T {
   const start = all.indexOf(wanted);
   for (let step = 0; step < all.length; step++) {
@@ -155,7 +155,7 @@ async function deleteNode(
 ): Promise<string> {
   const remove = async (session: Session) => {
     const node = choose(await world.contendersOf(session, journal));
-    if (node === undefined) throw new PassedOver('nobody stood');
+    if (node === undefined) throw new PassedOver('the election had no candidate');
     await session.retryUntilAnswered(() => session.remove(node));
     return node;
   };
@@ -265,7 +265,7 @@ const STRIKES: Record<Kind, Strike> = {
       }
     };
     const done = restartAll();
-    done.catch(() => undefined); // Whoever mends it sees it.
+    done.catch(() => undefined); // Its mending awaits it too.
     return { on: 'all servers', mend: () => done };
   },
 
@@ -303,7 +303,7 @@ const STRIKES: Record<Kind, Strike> = {
     return async () => {
       if ((await server.mode()) === '') onEffect(`server ${server.id} serves no more`);
       await disk?.empty();
-      // What it does without a disk it does until somebody starts it again: it may serve no more, or be gone.
+      // What it does without a disk it does until it is started again: it may serve no more, or be gone.
       await restart(server);
     };
   }),
@@ -322,7 +322,7 @@ const STRIKES: Record<Kind, Strike> = {
   'an operator deletes the node of a leader that is cut off': async (world, fault) => {
     const election = ELECTIONS[fault.journal % ELECTIONS.length] as Journal;
     const leader = world.actorOf(election);
-    if (leader === undefined) throw new NotYet('nobody led');
+    if (leader === undefined) throw new NotYet('the election had no leader');
     const mends = leader.proxies.map((proxy) => proxy.partition());
     const mend = () => mends.map((each) => each());
     try {

@@ -8,7 +8,7 @@ export function now(): Micros {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** What fencing tells apart: an election, or a lock. Each has a journal of its own at the sink. */
+/** What fencing distinguishes: an election, or a lock. Each has a journal of its own at the sink. */
 export interface Journal {
   readonly name: string;
   readonly kind: 'election' | 'lock';
@@ -51,13 +51,13 @@ export type Entry = { readonly at: Micros } & (
   /** What a fault was seen to have done, where it might have done nothing. */
   | { readonly kind: 'effect'; readonly fault: number; readonly name: string; readonly what: string }
   | { readonly kind: 'passed over'; readonly name: string; readonly why: string }
-  /** Something that was asked for, and is no fault: a leader was told to resign. */
+  /** Something that was asked for, and is no fault: a leader was asked to resign. */
   | { readonly kind: 'wish'; readonly what: string; readonly on: string }
   /** Something that the run itself has seen, for people to read. */
   | { readonly kind: 'note'; readonly what: string }
   /** A process of a worker: each has a name of its own. */
   | { readonly kind: 'process began'; readonly who: string }
-  /** `orderly`: by itself, after it had been told to stop. */
+  /** `orderly`: by itself, after it had been asked to stop. */
   | { readonly kind: 'process ended'; readonly who: string; readonly how: string; readonly orderly: boolean }
   | Elected
   | Demoted
@@ -73,9 +73,9 @@ export type Entry = { readonly at: Micros } & (
       readonly token: string;
       readonly highest: string;
     }
-  /** A contender's node that is there after everybody has stopped and all sessions have ended. */
+  /** A contender's node that is there after all workers have stopped and all sessions have ended. */
   | { readonly kind: 'left behind'; readonly path: string }
-  /** A process that was told to stop and didn't, in the time that it had. */
+  /** A process that was asked to stop and didn't, in the time that it had. */
   | { readonly kind: 'stuck'; readonly who: string }
   /** Something that must not happen, and isn't a fault: a worker that ends by itself, a server that doesn't start. */
   | { readonly kind: 'failure'; readonly what: string }
@@ -102,9 +102,9 @@ export interface Demoted {
  * It was asked whether the term (or the hold) is held, and the answer was yes. `at` is the moment before the question,
  * `until` the one after the answer. Written before the act that follows it.
  *
- * Who holds at some moment, has held ever since the term began: a term doesn't come back. The answer was given at `at`
- * or later, so at `at` it was held, for certain, however long the process stood still between question and answer. What
- * it did from `until` on, it did without knowing.
+ * A process that holds at some moment has held ever since its term began: a term doesn't come back. The answer was
+ * given at `at` or later, so at `at` it was held, for certain, however long the process stood still between question
+ * and answer. What it did from `until` on, it did without knowing.
  */
 export interface Check {
   readonly kind: 'held';

@@ -114,7 +114,7 @@ async function main(): Promise<boolean> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-// Whatever runs still is nobody's any more: servers and workers end with this process.
+// What still runs has no owner any more: servers and workers end with this process.
 main().then(
   (isRight) => process.exit(isRight ? 0 : 1),
   (error: Error) => {

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** An address of hardware that is nobody's: the bridge tells everybody, and nobody takes it. */
-const NOBODY = '02:00:00:00:00:fe';
+/** A hardware address that no interface has: the bridge floods the frame, and no interface takes it. */
+const UNUSED_MAC = '02:00:00:00:00:fe';
 const PREFIX = 'conclave-chaos';
 const NAMES = '/var/run/netns';
 
@@ -75,7 +75,7 @@ export class Network {
         'replace',
         ...this.#entry(to),
         'lladdr',
-        NOBODY,
+        UNUSED_MAC,
         'nud',
         'permanent',
       );

@@ -46,9 +46,9 @@ function disagreements({ faults: { disagreements } }: Verdict): string[] {
   ];
 }
 
-function terms({ terms, tenures }: Verdict): string[] {
+function terms({ terms, holds }: Verdict): string[] {
   const reasons = sorted(terms.reasons).map(([reason, count]) => `${reason} ${count}`);
-  const { checks, slowChecks, overlapsOfLocks } = tenures;
+  const { checks, slowChecks, overlapsOfLocks } = holds;
   return [
     `terms: ${total(terms.terms)}, ended: ${reasons.join(', ')}`,
     `times at which a leader or holder asked and acted: ${checks}, of which it stood still before it acted: ${slowChecks}`,

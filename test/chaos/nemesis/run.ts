@@ -25,14 +25,14 @@ export interface RunOptions {
   /** For sockets and the like; its history is `historyPath`. */
   readonly folder: string;
   readonly historyPath: string;
-  /** Is told what happens, for people. */
+  /** Receives what happens, for people. */
   readonly say: (line: string) => void;
 }
 
 const NUMBERS = { workers: WORKERS, servers: SERVERS, journals: JOURNALS.length };
 /** A storm, its end and the calm after it take longer than this. */
 const ROUND_MS = 50_000;
-/** After somebody leads again, before anything else is asked: no gap that begins then is a fault's. */
+/** After each election has a leader again, before anything else is asked: no gap that begins then is a fault's. */
 const REST_MS = 10_000;
 const RESIGNATION_MS = 3000;
 const COMES_WITHIN_MS = 15_000;
@@ -94,13 +94,16 @@ class Nemesis {
     this.#history.write({ kind: 'storm', storm: storm.number });
     await Promise.all(storm.faults.map((fault) => this.#suffer(fault)));
     await this.#world.allServe().catch(async ({ message }: Error) => {
-      // It is told, and the run goes on: what comes after is worth knowing too.
+      // It is written down, and the run goes on: what comes after is worth knowing too.
       this.#history.write({ kind: 'failure', what: message });
       await this.#world.restartServers();
     });
   }
 
-  /** Waits until everybody acts again, for as long as that may take; and then has leaders resign, undisturbed. */
+  /**
+   * Waits until all elections and locks have a holder that acts, for as long as that may take; and then has leaders
+   * resign, undisturbed.
+   */
   async calm(number: number): Promise<void> {
     await this.#recover(number);
     if (await this.#reconcile()) await this.#recover(number);
@@ -127,8 +130,8 @@ class Nemesis {
 
   /**
    * Gives servers that differ from all others the others' data, and deletes the nodes about which they differed: whether
-   * such a node is there, its owner was told by one of them, and may have been told the contrary of what is so now. An
-   * owner that was told that it is gone never deletes it, and its session may live on. Gives whether there were any.
+   * such a node is there, its owner heard from one of them, and may have heard the contrary of what is so now. An
+   * owner that heard that it is gone never deletes it, and its session may live on. Gives whether there were any.
    */
   async #reconcile(): Promise<boolean> {
     const disagreements = await compareCopies(this.#world);
@@ -165,7 +168,7 @@ class Nemesis {
     for (const journal of JOURNALS) if (waiting.has(journal.name)) await this.#explain(journal);
   }
 
-  /** Writes down what there is to be seen of an election in which nobody acts. */
+  /** Writes down what there is to be seen of an election without a leader that acts. */
   async #explain(journal: Journal): Promise<void> {
     for (const worker of this.#world.workers) worker.explain(journal.name);
     for (const server of this.#world.servers) {
@@ -228,7 +231,10 @@ class Nemesis {
   }
 }
 
-/** Everybody stops; then, when no session can be left, looks at what is: on each server, for each has a copy of its own. */
+/**
+ * All workers stop; then, when no session can be left, looks at what is left: on each server, since each has a copy of
+ * its own.
+ */
 async function end(world: World): Promise<void> {
   await Promise.all(world.workers.map((worker) => worker.stop()));
   const deadline = performance.now() + GONE_WITHIN_MS;

@@ -34,7 +34,7 @@ describe('the schedule of faults', () => {
     expect(heavy).toBeGreaterThan(1.5 * light);
   });
 
-  it('gives every fault a time in its storm, an end, and somebody to come on', () => {
+  it('gives every fault a time in its storm, an end, and a target', () => {
     for (const { faults } of firstStorms(8, 200)) {
       expect(faults.map(({ atMs }) => atMs)).toEqual(
         faults.map(({ atMs }) => atMs).toSorted((a, b) => a - b),

@@ -31,7 +31,7 @@ export type Way = 'both' | 'there' | 'back';
 
 /**
  * One fault as it was drawn: everything about it that chance decides. On whom it comes is said as far as it can be
- * beforehand: who leads then is known only then.
+ * beforehand: the leader of that time is known only then.
  */
 export interface Fault {
   readonly kind: Kind;
@@ -61,8 +61,8 @@ export interface Numbers {
 }
 
 const STORM_MS = 25_000;
-// Half of the faults are over before anybody has to give up what it holds, or soon after; the others last for longer than
-// anybody waits: a session timeout, and what it takes to get over it.
+// Half of the faults are over before a holder has to give up what it holds, or soon after; the others last for longer
+// than any contender waits: a session timeout, and what it takes to get over it.
 const SHORT_MS = { least: 200, most: 3000 };
 const LONG_MS = { least: 3000, most: 12_000 };
 const FAULTS = { least: 8, most: 14 };

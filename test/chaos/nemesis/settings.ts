@@ -21,16 +21,18 @@ export const INIT_LIMIT = 20;
 const LONGEST_COOLDOWN_MS = 12_000;
 
 /**
- * Within what time of the end of all faults somebody leads again: when all servers serve. A process that was killed at the
- * end of the storm leaves a session to wait for, and a leading server that has just been elected begins all of them
- * anew; that makes two session timeouts. The ensemble may look for a leader once more. All candidates may have lost so many
- * terms that they keep out of the election for a while. The rest is for takeover delays, pauses between tries, processes
- * that begin, and a machine that has other things to do.
+ * Within what time of the end of all faults a worker leads again: when all servers serve. A process that was killed at
+ * the end of the storm leaves a session to wait for, and a leading server that has just been elected begins all of them
+ * anew; that makes two session timeouts. The ensemble may look for a leader once more. All candidates may have lost so
+ * many terms that they keep out of the election for a while. The rest is for takeover delays, pauses between tries,
+ * processes that begin, and a machine that has other things to do.
  */
 export const RECOVERY_MS = 2 * SESSION_TIMEOUT_MS + 2 * SYNC_LIMIT * TICK_MS + LONGEST_COOLDOWN_MS + 10_000;
 
-/** Within what time a worker that was told to stop has stopped, all servers serving. */
+/** Within what time a worker that was asked to stop has stopped, all servers serving. */
 export const STOP_WITHIN_MS = 20_000;
 
-/** How long after everybody has stopped a contender's node may be there: as long as a session that nobody closed. */
+/**
+ * How long after all workers have stopped a contender's node may be there: as long as a session that was not closed.
+ */
 export const GONE_WITHIN_MS = SESSION_TIMEOUT_MS + SYNC_LIMIT * TICK_MS + 10_000;

@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { SinkName } from './history.js';
 
-/** What a worker asks of a sink. To begin tells the journal's length; with a fence, it keeps former holders out from there on. */
+/**
+ * What a worker asks of a sink. `begin` gives the journal's length; with a fence, it keeps former holders out from
+ * there on.
+ */
 export type Question =
   | { readonly ask: 'begin'; readonly sink: SinkName; readonly journal: string; readonly token: string }
   | {
@@ -28,6 +31,6 @@ export function send(socket: Socket, message: Numbered<Question> | Numbered<Repl
 export function onMessage<T>(socket: Socket, listener: (message: Numbered<T>) => void): void {
   const lines = createInterface({ input: socket });
   lines.on('line', (line) => listener(JSON.parse(line) as Numbered<T>));
-  // It hands on the socket's errors, as when a process at the other end is killed: whoever has the socket sees to them.
+  // It hands on the socket's errors, as when a process at the other end is killed, to the owner of the socket.
   lines.on('error', () => undefined);
 }

@@ -16,7 +16,7 @@ export class WorkerProcess {
   readonly number: number;
   readonly proxies: readonly TcpProxy[];
   readonly clock: WallClock | undefined;
-  /** When it acted last, by journal, as far as it has told. */
+  /** When it acted last, by journal, as far as it has reported. */
   readonly actedAt = new Map<string, Micros>();
   readonly #history: History;
   readonly #orders: Omit<Orders, 'name' | 'connect'>;
@@ -56,7 +56,7 @@ export class WorkerProcess {
     const { name } = this;
     child.on('message', (message: Message) => this.#hear(message));
     child.once('exit', (code, signal) => this.#ended(name, code, signal));
-    const begun = this.#untilTold('begun');
+    const begun = this.#untilReported('begun');
     this.#send({ command: 'begin', orders: { ...this.#orders, name, connect: this.connect } });
     await begun;
   }
@@ -74,7 +74,7 @@ export class WorkerProcess {
     await this.#end(() => this.#child?.kill('SIGKILL'));
   }
 
-  /** Ends it by what it is told. One that doesn't end is written down, and killed. */
+  /** Ends it by a command. If it doesn't end, that is written down, and it is killed. */
   async stop(): Promise<void> {
     const { name } = this;
     const giveUp = new AbortController();
@@ -102,14 +102,14 @@ export class WorkerProcess {
 
   /** How far its wall clock is from the true one. */
   async skewMs(): Promise<number> {
-    const told = this.#untilTold('time');
-    this.#send({ command: 'tell the time' });
-    const { wallMs } = await told;
+    const reported = this.#untilReported('time');
+    this.#send({ command: 'report the time' });
+    const { wallMs } = await reported;
     return wallMs - Date.now();
   }
 
   #send(command: Command): void {
-    // A process that has ended meanwhile is told nothing.
+    // A process that has ended meanwhile is sent nothing.
     if (this.#child?.connected) this.#child.send(command, () => undefined);
   }
 
@@ -130,11 +130,11 @@ export class WorkerProcess {
   }
 
   #hear(message: Message): void {
-    if (message.tells === 'acts') this.actedAt.set(message.journal, now());
-    if (message.tells === 'acts no more') this.actedAt.delete(message.journal);
+    if (message.reports === 'acts') this.actedAt.set(message.journal, now());
+    if (message.reports === 'acts no more') this.actedAt.delete(message.journal);
   }
 
-  #untilTold<T extends Message['tells']>(tells: T): Promise<Extract<Message, { tells: T }>> {
+  #untilReported<T extends Message['reports']>(reports: T): Promise<Extract<Message, { reports: T }>> {
     const child = this.#child as ChildProcess;
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
@@ -143,10 +143,10 @@ export class WorkerProcess {
         act();
       };
       const onMessage = (message: Message) => {
-        if (message.tells === tells) settle(() => resolve(message as Extract<Message, { tells: T }>));
+        if (message.reports === reports) settle(() => resolve(message as Extract<Message, { reports: T }>));
       };
       const onExit = () => settle(() => reject(new Error(`${this.name} ended`)));
-      const onLate = () => settle(() => reject(new Error(`${this.name} didn't tell ${tells}`)));
+      const onLate = () => settle(() => reject(new Error(`${this.name} didn't report ${reports}`)));
       const timer = setTimeout(onLate, BEGINS_WITHIN_MS);
       child.on('message', onMessage).on('exit', onExit);
     });

@@ -40,14 +40,14 @@ class Worker {
       if (journal.kind === 'election') this.#stand(journal);
       else this.#users.push(this.#useLock(journal));
     }
-    tell({ tells: 'begun' });
+    report({ reports: 'begun' });
   }
 
   async resign(journal: string): Promise<void> {
     await this.#supervisors.get(journal)?.resign();
   }
 
-  /** How it sees an election, for people who wonder why nobody leads. */
+  /** How it sees an election, for people who wonder why there is no leader. */
   explain(journal: string): void {
     const supervisor = this.#supervisors.get(journal);
     const { number, signal } = supervisor?.term ?? {};
@@ -88,7 +88,7 @@ class Worker {
     });
     supervisor.on('demoted', ({ token }, reason) => {
       this.#history.write({ kind: 'demoted', who, journal: journal.name, token: String(token), reason });
-      tell({ tells: 'acts no more', journal: journal.name });
+      report({ reports: 'acts no more', journal: journal.name });
     });
     supervisor.on('error', (error) => this.#note(`${journal.name}: ${error.message}`));
     this.#supervisors.set(journal.name, supervisor);
@@ -132,7 +132,7 @@ class Worker {
   async #hold(journal: Journal, hold: LockHold): Promise<void> {
     const acting = await Acting.begin(this.#actorOf(journal), hold);
     for (let act = 0; act < ACTS_PER_HOLD && (await acting?.act()); act++) await pause(ACT_EVERY_MS);
-    tell({ tells: 'acts no more', journal: journal.name });
+    report({ reports: 'acts no more', journal: journal.name });
   }
 
   #actorOf({ name: journal }: Journal): Actor {
@@ -142,7 +142,7 @@ class Worker {
       journal,
       history: this.#history,
       sink: this.#sink,
-      onAct: () => tell({ tells: 'acts', journal }),
+      onAct: () => report({ reports: 'acts', journal }),
       nextWrite: () => `${who}-${++this.#writes}`,
     };
   }
@@ -160,7 +160,7 @@ function codeOf(error: unknown): string {
   return String((error as { code?: string }).code ?? error);
 }
 
-function tell(message: Message): void {
+function report(message: Message): void {
   if (process.connected) process.send?.(message);
 }
 
@@ -182,8 +182,8 @@ process.on('message', async (command: Command) => {
       return block(command.ms);
     case 'resign':
       return await worker?.resign(command.journal).catch(() => undefined); // It may lose its session first.
-    case 'tell the time':
-      return tell({ tells: 'time', wallMs: Date.now() });
+    case 'report the time':
+      return report({ reports: 'time', wallMs: Date.now() });
     case 'explain':
       return worker?.explain(command.journal);
     case 'stop':

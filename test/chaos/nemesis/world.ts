@@ -25,9 +25,9 @@ import { WorkerProcess } from './worker-process.js';
 import { pathOf } from './worker-protocol.js';
 
 const SINK = join(import.meta.dirname, 'sink.js');
-// Of a leader that has told nothing for so long it isn't known whether it leads.
+// Of a leader that has reported nothing for so long it isn't known whether it leads.
 const LEADS_FOR_MICROS = 1_000_000;
-// One that stands still says nothing.
+// A process that stands still reports nothing.
 const LEADER_TELLS_WITHIN_MS = 1000;
 const SERVE_WITHIN_MS = 60_000;
 
@@ -113,7 +113,7 @@ export class World {
     await Promise.all(this.servers.map(restart));
   }
 
-  /** A session of somebody who is none of the workers, on whose way to the servers no fault comes. */
+  /** A session of the run itself, and of no worker: no fault comes on its way to the servers. */
   async withSession<T>(
     connectTimeoutMs: number,
     work: (session: Session) => Promise<T>,
@@ -129,7 +129,7 @@ export class World {
     }
   }
 
-  /** The nodes of those who stand in an election or wait for a lock, in the order of the queue. */
+  /** The nodes of the contenders for an election or a lock, in the order of the queue. */
   async contendersOf(session: Session, journal: Journal): Promise<string[]> {
     const path = pathOf(journal);
     const children = await session.retryUntilAnswered(() => session.getChildren(path));

@@ -40,7 +40,7 @@ export interface Surroundings {
   readonly observes: boolean;
 }
 
-/** One process that stands for election, and what it has been told. */
+/** One process that joins the election, and what it is given. */
 export interface CandidateSetup {
   readonly id: string;
   readonly priority: number;
@@ -49,8 +49,8 @@ export interface CandidateSetup {
   readonly surroundings: Surroundings;
 }
 
-/** The options by which it stands: an election with several seats has no priorities. */
-export function standing({ priority, surroundings: { seats } }: CandidateSetup) {
+/** The options by which it joins: an election with several seats has no priorities. */
+export function joinOptions({ priority, surroundings: { seats } }: CandidateSetup) {
   return seats > 1 ? { seats } : { priority };
 }
 
@@ -61,7 +61,7 @@ interface Leadership {
   readonly life: number;
 }
 
-/** One process that stands for election and does a leader's work, as an application would. */
+/** One process that joins the election and does a leader's work, as an application would. */
 export abstract class Candidate {
   readonly id: string;
   readonly environment: SimulatedEnvironment;
@@ -160,7 +160,7 @@ export abstract class Candidate {
     return this.surroundings.ledger.expect(`${this.id}: ${what}`, promise, () => this.isDead);
   }
 
-  // ---- what the library tells ----
+  // ---- what the library reports ----
 
   protected elected(term: Term): void {
     const { ledger, checker, lifeAt } = this.surroundings;
@@ -222,7 +222,7 @@ export abstract class Candidate {
   }
 
   async #pause(ms: number, signal?: AbortSignal): Promise<void> {
-    await sleep(this.clock, ms, signal).catch(ignore); // Seen by whoever waits.
+    await sleep(this.clock, ms, signal).catch(ignore); // The signal shows it to the caller.
   }
 
   /** The application's clean-up: takes its time, and fails now and then. */

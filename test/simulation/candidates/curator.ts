@@ -10,7 +10,7 @@ import { Candidate, ELECTION } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /**
- * What most clients do, Curator's LeaderLatch among them: who is first in the queue leads; it steps down when its
+ * What most clients do, Curator's LeaderLatch among them: the first in the queue leads; it steps down when its
  * connection is suspended, and leads on when that is resumed and its node is still the first. There is no lease: it
  * asks a flag.
  *
@@ -28,7 +28,7 @@ export class CuratorCandidate extends Candidate {
     return this.#isLeader && !this.isDead && !this.environment.clock.isFrozen;
   }
 
-  /** What it leaves behind is nobody's concern. */
+  /** What it leaves behind isn't checked. */
   override get leftovers(): string[] {
     return [];
   }

@@ -5,7 +5,7 @@ import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
-import { Candidate, ELECTION, standing } from './candidate.js';
+import { Candidate, ELECTION, joinOptions } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process that has a `Session` and a `LeaderElector`, and makes new ones by itself when the session is over. */
@@ -15,7 +15,7 @@ export class ElectorCandidate extends Candidate {
   #opening: AbortController | undefined;
   #running: Promise<void> = Promise.resolve();
   #listenersBefore = 0;
-  #standing = true;
+  #isCandidate = true;
   #cleaning = false;
   #stopped = false;
 
@@ -52,7 +52,7 @@ export class ElectorCandidate extends Candidate {
     const over = new Promise<void>((resolve) => onAbort(session.signal, resolve));
     this.#listenersBefore = getEventListeners(session.signal, 'abort').length;
     try {
-      if (this.#standing) await this.#elect(session);
+      if (this.#isCandidate) await this.#elect(session);
       await over;
     } finally {
       await this.#elector?.stop();
@@ -65,7 +65,7 @@ export class ElectorCandidate extends Candidate {
     const { rules, ledger } = this.surroundings;
     const elector = new LeaderElector(session, ELECTION, {
       id: this.id,
-      ...standing(this.setup),
+      ...joinOptions(this.setup),
       ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
       lead: (term) => this.lead(term),
     });
@@ -89,7 +89,7 @@ export class ElectorCandidate extends Candidate {
   }
 
   async standDown(): Promise<void> {
-    this.#standing = false;
+    this.#isCandidate = false;
     if (this.#elector !== undefined) await this.expect('stop', this.#elector.stop());
   }
 

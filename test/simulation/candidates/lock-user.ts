@@ -130,7 +130,7 @@ class LockUser {
     const giveUp = new AbortController();
     const { clock } = this.#candidate.environment;
     const abort = () => giveUp.abort(new Error('not wanted any more'));
-    // Not by a timer of the process: whoever asks for an end may be anybody.
+    // Not by a timer of the process: the request to stop may come from outside it.
     this.#surroundings.scheduler.after(afterMs, () => clock.receive(abort));
     if (random.chance(0.5)) this.#session.once('suspended', abort);
     try {
@@ -176,11 +176,11 @@ class LockUser {
     await this.#pause(hold);
   }
 
-  /** Tells the checker, and gets back what to tell it when the hold goes on to read. */
+  /** Reports the hold to the checker. Returns what reports that the hold goes on as a shared one. */
   #begun(hold: LockHold, readsOn = false): () => void {
     const { lockChecker, scheduler, lockResource } = this.#surroundings;
     const single = hold instanceof GrantHold ? [hold] : ((hold as MultiHold).holds as readonly GrantHold[]);
-    const told = single.map((each) => {
+    const onReadOnly = single.map((each) => {
       const queue = each.path.slice(0, each.path.lastIndexOf('/'));
       const isReading = readsOn || each.mode === 'shared';
       return lockChecker.begun(this.#candidate, queue, LOCKS.get(queue) as Capacity, each, isReading);
@@ -189,7 +189,7 @@ class LockUser {
     if (this.#lock instanceof DistributedLock && hold.isHeld())
       scheduler.after(this.#random.between(0, 20), () => lockResource.write(token));
     return () => {
-      for (const tell of told) tell();
+      for (const report of onReadOnly) report();
     };
   }
 

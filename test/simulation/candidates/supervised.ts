@@ -4,14 +4,14 @@ import { CleanupFailedError } from '../../../src/errors.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Session } from '../../../src/session/session.js';
 import { CheckedObserver } from '../checked-observer.js';
-import { Candidate, type CandidateSetup, ELECTION, standing } from './candidate.js';
+import { Candidate, type CandidateSetup, ELECTION, joinOptions } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process with an `ElectionSupervisor`, and what it holds that to. */
 export class SupervisedCandidate extends Candidate {
   readonly #supervisor: ElectionSupervisor;
   readonly #observer: CheckedObserver | undefined;
-  /** How often the hook has succeeded since the last time that it stood for election. */
+  /** How often the hook has succeeded since it last joined the election. */
   #cleanings = 0;
   #cleaning = false;
   /** Whether it has lost a session since the hook was called last. */
@@ -29,7 +29,7 @@ export class SupervisedCandidate extends Candidate {
       connect: CONNECT,
       path: ELECTION,
       id,
-      ...standing(setup),
+      ...joinOptions(setup),
       logger: SILENT,
       session: { sessionTimeoutMs, environment },
       ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),

@@ -97,7 +97,7 @@ export class Ensemble {
       .sort((a, b) => b.epoch - a.epoch)[0];
   }
 
-  /** What the server that has got furthest knows: nobody knows more. */
+  /** What the server with the highest zxid knows: no other knows more. */
   get furthest(): Replica {
     return this.servers
       .map(({ replica }) => replica)

@@ -22,7 +22,7 @@ export interface Outcome {
   readonly body?: Body | undefined;
 }
 
-/** Told of each change that a server has applied. */
+/** Called with each change that a server has applied. */
 export type OnApplied = (replica: Replica, change: Change) => void;
 
 const IDENTITIES = [{ scheme: 'ip', id: '10.0.0.9' }] as const;
@@ -50,7 +50,7 @@ export class Replica {
     return this.#zxid;
   }
 
-  /** @param isAnswered - whether anybody here asks what comes of it: what changes nothing needn't be done otherwise */
+  /** @param isAnswered - whether a client of this server waits for the outcome: else what changes nothing is skipped */
   apply(transaction: Transaction, isAnswered: boolean): Outcome {
     this.#zxid = transaction.zxid;
     switch (transaction.kind) {

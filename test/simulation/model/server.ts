@@ -54,7 +54,7 @@ interface Leading {
 interface Following {
   readonly name: 'following';
   readonly peering: Peering;
-  /** The sessions that were heard of since the leader was told. */
+  /** The sessions that were heard of since the last report to the leader. */
   readonly touched: Set<bigint>;
   /** When it last heard of the leader. */
   heardAt: number;
@@ -70,7 +70,7 @@ type Proposal =
 
 const PASSWORD = Buffer.alloc(16, 7);
 const NEW_SESSION = 0n;
-const NOBODY: readonly bigint[] = [];
+const NO_SESSIONS: readonly bigint[] = [];
 const LOOKING: Role = { name: 'looking' };
 
 /**
@@ -212,7 +212,7 @@ export class Server implements Listening {
     const { there, back } = this.#ensemble.routeBetween(this, follower);
     const peering = new Peering(this, follower, new Pipe(there), new Pipe(back));
     peering.ping = this.#toFollower(peering, (each) => each.#pinged(peering));
-    peering.pong = this.#toLeader(peering, (leader) => leader.#touchAll(peering, NOBODY));
+    peering.pong = this.#toLeader(peering, (leader) => leader.#touchAll(peering, NO_SESSIONS));
     role.followers.set(follower, peering);
     follower.#follow(peering, this.log, this.#committed, this.epoch);
   }
@@ -323,7 +323,7 @@ export class Server implements Listening {
     this.#propose(role, { kind: 'open-session', sessionId, timeoutMs }, { server, connection });
   }
 
-  /** Somebody else deletes a node. */
+  /** An operator deletes a node. */
   deleteAsOperator(path: string): void {
     const operation = { kind: 'delete', path, version: -1 } as const;
     if (this.#role.name === 'leading')
@@ -566,7 +566,7 @@ export class Server implements Listening {
   ): void {
     if (transaction.kind === 'open-session') return this.#greeted(connection, true, transaction.timeoutMs);
     const asked = connection.waiting.shift();
-    if (asked === undefined) throw new Error('the model answers what nobody asked');
+    if (asked === undefined) throw new Error('the model answers without a request');
     // ZooKeeper closes such a connection; some paths in it answer with the error.
     if (outcome.code === ERROR_CODES.SESSION_MOVED && this.#ensemble.random.chance(0.5))
       return this.#drop(connection);

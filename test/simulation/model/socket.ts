@@ -143,7 +143,7 @@ export class Wire {
     this.#down.isSevered = true;
   }
 
-  /** Both ends are told that it is over. */
+  /** Both ends see the connection reset. */
   reset(): void {
     this.#tellClient('error', new Error('read ECONNRESET'));
     this.#up.send(() => this.#atServer((connection) => this.#server.hangUp(connection)));

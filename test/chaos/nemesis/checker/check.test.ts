@@ -29,7 +29,7 @@ class Writer {
     return this;
   }
 
-  /** Somebody is asked every 50 ms whether it leads, and does. */
+  /** A process is asked every 50 ms whether it leads, and does. */
   leads(who: string, token: number, fromMs: number, toMs: number, journal = 'red'): this {
     for (let atMs = fromMs; atMs <= toMs; atMs += 50) this.held(who, token, atMs, atMs, journal);
     return this;
@@ -51,7 +51,7 @@ class Writer {
     return this.add(0, { kind: 'taken', sink, journal: 'red', token: String(token), position, write });
   }
 
-  told(write: string, taken = true, sink: SinkName = 'fenced'): this {
+  answered(write: string, taken = true, sink: SinkName = 'fenced'): this {
     return this.add(0, { kind: 'answer', who: 'a', sink, journal: 'red', write, taken });
   }
 
@@ -72,7 +72,7 @@ function micros(ms: number): Micros {
 const history = () => new Writer();
 
 describe('the checker of histories', () => {
-  it('finds nothing wrong with two who lead one after the other', () => {
+  it('finds nothing wrong with two leaders, one after the other', () => {
     const good = history()
       .elected(0, 'a', 1, 10)
       .leads('a', 10, 0, 1000)
@@ -82,7 +82,7 @@ describe('the checker of histories', () => {
       .demoted(2001, 'b', 11);
     expect(good.wrong).toEqual([]);
     expect(good.verdict.gaps.withoutFaults).toEqual({ count: 1, p50: 10, p99: 10, max: 10 });
-    expect(good.verdict.tenures.tenures).toHaveLength(2);
+    expect(good.verdict.holds.holds).toHaveLength(2);
   });
 
   it('needs the setting at the beginning and says when the end is missing', () => {
@@ -107,7 +107,7 @@ describe('the checker of histories', () => {
       expect(nested.wrong).toEqual(['two leaders at once', 'two leaders at once']);
     });
 
-    it('finds one that goes on long after its successor has begun, though it was silent for a while', () => {
+    it('finds a leader that goes on long after its successor has begun, though it did not act for a while', () => {
       const stopped = history().leads('a', 10, 0, 100).leads('b', 11, 2000, 3000).held('a', 10, 2500, 2500);
       expect(stopped.wrong).toEqual(['two leaders at once']);
     });
@@ -115,13 +115,13 @@ describe('the checker of histories', () => {
     it('takes the moment before the question, whenever the answer comes: a stop in between is no overlap', () => {
       const stopped = history().leads('a', 10, 0, 950).held('a', 10, 1000, 9000).leads('b', 11, 4000, 9000);
       expect(stopped.wrong).toEqual([]);
-      expect(stopped.verdict.tenures.slowChecks).toBe(1);
+      expect(stopped.verdict.holds.slowChecks).toBe(1);
     });
 
     it('counts overlaps of a lock, for which there is no takeover delay', () => {
       const lock = history().leads('a', 10, 0, 1000, 'counter').leads('b', 11, 900, 2000, 'counter');
       expect(lock.wrong).toEqual([]);
-      expect(lock.verdict.tenures.overlapsOfLocks).toBe(1);
+      expect(lock.verdict.holds.overlapsOfLocks).toBe(1);
     });
   });
 
@@ -157,7 +157,7 @@ describe('the checker of histories', () => {
 
     it('finds a supervisor that leads again after the loss of its session, without its hook', () => {
       const lost = () => history().elected(0, 'a', 1, 10).demoted(1, 'a', 10, 'session-expired');
-      expect(lost().elected(2, 'a', 2, 11).wrong).toEqual(['stood again without clean-up']);
+      expect(lost().elected(2, 'a', 2, 11).wrong).toEqual(['joined again without clean-up']);
       const cleaned: Happening = { kind: 'cleaned', who: 'a', journal: 'red' };
       expect(lost().add(2, cleaned).elected(3, 'a', 2, 11).wrong).toEqual([]);
     });
@@ -167,25 +167,25 @@ describe('the checker of histories', () => {
     it('finds nothing wrong with a journal in which everything stands once, acknowledged or not', () => {
       const good = history()
         .taken(0, 10, 'a-1')
-        .told('a-1')
+        .answered('a-1')
         .taken(1, 10, 'a-2')
         .taken(2, 11, 'b-1')
-        .told('b-1');
+        .answered('b-1');
       expect(good.wrong).toEqual([]);
       expect(good.verdict.journals.fenced).toMatchObject({ taken: 3, lost: 0, doubled: 0, outOfTurn: 0 });
     });
 
     it('finds a write that was acknowledged and never taken', () => {
-      expect(history().taken(0, 10, 'a-1').told('a-1').told('a-2').wrong).toEqual(['a lost write']);
+      expect(history().taken(0, 10, 'a-1').answered('a-1').answered('a-2').wrong).toEqual(['a lost write']);
     });
 
     it('finds a write that was acknowledged and that another one stands in the place of', () => {
-      const overwritten = history().taken(0, 10, 'a-1').told('a-1').taken(0, 11, 'b-1').told('b-1');
+      const overwritten = history().taken(0, 10, 'a-1').answered('a-1').taken(0, 11, 'b-1').answered('b-1');
       expect(overwritten.wrong).toEqual(['a write out of place', 'a lost write']);
     });
 
     it('does not ask for a write that was refused', () => {
-      expect(history().taken(0, 11, 'b-1').told('a-1', false).wrong).toEqual([]);
+      expect(history().taken(0, 11, 'b-1').answered('a-1', false).wrong).toEqual([]);
     });
 
     it('finds a write that stands there twice', () => {
@@ -203,11 +203,11 @@ describe('the checker of histories', () => {
     it('counts what happens without a fence', () => {
       const open = history()
         .taken(0, 10, 'a-1', 'open')
-        .told('a-1', true, 'open')
+        .answered('a-1', true, 'open')
         .taken(1, 11, 'b-1', 'open')
-        .told('b-1', true, 'open')
+        .answered('b-1', true, 'open')
         .taken(1, 10, 'a-2', 'open')
-        .told('a-2', true, 'open');
+        .answered('a-2', true, 'open');
       expect(open.wrong).toEqual([]);
       expect(open.verdict.journals.open).toEqual({ taken: 3, refused: 0, lost: 1, doubled: 0, outOfTurn: 1 });
     });
@@ -220,10 +220,10 @@ describe('the checker of histories', () => {
         .add(toMs, { kind: 'calm is over', storm: 1 })
         .leads('l', 1, fromMs, fromMs, 'counter');
 
-    it('finds an election in which nobody leads within the bound', () => {
+    it('finds an election without a leader within the bound', () => {
       expect(calm(0, 30_000).leads('a', 10, 19_000, 40_000).wrong).toEqual([]);
-      expect(calm(0, 30_000).leads('a', 10, 21_000, 40_000).wrong).toEqual(['nobody led again']);
-      expect(calm(0, 30_000).wrong).toEqual(['nobody led again']);
+      expect(calm(0, 30_000).leads('a', 10, 21_000, 40_000).wrong).toEqual(['no leader within the bound']);
+      expect(calm(0, 30_000).wrong).toEqual(['no leader within the bound']);
       expect(calm(0, 15_000).wrong).toEqual([]);
     });
 
@@ -234,10 +234,10 @@ describe('the checker of histories', () => {
       const again = excused()
         .add(31_000, { kind: 'calm', storm: 1 })
         .leads('l', 2, 31_000, 60_000, 'counter');
-      expect(again.wrong).toEqual(['nobody led again']);
+      expect(again.wrong).toEqual(['no leader within the bound']);
     });
 
-    it('tells how long it took; nothing, when somebody led all the time', () => {
+    it('says how long it took; nothing, when there was a leader all the time', () => {
       expect(calm(5000, 9000).leads('a', 10, 0, 9000).verdict.recoveriesMs).toEqual([0, 0]);
       expect(calm(0, 9000).leads('a', 10, 2500, 9000).verdict.recoveriesMs).toEqual([2500, 0]);
     });
@@ -250,7 +250,7 @@ describe('the checker of histories', () => {
       expect(history().add(0, { kind: 'failure', what: 'a server' }).wrong).toEqual(['a failure of the run']);
     });
 
-    it('tells gaps with a fault nearby from those without', () => {
+    it('divides the gaps into those with a fault nearby and those without', () => {
       const verdict = history()
         .add(1000, { kind: 'fault', fault: 1, name: 'a worker is killed', on: 'a' })
         .leads('a', 10, 0, 1000)

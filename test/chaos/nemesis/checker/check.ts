@@ -1,8 +1,8 @@
 import type { Entry, Setting } from '../history.js';
 import { FaultCheck, type FaultFigures } from './faults.js';
 import { type Gap, gapsOf, hasFaultNear, type Quantiles, quantilesOf, recoveriesOf } from './gaps.js';
+import { HoldCheck, type HoldFigures } from './holds.js';
 import { JournalCheck, type JournalFigures } from './journals.js';
-import { TenureCheck, type TenureFigures } from './tenures.js';
 import { TermCheck, type TermFigures } from './terms.js';
 import type { Violation } from './verdict.js';
 
@@ -11,7 +11,7 @@ export interface Verdict {
   readonly setting: Setting;
   readonly violations: readonly Violation[];
   readonly faults: FaultFigures;
-  readonly tenures: TenureFigures;
+  readonly holds: HoldFigures;
   readonly terms: TermFigures;
   readonly journals: JournalFigures;
   readonly gaps: {
@@ -19,7 +19,7 @@ export interface Verdict {
     readonly withoutFaults: Quantiles;
     readonly longest: Gap | undefined;
   };
-  /** From the beginning of a calm until somebody acted, the longest first. */
+  /** From the beginning of a calm until a holder acted, the longest first. */
   readonly recoveriesMs: readonly number[];
 }
 
@@ -32,34 +32,34 @@ export function checkHistory(entries: Iterable<Entry>): Verdict {
   const iterator = entries[Symbol.iterator]();
   const setting = settingOf(iterator);
   const faultCheck = new FaultCheck();
-  const tenureCheck = new TenureCheck(setting.journals);
+  const holdCheck = new HoldCheck(setting.journals);
   const termCheck = new TermCheck();
   const journalCheck = new JournalCheck();
-  const checks = [faultCheck, tenureCheck, termCheck, journalCheck];
+  const checks = [faultCheck, holdCheck, termCheck, journalCheck];
   for (let next = iterator.next(); !next.done; next = iterator.next())
     for (const check of checks) check.see(next.value);
-  const [faults, tenures, terms, journals] = [
+  const [faults, holds, terms, journals] = [
     faultCheck.conclude(),
-    tenureCheck.conclude(),
+    holdCheck.conclude(),
     termCheck.conclude(),
     journalCheck.conclude(),
   ];
-  const recoveries = recoveriesOf(setting, faults.figures, tenures.figures.tenures);
-  const violations = [faults, tenures, terms, journals, recoveries].flatMap((each) => each.violations);
+  const recoveries = recoveriesOf(setting, faults.figures, holds.figures.holds);
+  const violations = [faults, holds, terms, journals, recoveries].flatMap((each) => each.violations);
   return {
     setting,
     violations,
     faults: faults.figures,
-    tenures: tenures.figures,
+    holds: holds.figures,
     terms: terms.figures,
     journals: journals.figures,
-    gaps: divide(setting, tenures.figures, faults.figures),
+    gaps: divide(setting, holds.figures, faults.figures),
     recoveriesMs: recoveries.recoveriesMs,
   };
 }
 
-function divide({ journals }: Setting, { tenures }: TenureFigures, { periods }: FaultFigures) {
-  const gaps = journals.filter(({ kind }) => kind === 'election').flatMap((each) => gapsOf(each, tenures));
+function divide({ journals }: Setting, { holds }: HoldFigures, { periods }: FaultFigures) {
+  const gaps = journals.filter(({ kind }) => kind === 'election').flatMap((each) => gapsOf(each, holds));
   const isNear = (gap: Gap) => hasFaultNear(gap, periods);
   return {
     withFaults: quantilesOf(gaps.filter(isNear)),

@@ -1,9 +1,9 @@
 import type { Journal, Micros, Setting } from '../history.js';
 import type { FaultFigures, FaultPeriod } from './faults.js';
-import type { Hold } from './tenures.js';
+import type { Hold } from './holds.js';
 import type { Violation } from './verdict.js';
 
-/** A time in which nobody acted as an election's leader, between two terms. */
+/** A time in which no process acted as an election's leader, between two terms. */
 export interface Gap {
   readonly journal: string;
   readonly from: Micros;
@@ -13,11 +13,11 @@ export interface Gap {
 /** A fault is near a gap if it was there during it, or ended so short a time before: it takes that long to get over one. */
 const NEAR_MICROS = 9_000_000;
 
-/** The times between the tenures of an election. Of the time before the first and after the last nothing is known. */
-export function gapsOf({ name }: Journal, tenures: readonly Hold[]): Gap[] {
+/** The times between the holds of an election. Of the time before the first and after the last nothing is known. */
+export function gapsOf({ name }: Journal, holds: readonly Hold[]): Gap[] {
   const gaps: Gap[] = [];
   let latest: Micros | undefined;
-  for (const { from, to } of tenures.filter(({ journal }) => journal === name)) {
+  for (const { from, to } of holds.filter(({ journal }) => journal === name)) {
     if (latest !== undefined && from > latest) gaps.push({ journal: name, from: latest, to: from });
     latest = Math.max(latest ?? to, to);
   }
@@ -43,30 +43,30 @@ export function quantilesOf(gaps: readonly Gap[]): Quantiles {
 }
 
 /**
- * How long after the beginning of each calm somebody acted, at each election and lock: the longest first. Nothing is said
- * of a calm of which the history doesn't have enough, or in which the servers were found to disagree: whoever waits for a
- * node that one server alone has waits for ever. After that is mended another calm begins.
+ * How long after the beginning of each calm a process acted, at each election and lock: the longest first. Nothing is
+ * said of a calm of which the history doesn't have enough, or in which the servers were found to disagree: a contender
+ * that waits for a node that one server alone has waits for ever. After that is mended another calm begins.
  */
 export function recoveriesOf(
   { journals, recoveryMs }: Setting,
   { calms, disagreements, to: end }: FaultFigures,
-  tenures: readonly Hold[],
+  holds: readonly Hold[],
 ): { readonly recoveriesMs: readonly number[]; readonly violations: readonly Violation[] } {
   const recoveriesMs: number[] = [];
   const violations: Violation[] = [];
   for (const { name } of journals) {
-    const own = tenures.filter(({ journal }) => journal === name);
+    const own = holds.filter(({ journal }) => journal === name);
     for (const [place, { storm, from }] of calms.entries()) {
       const until = calms[place + 1]?.from ?? end;
       if (disagreements.some(({ at }) => at >= from && at < until)) continue;
-      // Whoever is in the middle of its term acts at once, but for the pauses between acts.
+      // A leader in the middle of its term acts at once, but for the pauses between acts.
       const next = own.find(({ to }) => to >= from);
       const ms = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.from - from) / 1000;
       if (ms > recoveryMs && end < from + recoveryMs * 1000) continue;
       recoveriesMs.push(ms);
       if (ms > recoveryMs)
         violations.push({
-          kind: 'nobody led again',
+          kind: 'no leader within the bound',
           what: `${name}: not within ${recoveryMs} ms of the end of storm ${storm}, but after ${Math.round(ms)} ms`,
         });
     }

@@ -5,7 +5,7 @@ import type { Check, Violation } from './verdict.js';
 export interface SinkFigures {
   readonly taken: number;
   readonly refused: number;
-  /** The writer was told that it was taken, and it isn't there at the end: another one stands in its place. */
+  /** The writer was answered that it was taken, and it isn't there at the end: another one stands in its place. */
   readonly lost: number;
   /** Stands there twice. */
   readonly doubled: number;
@@ -68,8 +68,9 @@ class Pages {
 }
 
 /**
- * A fenced journal has every write that its writer was told was taken, once, in the order of the tokens. What happens to one
- * without a fence is counted: a process that is stopped between its question and its act damages it, whatever the rules.
+ * A fenced journal has every write of which its writer was answered that it was taken, once, in the order of the
+ * tokens. What happens to one without a fence is counted: a process that is stopped between its question and its act
+ * damages it, whatever the rules.
  */
 export class JournalCheck implements Check<JournalFigures> {
   readonly #pages: Record<SinkName, Map<string, Pages>> = { fenced: new Map(), open: new Map() };

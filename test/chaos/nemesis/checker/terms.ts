@@ -35,7 +35,7 @@ export class TermCheck implements Check<TermFigures> {
   #begin(entry: Elected): void {
     const { who, journal, term: number, token } = entry;
     const place = placeOf(entry);
-    if (this.#unclean.has(place)) this.#violate('stood again without clean-up', `${place}, term ${number}`);
+    if (this.#unclean.has(place)) this.#violate('joined again without clean-up', `${place}, term ${number}`);
     const term = { who, journal, number, token: BigInt(token), reasons: [] };
     this.#terms.push(term);
     this.#open.set(`${place} ${token}`, term);

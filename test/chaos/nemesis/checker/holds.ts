@@ -2,8 +2,8 @@ import type { Entry, Journal, Micros } from '../history.js';
 import type { Check, Violation } from './verdict.js';
 
 /**
- * The time for which a term or a hold was held for certain: from the first to the last time that the question whether it
- * is held was asked and answered with yes. It was held all the time in between, since a term doesn't come back.
+ * The time for which a term or a hold was held for certain: from the first to the last time that the question whether
+ * it is held was asked and answered with yes. It was held all the time in between, since a term doesn't come back.
  */
 export interface Hold {
   readonly who: string;
@@ -16,9 +16,9 @@ export interface Hold {
 /** Longer than this between question and answer, and the process stood still in between: its act begins unprotected. */
 const STOOD_STILL_MICROS = 20_000;
 
-export interface TenureFigures {
+export interface HoldFigures {
   /** In the order in which they began. */
-  readonly tenures: readonly Hold[];
+  readonly holds: readonly Hold[];
   readonly checks: number;
   /** How often a process stood still between the question and its act: what a fence is for. */
   readonly slowChecks: number;
@@ -27,13 +27,13 @@ export interface TenureFigures {
 }
 
 /**
- * Never do two lead an election at once. An overlap is a moment at which two terms were held for certain. So a process that
- * is stopped after it was told that it leads, and acts when it goes on, is not one: the moment that counts is that before the
- * question. And two that lead at once can't be overlooked for longer than from one question to the next.
+ * No election has two leaders at once. An overlap is a moment at which two terms were held for certain. A process that
+ * is stopped after the answer that it leads, and acts when it goes on, is no overlap: the moment that counts is the one
+ * before the question. Two leaders at once can't be overlooked for longer than from one question to the next.
  */
-export class TenureCheck implements Check<TenureFigures> {
+export class HoldCheck implements Check<HoldFigures> {
   readonly #kinds: ReadonlyMap<string, Journal['kind']>;
-  readonly #tenures = new Map<string, Hold>();
+  readonly #holds = new Map<string, Hold>();
   #checks = 0;
   #slowChecks = 0;
 
@@ -47,17 +47,17 @@ export class TenureCheck implements Check<TenureFigures> {
     if (entry.until - entry.at > STOOD_STILL_MICROS) this.#slowChecks++;
     const { who, journal, token, at } = entry;
     const key = `${journal} ${token} ${who}`;
-    const known = this.#tenures.get(key);
-    if (known === undefined) this.#tenures.set(key, { who, journal, token: BigInt(token), from: at, to: at });
+    const known = this.#holds.get(key);
+    if (known === undefined) this.#holds.set(key, { who, journal, token: BigInt(token), from: at, to: at });
     else known.to = Math.max(known.to, at);
   }
 
   conclude() {
-    const tenures = [...this.#tenures.values()].sort((a, b) => a.from - b.from);
+    const holds = [...this.#holds.values()].sort((a, b) => a.from - b.from);
     const violations: Violation[] = [];
     let overlapsOfLocks = 0;
     for (const [journal, kind] of this.#kinds) {
-      const own = tenures.filter((each) => each.journal === journal);
+      const own = holds.filter((each) => each.journal === journal);
       const overlaps = overlapsIn(own);
       if (kind === 'lock') {
         overlapsOfLocks += overlaps.length;
@@ -65,20 +65,20 @@ export class TenureCheck implements Check<TenureFigures> {
       }
       violations.push(...overlaps.map(describeOverlap), ...tokensThatWentBack(own));
     }
-    const figures = { tenures, checks: this.#checks, slowChecks: this.#slowChecks, overlapsOfLocks };
+    const figures = { holds, checks: this.#checks, slowChecks: this.#slowChecks, overlapsOfLocks };
     return { violations, figures };
   }
 }
 
 type Pair = readonly [Hold, Hold];
 
-/** Each one that began before another one, which began before it, had ended. */
-function overlapsIn(tenures: readonly Hold[]): Pair[] {
+/** Each hold that began before the end of a hold that had begun earlier. */
+function overlapsIn(holds: readonly Hold[]): Pair[] {
   const pairs: Pair[] = [];
   let latest: Hold | undefined;
-  for (const tenure of tenures) {
-    if (latest !== undefined && tenure.from <= latest.to) pairs.push([latest, tenure]);
-    if (latest === undefined || tenure.to > latest.to) latest = tenure;
+  for (const hold of holds) {
+    if (latest !== undefined && hold.from <= latest.to) pairs.push([latest, hold]);
+    if (latest === undefined || hold.to > latest.to) latest = hold;
   }
   return pairs;
 }
@@ -89,14 +89,14 @@ function describeOverlap([a, b]: Pair): Violation {
   return { kind: 'two leaders at once', what };
 }
 
-function tokensThatWentBack(tenures: readonly Hold[]): Violation[] {
+function tokensThatWentBack(holds: readonly Hold[]): Violation[] {
   const violations: Violation[] = [];
   let newest: Hold | undefined;
-  for (const tenure of tenures) {
-    if (newest !== undefined && tenure.token <= newest.token) {
-      const what = `${tenure.journal}: ${tenure.who} led with ${tenure.token} after ${newest.who} with ${newest.token}`;
+  for (const hold of holds) {
+    if (newest !== undefined && hold.token <= newest.token) {
+      const what = `${hold.journal}: ${hold.who} led with ${hold.token} after ${newest.who} with ${newest.token}`;
       violations.push({ kind: 'a token that went back', what });
-    } else newest = tenure;
+    } else newest = hold;
   }
   return violations;
 }
