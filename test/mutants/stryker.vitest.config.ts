@@ -6,7 +6,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000, // A test that is merely slow hasn't noticed anything.
     include: [
-      'test/unit/{pauses,resolved-options}.test.ts',
+      'test/unit/resolved-options.test.ts',
       'test/unit/{classes,lease,platform,wire}/**/*.test.ts',
       'test/unit/session/{path-guard,watch-registry}.test.ts',
       'test/unit/session/{connection/{connect-string,heartbeat},protocol/acl}.test.ts',

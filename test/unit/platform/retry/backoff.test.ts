@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs, resolveRetryOptions } from '../../../../src/platform/retry/backoff.js';
+import { InvalidOptionError } from '../../../../src/errors.js';
+import { backoffMs, jitteredPauseMs, resolveRetryOptions } from '../../../../src/platform/retry/backoff.js';
 
 describe('the back-off of restarts', () => {
   const pauses = (options: object, random: number) =>
@@ -21,5 +23,93 @@ describe('the back-off of restarts', () => {
   it('is never shorter than minTimeout, nor anything but a number', () => {
     expect(pauses({ minTimeout: 600, maxTimeout: 700 }, 0)).toEqual([600, 600, 600, 600, 600, 600]);
     expect(pauses({ minTimeout: 0 }, 0.5)).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+});
+
+describe('the pause before the next try', () => {
+  const policy = { retries: 9, factor: 3, minTimeout: 100, maxTimeout: 5000, randomize: false };
+
+  it('gets longer by the factor each time, up to the longest', () => {
+    const pauses = [1, 2, 3, 4, 5, 6].map((attempt) => backoffMs(attempt, policy, 0.7));
+    expect(pauses).toEqual([100, 300, 900, 2700, 5000, 5000]);
+  });
+
+  it('is made longer by chance, by less than its own length, and never longer than the longest', () => {
+    const random = { ...policy, randomize: true };
+    expect([0, 0.5].map((chance) => backoffMs(2, random, chance))).toEqual([300, 450]);
+    expect([0, 0.5].map((chance) => backoffMs(4, random, chance))).toEqual([2500, 3750]);
+    expect(backoffMs(1, { ...random, maxTimeout: 120 }, 0.9)).toBe(120);
+  });
+
+  it('is none if it is none at first, however often it was made', () => {
+    for (const randomize of [false, true])
+      expect(backoffMs(2000, { ...policy, minTimeout: 0, randomize }, 0.5)).toBe(0);
+  });
+
+  it('is reported under the name that it was given', () => {
+    const wrong = { retries: -1, factor: 0, minTimeout: -1, maxTimeout: -1, randomize: 'no' };
+    for (const [option, value] of Object.entries(wrong)) {
+      expect(() => resolveRetryOptions({ [option]: value }, 1, 'restart')).toThrow(`restart.${option} is `);
+      expect(() => resolveRetryOptions({ [option]: value }, 1)).toThrow(`retry.${option} is `);
+    }
+    expect(() => resolveRetryOptions(7, 1, 'restart')).toThrow('restart is 7');
+  });
+
+  it('has the defaults of p-retry, but for times that fit a failover', () => {
+    const defaults = { retries: 7, factor: 2, minTimeout: 100, maxTimeout: 5000, randomize: true };
+    expect(resolveRetryOptions(undefined, 7)).toEqual(defaults);
+    expect(resolveRetryOptions({}, 7)).toEqual(defaults);
+    expect(resolveRetryOptions(policy, 7)).toEqual(policy);
+  });
+
+  it('may be as long as it is at first, also when that is longer than it would be at most', () => {
+    expect(resolveRetryOptions({ minTimeout: 9000 }, 1).maxTimeout).toBe(9000);
+    expect(resolveRetryOptions({ minTimeout: 10, maxTimeout: 10 }, 1).maxTimeout).toBe(10);
+    expect(() => resolveRetryOptions({ minTimeout: 11, maxTimeout: 10 }, 1)).toThrow(
+      'retry.maxTimeout is 10: expected at least retry.minTimeout, which is 11',
+    );
+  });
+
+  it.each([
+    ['retries', 0],
+    ['retries', Number.POSITIVE_INFINITY],
+    ['factor', 1],
+    ['minTimeout', 0],
+    ['maxTimeout', 100],
+    ['randomize', false],
+  ] as const)('is set by %s, which may be %d', (option, value) => {
+    expect(resolveRetryOptions({ [option]: value }, 1)).toMatchObject({ [option]: value });
+  });
+
+  it.each([
+    ['retries', '3'],
+    ['retries', Number.NaN],
+    ['retries', -0.5],
+    ['retries', Number.NEGATIVE_INFINITY],
+    ['factor', 0.9],
+    ['factor', '2'],
+    ['factor', Number.POSITIVE_INFINITY],
+    ['minTimeout', Number.POSITIVE_INFINITY],
+    ['tries', 3],
+  ])('is not set by %s %j', (option, value) => {
+    expect(() => resolveRetryOptions({ [option]: value }, 1)).toThrow(InvalidOptionError);
+  });
+});
+
+describe('the time out of the queue after terms that came to nothing', () => {
+  it('doubles each time, up to five seconds, less up to a half by chance', () => {
+    expect([1, 2, 3, 6, 7, 50].map((failures) => jitteredPauseMs(failures, 1))).toEqual([
+      100, 200, 400, 3200, 5000, 5000,
+    ]);
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (times, chance) => {
+          const longest = Math.min(5000, 100 * 2 ** (times - 1));
+          expect(jitteredPauseMs(times, chance)).toBeCloseTo(longest * (0.5 + chance / 2));
+        },
+      ),
+    );
   });
 });
