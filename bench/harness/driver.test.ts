@@ -33,7 +33,7 @@ describe("a benchmark's driver", () => {
     expect(await Promise.all(answers)).toEqual([[1.5, 2.5], 42, [1.5], undefined]);
   });
 
-  it('tells when the program held', async () => {
+  it('gives when the program held', async () => {
     const driver = await start();
     const before = performance.now();
     await driver.stand('/stand');

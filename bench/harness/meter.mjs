@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { serverCounts } from '../../tools/zookeeper/counts.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 
-/** @typedef {{ requests: number, notifications: number }} Traffic what servers received from clients, and told their watchers */
+/**
+ * @typedef {{ requests: number, notifications: number }} Traffic what servers received from clients, and how often they
+ * notified watches
+ */
 /** @typedef {{ ephemerals: number, watches: number }} Holdings what servers keep: ephemeral nodes, and watches */
 
 const QUIET_MS = 15;

@@ -70,8 +70,8 @@ class Worker {
           resolve(BigInt(/** @type {string} */ (message.electedAt)));
       });
     });
-    this.standing = new Promise((resolve) => {
-      this.child.on('message', (message) => message === 'standing' && resolve(undefined));
+    this.joined = new Promise((resolve) => {
+      this.child.on('message', (message) => message === 'joined' && resolve(undefined));
     });
   }
 
@@ -112,7 +112,7 @@ class Succession {
   async #start() {
     const worker = new Worker(this.#place);
     this.#guardian?.watch(worker.child);
-    await worker.standing;
+    await worker.joined;
     return worker;
   }
 
@@ -181,7 +181,7 @@ function report(times) {
         unit: 'ms',
       })),
     notes: [
-      "From the news of the process's end, in its parent, until the successor's `elected`, in another process.",
+      "From the `exit` event of the process, in its parent, until the successor's `elected`, in another process.",
       'One server with its data in memory and ticks of 500 ms; the session timeouts take turns.',
       'Without a guardian it is the session timeout, what is left of a tick, and the takeover delay.',
     ],

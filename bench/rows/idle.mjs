@@ -25,7 +25,7 @@ export default async function idle({ quick, say }) {
   const child = new Child(SCRIPT);
   try {
     const count = waiting + 1;
-    await child.ask('stand', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: sessionMs });
+    await child.ask('join', { connect: proxy.address, path: '/idle', count, sessionTimeoutMs: sessionMs });
     say(`idle: ${waiting} candidates wait`);
     await pause(SETTLE_MS);
     proxy.take();

@@ -37,7 +37,7 @@ export default async function lostSessions({ quick, say }) {
             sessionTimeoutMs,
           }),
         );
-        say(`lost sessions: ${count} supervisors stand again, round ${round + 1} of ${rounds}`);
+        say(`lost sessions: ${count} supervisors join again, round ${round + 1} of ${rounds}`);
       }
   } finally {
     await servers.stop();
@@ -50,7 +50,7 @@ export default async function lostSessions({ quick, say }) {
  * @property {number} count
  * @property {number} leaderMs until the last `elected`
  * @property {number} electedTimes
- * @property {number} standingMs until the last waiting supervisor had joined the queue again
+ * @property {number} joinedMs until the last waiting supervisor had joined the queue again
  * @property {Record<string, number>} requests
  * @property {number} probes existence probes of waiting supervisors in place of their pings
  * @property {number} notifications
@@ -72,7 +72,7 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
     proxy.take();
     const began = Number(process.hrtime.bigint()) / 1e6;
     child.thaw();
-    const { elected, standing } = await child.ask('recovered');
+    const { elected, joinedAt } = await child.ask('recovered');
     // Another leader would be elected now.
     await pause(SETTLE_MS);
     const lines = proxy.take();
@@ -81,7 +81,7 @@ async function recover(meter, { connect, path, count, sessionTimeoutMs }) {
       count,
       leaderMs: Math.max(...elected) - began,
       electedTimes: elected.length,
-      standingMs: standing - began,
+      joinedMs: joinedAt - began,
       requests: totals(lines),
       probes: lines.reduce(
         (sum, line) => sum + probesInPlaceOfPings(line, sessionTimeoutMs / PINGS_PER_TIMEOUT),
@@ -129,11 +129,11 @@ function report(recoveries, sessionTimeoutMs) {
         0,
       ),
       rounded(
-        of(crowd, ({ standingMs }) => standingMs),
+        of(crowd, ({ joinedMs }) => joinedMs),
         0,
       ),
       rounded(
-        of(crowd, ({ standingMs }) => standingMs / crowd),
+        of(crowd, ({ joinedMs }) => joinedMs / crowd),
         2,
       ),
       rounded(of(crowd, perCandidate), 2),

@@ -186,7 +186,7 @@ async function measure() {
     return `${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(1)} MB of heap, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB resident`;
   };
   /** @param {string} order */
-  const tell = async (order) => {
+  const command = async (order) => {
     const cpu = process.cpuUsage();
     child.send(order);
     const [answer] = await once(child, 'message');
@@ -195,22 +195,22 @@ async function measure() {
   };
   console.log(`empty                 ${memory()}`);
   for (const round of [1, 2, 3]) {
-    const opened = await tell('open');
+    const opened = await command('open');
     console.log(`${SESSIONS} sessions         ${opened.ms.toFixed(0)} ms, round ${round}`);
-    const filled = await tell('fill');
+    const filled = await command('fill');
     console.log(
       `${SESSIONS * NODES_EACH} znodes         ${filled.ms.toFixed(0)} ms (${((SESSIONS * NODES_EACH) / filled.ms).toFixed(1)} a millisecond), ${server.paths().length} there, ${server.watchCount()} watches`,
     );
     console.log(`full                  ${memory()}`);
-    const { result, cpu } = await tell('load');
+    const { result, cpu } = await command('load');
     console.log(
       `${REQUESTS_PER_SECOND} requests/s      ${(100 * cpu).toFixed(0)} % of a core; answered within ${result.p50.toFixed(2)} ms (median), ${result.p99.toFixed(1)} ms (p99), ${result.max.toFixed(0)} ms (longest)`,
     );
-    const saturated = await tell('saturate');
+    const saturated = await command('saturate');
     console.log(
       `at most               ${((1000 * saturated.result) / saturated.ms).toFixed(0)} requests/s, at ${(100 * saturated.cpu).toFixed(0)} % of a core`,
     );
-    const closed = await tell('close');
+    const closed = await command('close');
     console.log(
       `closed                ${closed.ms.toFixed(0)} ms, ${server.paths().length} znodes, ${server.watchCount()} watches left`,
     );

@@ -65,4 +65,4 @@ process.on('message', (message) => {
 });
 
 await supervisor.start();
-report('standing');
+report('joined');

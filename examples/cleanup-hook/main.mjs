@@ -1,6 +1,6 @@
 /**
  * State that must not outlive its session: a leader keeps a cache in a file, which is valid only until another replica leads.
- * When the session expires, the clean-up hook deletes the cache, and only then does this replica stand for election again.
+ * When the session expires, the clean-up hook deletes the cache, and only then does this replica join the election again.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -53,7 +53,7 @@ async function startReplica(id) {
   );
   child.on('message', (message) => timeline.take(/** @type {any} */ (message)));
   child.on('exit', (code, signal) => timeline.exited(id, signal ?? `code ${code}`));
-  await timeline.next((event) => event.id === id && event.event === 'standing');
+  await timeline.next((event) => event.id === id && event.event === 'joined');
   return { id, child, link };
 }
 

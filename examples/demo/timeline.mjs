@@ -30,8 +30,8 @@ export class Timeline {
   take(report) {
     const { event, id, atMs, term = 0, token = '0' } = report;
     switch (event) {
-      case 'standing':
-        this.say(`replica ${id} stands for election`, atMs);
+      case 'joined':
+        this.say(`replica ${id} joins the election`, atMs);
         break;
       case 'elected':
         this.terms.push({ id, number: term, token: BigInt(token), from: atMs, to: undefined });
@@ -51,7 +51,7 @@ export class Timeline {
         this.say(`replica ${id}: the clean-up hook has succeeded`, atMs);
         break;
       case 'restarting':
-        this.say(`replica ${id} stands again with a new session`, atMs);
+        this.say(`replica ${id} joins again with a new session`, atMs);
         break;
       default:
         this.say(`replica ${id}: ${event} ${report.message ?? ''}`, atMs);

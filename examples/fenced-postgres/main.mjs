@@ -50,7 +50,7 @@ const giveUp = AbortSignal.timeout(GIVE_UP_MS);
  *
  * @param {import('node:child_process').ChildProcess} replica
  */
-const news = (replica) =>
+const nextMessage = (replica) =>
   Promise.race([
     once(replica, 'message', { signal: giveUp }),
     once(replica, 'exit', { signal: giveUp }).then(() => {
@@ -59,10 +59,10 @@ const news = (replica) =>
   ]);
 
 const a = start('A', 'stall');
-await news(a); // A is about to write, and is suspended.
+await nextMessage(a); // A is about to write, and is suspended.
 const b = start('B');
-const [written] = await news(b); // B was elected.
-const tried = news(a);
+const [written] = await nextMessage(b); // B was elected.
+const tried = nextMessage(a);
 a.kill('SIGCONT');
 const [outcome] = await tried;
 
@@ -73,7 +73,7 @@ console.log(
   `The balance is ${balance}. The late write was refused, its successor's stands: ${held ? 'yes' : 'NO'}`,
 );
 
-// A first: it stands for election again, and would lead after B.
+// A first: it joins the election again, and would lead after B.
 for (const replica of [a, b]) {
   const ended = once(replica, 'exit', { signal: giveUp });
   replica.disconnect();

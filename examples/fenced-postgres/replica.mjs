@@ -15,7 +15,7 @@ const postgres = process.env.POSTGRES ?? '';
 
 /** Resolves when the message was sent: it is not lost if this process is suspended next.
  * @param {string} message */
-const tell = (message) =>
+const report = (message) =>
   new Promise((resolve) => (process.send ? process.send(message, resolve) : resolve(undefined)));
 
 /** @param {import('conclave').Term} term */
@@ -37,7 +37,7 @@ async function deposit(term, account) {
   const value = await account.change((balance) => balance + 100n);
   console.log(`${id} has written ${value}`);
   if (stall !== undefined) return await writeAfterStall(term, account, value + 50n);
-  await tell(String(value));
+  await report(String(value));
   if (!term.signal.aborted) await once(term.signal, 'abort');
 }
 
@@ -49,7 +49,7 @@ async function deposit(term, account) {
 async function writeAfterStall(term, account, value) {
   term.assertHeld();
   console.log(`${id} is about to write ${value}, has asked whether it leads, and stands still`);
-  await tell('stands still');
+  await report('stands still');
   const before = performance.now();
   process.kill(process.pid, 'SIGSTOP'); // Until main.mjs sends SIGCONT.
   const stoodMs = Math.round(performance.now() - before);
@@ -62,7 +62,7 @@ async function writeAfterStall(term, account, value) {
     },
   );
   console.log(`${id} goes on after ${stoodMs} ms and writes ${value}: ${refusal?.message ?? 'WRITTEN'}`);
-  await tell(refusal === undefined ? 'written' : 'refused');
+  await report(refusal === undefined ? 'written' : 'refused');
 }
 
 const supervisor = new ElectionSupervisor({

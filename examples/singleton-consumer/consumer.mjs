@@ -40,4 +40,4 @@ const leave = async () => {
 };
 process.once('SIGTERM', leave).once('disconnect', leave);
 await supervisor.start();
-process.send?.('standing');
+process.send?.('joined');

@@ -43,7 +43,7 @@ test('what happens after a loss comes in the order that the scheduler relies on'
 
 test('what a job has done by the time its lease is over does not count', async (t) => {
   const clock = new TestClock();
-  // In the first term the process stands still in the middle of it: no timer runs, no event comes, nobody is told.
+  // In the first term the process stands still in the middle of it: no timer runs, no event is emitted.
   const { log } = await startScheduler(
     t,
     async (term) => (term.number === 1 ? clock.jump(2500) : anHour(term)),

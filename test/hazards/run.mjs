@@ -2,7 +2,7 @@
  * Runs one scenario on one client: `node run.mjs 5a bare 127.0.0.1:2181`.
  *
  * Says `held` at its very end and exits with 0 if the demand held. If it didn't, says `broken: …` and exits with 1;
- * a client that throws where nobody can catch it has broken it too. The process has to end by itself when the scenario
+ * a client that throws where no caller can catch it has broken it too. The process has to end by itself when the scenario
  * has: a client that leaves something behind doesn't hold.
  */
 

@@ -22,10 +22,10 @@
 #define STOPS 1 /* candidates that are stopped while they don't lead */
 #endif
 #ifndef CALLS
-#define CALLS 1 /* candidates that are called to lead out of turn */
+#define CALLS 1 /* candidates that are nominated, to lead out of turn */
 #endif
 #ifndef AGAIN
-#define AGAIN 1 /* leaders that stand again after a term that they gave back */
+#define AGAIN 1 /* leaders that join again after a term that they gave back */
 #endif
 
 /* Each passage through the queue makes one node. A recipe that fails makes one more for each lost reply. */
@@ -68,7 +68,7 @@ byte named;  /* the node that should lead next, if a release said so */
 /* The candidates, from 1 on. */
 bool expired[N + 1]; /* its session is over, and it doesn't know */
 byte own[N + 1];     /* its node, once it knows it */
-byte watch[N + 1];   /* the node whose end it will be told of; 0 when it has been told */
+byte watch[N + 1];   /* the node that it watches; 0 when it has been notified of its end */
 byte call[N + 1];    /* the request on its node: lead when that node is gone */
 bool late[N + 1];    /* its create is under way on a connection that is lost */
 bool leads[N + 1];   /* it has a term, and the work of it hasn't settled */
@@ -78,7 +78,7 @@ byte finished;
 
 byte faults = FAULTS, losses = LOSSES, stops = STOPS, calls = CALLS, again = AGAIN;
 
-byte lastTerm;    /* of whoever was the last to begin to act */
+byte lastTerm;    /* of the candidate that was the last to begin to act */
 hidden byte n, w; /* only within steps */
 
 /* Acting is asking the lease before every act. */
@@ -98,13 +98,13 @@ hidden byte n, w; /* only within steps */
 
 /*
  * A leader's lease runs from the sending of its newest committed check of its node, so that node was there at that time.
- * Whoever has seen the node gone and waits as long as a lease lasts, and more, has outlasted it. Here that wait ends when
- * the lease has ended: a candidate has one node at a time.
+ * A candidate that has seen the node gone and waits for longer than a lease lasts has outlasted it. Here that wait ends
+ * when the lease has ended: a candidate has one node at a time.
  */
 #define maySpend(i, node) (lease[i] && own[i] == (node))
 #define outlasted(node) (!maySpend(1, node) && !maySpend(2, node) && !maySpend(3, node))
 
-/* A node goes, and those who watch it are told: each watch once. */
+/* A node goes, and its watchers are notified: each watch once. */
 inline remove(node)
 {
 	by[node] = 0;
@@ -240,7 +240,7 @@ inline giveUp()
 	forget();
 }
 
-/* Somebody else is asked, by a request on its node, to lead when `node` is gone. Whom to ask is anybody's choice. */
+/* Another candidate is asked, by a request on its node, to lead when `node` is gone. Any candidate may be asked. */
 #define canCall(i) (calls > 0 && me != (i) && own[i] != 0 && exists(own[i]) && call[i] == 0)
 inline summon(i, node)
 {
@@ -313,8 +313,8 @@ inline standAgainOrNot()
 }
 
 /*
- * What may come between at every step. The session has expired, and it is told; meanwhile it goes on, and each write is
- * refused. Or its process dies: its node outlives it, until the servers end the session.
+ * What may come between at every step. The session has expired, and the candidate is notified; meanwhile it goes on,
+ * and each write is refused. Or its process dies: its node outlives it, until the servers end the session.
  */
 #define orTheEnd \
 	:: atomic { expired[me] -> goto lost } \
@@ -392,7 +392,7 @@ lookUp:
 	fi;
 
 queue:
-	/* One listing tells who is ahead. */
+	/* One listing shows which candidates are ahead. */
 	if
 	:: atomic {
 			forget();
@@ -483,7 +483,7 @@ look:
 	orStop
 	orTheEnd
 	fi;
-	/* Another request tells whether that one is there. */
+	/* Another request shows whether that one is there. */
 	if
 	:: atomic { former == 0 && exists(ahead) -> goto behind }
 	:: atomic { former == 0 && !exists(ahead) -> ahead = 0; briefly = false; goto claim }
@@ -593,7 +593,7 @@ leave:
 	fi;
 
 lost:
-	/* Its work is stopped, or has died with the process. It stands again, with another session, or nevermore. */
+	/* Its work is stopped, or has died with the process. It joins again, with another session, or never. */
 	atomic {
 		giveUp();
 		expired[me] = false;
@@ -658,7 +658,7 @@ init {
 }
 
 /*
- * After the last fault nobody is stopped any more, and whoever stands can only be done by having led. So this says also that
- * everybody leads in the end.
+ * After the last fault no candidate is stopped any more, and a candidate in the queue can only be done by having led. So
+ * this says also that all of them lead in the end.
  */
 ltl everybody_is_done { <> (finished == N) }

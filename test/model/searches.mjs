@@ -44,7 +44,7 @@ function bounded(bounds) {
 function holds(bounds, effort) {
   const defines = bounded(bounds);
   return {
-    reachesAll: bounds.stops !== 0, // Else nobody leaves the queue.
+    reachesAll: bounds.stops !== 0, // Else no candidate leaves the queue.
     name: 'recipe',
     what: "Conclave's",
     property: NOTHING_BREAKS,
@@ -53,7 +53,7 @@ function holds(bounds, effort) {
 }
 
 /**
- * The recipe goes round in no circle, not even where somebody stands still for ever.
+ * The recipe goes round in no circle, not even where a candidate stands still for ever.
  *
  * @param {Record<string, number>} bounds
  * @param {import('../../tools/spin/search.mjs').Effort} effort
@@ -70,7 +70,7 @@ function ends(bounds, effort) {
 }
 
 /**
- * Somebody is told that it is its turn, or that it leads, and it isn't so.
+ * A candidate finds that it is its turn, or that it leads, and it isn't so.
  *
  * @param {string} name
  * @param {string} promise
@@ -121,8 +121,12 @@ export const VARIANTS = [
   breaksPromise('NO_DELAY', 'TERMS_RISE', "a former leader begins to act after its lease wasn't waited out"),
   breaksPromise('LEASE_FROM_REPLY', 'ONE_ACTS', 'a lease counts from the reply, not from the sending'),
   breaksPromise('EARLY_RELEASE', 'ONE_ACTS', 'a term is given back before its work has settled'),
-  breaksPromise('GUESS_VACANT', 'ONE_ACTS', "the next version is claimed unread, whoever's the record is"),
-  breaksPromise('NO_PARITY', 'ONE_ACTS', 'versions of held and vacant records are not told apart'),
+  breaksPromise(
+    'GUESS_VACANT',
+    'ONE_ACTS',
+    'the next version is claimed unread, whether the record is held or vacant',
+  ),
+  breaksPromise('NO_PARITY', 'ONE_ACTS', 'versions of held and vacant records are not distinguished'),
   breaksPromise('NO_PARITY', 'RECORD_IS_OURS', "a version is claimed that isn't a vacant record's"),
   deadlocks('BLIND_CLAIM', 'a claim without a reply is taken for a failure'),
   deadlocks('DEFER_FOREVER', 'whom a release names is waited for without an end'),

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../src/platform/time/clock.js';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
   #now = 0;
   readonly #timers = new Map<Timer, { at: number; task: () => void }>();

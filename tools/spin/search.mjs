@@ -84,8 +84,8 @@ export async function search(model, { defines, kind, only, effort = 'little', st
     const { stdout } = await run('nice', ['./pan', ...visiting(kind, only, effort)], options);
     const seconds = (performance.now() - began) / 1000;
     const finding = { ...parseReport(stdout), seconds };
-    const told = story && finding.error !== undefined ? await tell(name, given, options) : [];
-    return { ...finding, story: told };
+    const steps = story && finding.error !== undefined ? await replay(name, given, options) : [];
+    return { ...finding, story: steps };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -149,7 +149,7 @@ function unreachedIn(report) {
  * @param {string[]} given
  * @param {{ cwd: string, maxBuffer: number }} options
  */
-async function tell(name, given, options) {
+async function replay(name, given, options) {
   // -T: no indentation by process. -B: without the final state.
   const { stdout } = await run('spin', [...given, '-t', '-T', '-B', name], options);
   return stdout.split('\n').filter((line) => /\bcandidate \d/.test(line));

@@ -19,7 +19,7 @@ unreached in claim everybody_is_done
 }
 
 describe("Spin's report", () => {
-  it('tells that all states were visited, and how many there are', () => {
+  it('shows that all states were visited, and how many there are', () => {
     expect(parseReport(report({}))).toEqual({
       error: undefined,
       complete: true,
@@ -33,7 +33,7 @@ describe("Spin's report", () => {
     ['memory', { before: 'pan: reached -DMEMLIM bound', warning: 'Warning: Search not completed' }],
     ['time', { before: 'Time limit of     10 minutes exceeded', warning: 'Warning: Search not completed' }],
     ['depth', { before: 'error: max search depth too small' }],
-  ])('tells that the search was cut off for lack of %s', (_, parts) => {
+  ])('shows that the search was cut off for lack of %s', (_, parts) => {
     expect(parseReport(report(parts))).toMatchObject({ error: undefined, complete: false });
   });
 

@@ -34,7 +34,7 @@ export class EmbeddedServer {
 
   /** Starts the server, or restarts it with its data after {@link kill}. */
   async start() {
-    if (this.#process !== undefined) return this.#tell('restart');
+    if (this.#process !== undefined) return this.#command('restart');
     const child = fork(import.meta.filename, [String(this.port), String(this.#tickMs)]);
     this.#process = child;
     await this.#acknowledged('start');
@@ -45,7 +45,7 @@ export class EmbeddedServer {
   }
 
   /** @param {'crash' | 'restart'} order */
-  async #tell(order) {
+  async #command(order) {
     const done = this.#acknowledged(order);
     this.#process?.send(order);
     await done;
@@ -81,7 +81,7 @@ export class EmbeddedServer {
   async kill() {
     if (!this.#isUp) return;
     this.resume();
-    await this.#tell('crash');
+    await this.#command('crash');
   }
 
   /** Ends the process, and with it the data. */

@@ -46,6 +46,7 @@ export async function installedVersion() {
     .filter((path) => /\/zookeeper(-\d[^/]*)?\.jar$/.test(path));
   const names = await readdir(dirname(jar)); // Debian's jar has no version in its name; a link beside it does.
   const version = names.map((name) => /^zookeeper-(\d+\.\d+\.\d+)[^/]*\.jar$/.exec(name)?.[1]).find(Boolean);
-  if (version === undefined) throw new Error(`${jar}: no jar beside it tells the version of this ZooKeeper`);
+  if (version === undefined)
+    throw new Error(`${jar}: no jar beside it has this ZooKeeper's version in its name`);
   return version;
 }

@@ -1,4 +1,7 @@
-/** A process with many candidates of one election, each with a session, or with one session that stands in many elections. */
+/**
+ * A process with many candidates of one election, each with a session, or with one session that has joined many
+ * elections.
+ */
 import { ElectionSupervisor, LeaderElector, Session } from 'conclave';
 import { forEach, serve } from '../../harness/child.mjs';
 
@@ -31,12 +34,16 @@ function untilPlaced(supervisor) {
   });
 }
 
-/** When supervisors were elected, and when all stood again, after the loss. @type {Promise<{ elected: number[], standing: number }>} */
+/**
+ * When supervisors were elected, and when all had joined again, after the loss.
+ *
+ * @type {Promise<{ elected: number[], joinedAt: number }>}
+ */
 let recovery;
 
 serve({
   /** Starts candidates of one election, of which the first one leads. */
-  stand: async ({ connect, path, count, sessionTimeoutMs }) => {
+  join: async ({ connect, path, count, sessionTimeoutMs }) => {
     await forEach(count, AT_ONCE, async (index) => {
       const session = await Session.connect(connect, { sessionTimeoutMs });
       sessions[index] = session;
@@ -74,30 +81,30 @@ serve({
     /** @type {number[]} */
     const elected = [];
     recovery = new Promise((resolve) => {
-      let standing = 0;
+      let joined = 0;
       const finish = () => {
-        if (standing === count && elected.length > 0) resolve({ elected, standing: stoodAt });
+        if (joined === count && elected.length > 0) resolve({ elected, joinedAt });
       };
-      let stoodAt = 0;
+      let joinedAt = 0;
       for (const supervisor of supervisors) {
         let placed = false;
-        const stands = () => {
+        const onJoined = () => {
           if (placed || !expired.has(supervisor)) return;
           placed = true;
-          standing++;
+          joined++;
           finish();
         };
         supervisor
           .on('expired', () => expired.add(supervisor))
           .on('waiting', () => {
             // Not counted for the leader, which may have waited for the takeover delay.
-            stoodAt = now();
-            stands();
+            joinedAt = now();
+            onJoined();
           })
           .on('elected', () => {
             if (!expired.has(supervisor)) return;
             elected.push(now());
-            stands();
+            onJoined();
             finish();
           });
       }

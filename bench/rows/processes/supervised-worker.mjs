@@ -1,4 +1,4 @@
-/** A worker that stands for election, and tells its parent when it leads. Arguments: servers, path, session timeout. */
+/** A worker that joins an election, and reports to its parent when it leads. Arguments: servers, path, session timeout. */
 import { ElectionSupervisor } from 'conclave';
 
 const [connect = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);
@@ -11,4 +11,4 @@ const supervisor = new ElectionSupervisor({
 supervisor.on('elected', () => process.send?.({ electedAt: String(process.hrtime.bigint()) }));
 supervisor.on('error', (error) => console.error(error));
 await supervisor.start();
-process.send?.('standing');
+process.send?.('joined');

@@ -14,7 +14,10 @@ export const closing = [
     async run(world) {
       const { opened, giveUp } = world.begin(world.connectString);
       giveUp();
-      await assert.rejects(within(4000, opened, 'whoever waited for the client was not told'), /given up/);
+      await assert.rejects(
+        within(4000, opened, 'the caller that waited for the client was not answered'),
+        /given up/,
+      );
     },
   },
   {
@@ -35,7 +38,10 @@ export const closing = [
       await within(4000, asked.promise, 'the client did not connect');
       giveUp();
       timeoutMs.resolve(60_000);
-      await assert.rejects(within(4000, opened, 'whoever waited for the client was not told'), /given up/);
+      await assert.rejects(
+        within(4000, opened, 'the caller that waited for the client was not answered'),
+        /given up/,
+      );
       await within(
         4000,
         until(() => !server.inUse),

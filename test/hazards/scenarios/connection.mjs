@@ -10,7 +10,7 @@ import { deferred, within } from '../../support/waiting.mjs';
 export const connection = [
   {
     id: '1',
-    name: 'half-open link: a link that falls silent is left for another server before the session expires',
+    name: 'half-open link: a link without packets is left for another server before the session expires',
     broken: /did not notice .* within 4500 ms/,
     async run(world) {
       const proxies = [await world.proxy(), await world.proxy()];
@@ -62,22 +62,22 @@ export const connection = [
   },
   {
     id: '15',
-    name: 'handshake: a server that accepts and stays silent is left for another',
+    name: 'handshake: a server that accepts and does not answer is left for another',
     broken: /did not connect .* within 4000 ms/,
     async run(world) {
       const asked = deferred();
-      const silent = await world.fakeServer({
+      const mute = await world.fakeServer({
         handshake() {
           asked.resolve();
           return new Promise(() => undefined);
         },
       });
       const proxy = await world.proxy();
-      // The order of servers is chance: the good one refuses until the silent one has been asked.
+      // The order of servers is chance: the good one refuses until the mute one has been asked.
       proxy.cut();
-      const servers = `${silent.connectString},${proxy.connectString}`;
+      const servers = `${mute.connectString},${proxy.connectString}`;
       const { opened } = world.begin(servers, { sessionTimeoutMs: 3000 });
-      await within(4000, asked.promise, 'the silent server was not tried');
+      await within(4000, asked.promise, 'the mute server was not tried');
       proxy.restore();
       const client = await within(4000, opened, 'the client did not connect to the server that answers');
       await client.exists(world.path);
@@ -85,7 +85,7 @@ export const connection = [
   },
   {
     id: '16',
-    name: 'connect() twice: whoever asks twice gets connections that do not disturb each other',
+    name: 'connect() twice: two calls open connections that do not disturb each other',
     broken: /ERR_MISSING_ARGS/,
     async run(world) {
       const proxy = await world.proxy();

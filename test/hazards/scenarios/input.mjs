@@ -75,7 +75,7 @@ export const input = [
 ];
 
 /**
- * Whoever gives such a connect string is told.
+ * Such a connect string is refused.
  *
  * @param {World} world
  * @param {string} connectString

@@ -9,7 +9,7 @@ import { codeOf } from '../support/code-of.mjs';
 /** @import { Scenario } from '../support/contract.js' */
 
 const LAST_XID = 2 ** 31 - 1;
-// A container is told by its owner: the smallest of all numbers.
+// A container is known by its owner: the smallest of all numbers.
 const CONTAINER_OWNER = -(2n ** 63n);
 
 /** @type {Scenario[]} */
@@ -176,7 +176,7 @@ export const operations = [
   },
 ];
 
-/** Counts the bytes that JavaScript asks to have copied, from now on. Gives what tells how many, and ends it. */
+/** Counts the bytes that JavaScript asks to have copied, from now on. Gives what returns their number, and ends it. */
 function countCopiedBytes() {
   let bytes = 0;
   /**

@@ -36,20 +36,20 @@ export const session = [
       await client.create(world.path, { mode: 'ephemeral' });
       proxy.cut();
       await world.gone(5000, 'the servers did not end the session');
-      const told = nextEvent(client, 'expired');
+      const expired = nextEvent(client, 'expired');
       proxy.restore();
-      await within(4000, told, 'the client did not say that its session has expired');
+      await within(4000, expired, 'the client did not say that its session has expired');
       await refusesAsExpired(client, world.path);
     },
   },
   {
     id: '23a',
-    name: 'SESSION_MOVED, wrong password: a session that somebody else took over and closed has expired',
+    name: 'SESSION_MOVED, wrong password: a session that another client took over and closed has expired',
     broken: /refused with CONNECTION_LOSS/,
     async run(world) {
       const proxy = await world.proxy();
       const client = await world.open(proxy.connectString);
-      const told = nextEvent(client, 'expired');
+      const expired = nextEvent(client, 'expired');
       await client.create(world.path, { mode: 'ephemeral' });
       const observer = await world.observer();
       const id = (await observer.exists(world.path))?.ephemeralOwner ?? 0n;
@@ -57,7 +57,7 @@ export const session = [
       await takeOverAndClose(world.connectString, id);
       await world.gone(4000, 'the session was not closed');
       proxy.restore();
-      await within(4000, told, 'the client did not say that its session has expired');
+      await within(4000, expired, 'the client did not say that its session has expired');
       await refusesAsExpired(client, world.path);
     },
   },
@@ -71,9 +71,9 @@ export const session = [
         answer: () => ({ code: ERROR.sessionMoved }),
       });
       const client = await world.open(server.connectString);
-      const told = nextEvent(client, 'expired');
+      const expired = nextEvent(client, 'expired');
       await assert.rejects(client.exists(world.path));
-      await within(4000, told, 'the client did not say that its session has expired');
+      await within(4000, expired, 'the client did not say that its session has expired');
     },
   },
 ];

@@ -76,23 +76,23 @@ export const watches = [
   {
     id: '12',
     name: 'many watches: more than fit one request are set again at the next connection',
-    broken: /was not told of a change/,
+    broken: /was not notified of a change/,
     async run(world) {
       const observer = await world.observer();
       const proxy = await world.proxy();
       const client = await world.open(proxy.connectString, { sessionTimeoutMs: 60_000 });
       // 1.7 MB of paths, where a server takes requests of up to 1 MB. Short paths would take more watches, and longer.
       const paths = Array.from({ length: 2000 }, (_, index) => `${world.path}-${index}-`.padEnd(850, 'x'));
-      const told = deferred();
+      const notified = deferred();
       await inPortions(paths, (path) => ({ kind: 'create', path }), observer);
       try {
         await client.create(world.path, { mode: 'ephemeral' }); // After this write its server has them all.
-        await Promise.all(paths.map((path) => client.getData(path, () => told.resolve())));
+        await Promise.all(paths.map((path) => client.getData(path, () => notified.resolve())));
         const resumed = nextEvent(client, 'resumed');
         proxy.dropConnections();
         await within(4000, resumed, 'the client did not reconnect');
         await observer.setData(paths[1000] ?? '', Buffer.from('changed'));
-        await within(4000, told.promise, 'the client was not told of a change');
+        await within(4000, notified.promise, 'the client was not notified of a change');
       } finally {
         await inPortions(paths, (path) => ({ kind: 'delete', path }), observer);
       }
@@ -101,21 +101,21 @@ export const watches = [
   {
     id: '13',
     name: 'watcher leak: a wait that was given up is forgotten',
-    broken: /2000 were told/,
+    broken: /2000 were notified/,
     async run(world) {
       const client = await world.open(world.connectString);
       await client.create(world.path, { mode: 'ephemeral' });
       const observer = await world.observer();
       const rounds = 2000;
       const last = deferred();
-      let told = 0;
+      let notified = 0;
       const waits = [];
       /** @type {AbortController[]} */
       const givenUp = [];
       for (let round = 1; round <= rounds; round++) {
         const wait = new AbortController();
         const onChange = () => {
-          told++;
+          notified++;
           if (round === rounds) last.resolve();
         };
         waits.push(client.getData(world.path, onChange, wait.signal));
@@ -124,13 +124,13 @@ export const watches = [
       await Promise.all(waits);
       for (const wait of givenUp) wait.abort();
       await observer.setData(world.path, Buffer.from('changed'));
-      await within(4000, last.promise, 'the one that still waited was not told');
-      assert.equal(told, 1, `of ${rounds} waits, all but one given up, ${told} were told`);
+      await within(4000, last.promise, 'the wait that was not given up was not notified');
+      assert.equal(notified, 1, `of ${rounds} waits, all but one given up, ${notified} were notified`);
     },
   },
 ];
 
-/** From now on this process survives what nobody catches, as an application does that logs it and goes on. */
+/** From now on this process survives uncaught exceptions, as an application does that logs it and goes on. */
 function outliveExceptions() {
   process.on('uncaughtException', () => undefined);
 }

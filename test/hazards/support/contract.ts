@@ -2,13 +2,13 @@ import type { Session, TransactionPart } from 'conclave';
 import type { TcpProxy } from '../../support/faults/tcp-proxy.mjs';
 import type { startFakeServer } from '../../support/wire/fake-server.mjs';
 
-/** What happens to a client's session, told by its listeners: the connection is gone, there is one again, it is over. */
+/** What happens to a client's session, reported to its listeners: the connection is gone, there is one again, it is over. */
 export type ClientEvent = 'suspended' | 'resumed' | 'expired';
 
 export interface OpenOptions {
   /** @default 30000 */
   readonly sessionTimeoutMs?: number;
-  /** `user:password`, shown by digest: what is created is its creator's alone. @default open to everybody */
+  /** `user:password`, shown by digest: what is created is its creator's alone. @default open to all clients */
   readonly credentials?: string;
   /** How often the bare client repeats what wasn't answered. Conclave has no such option. @default 0 */
   readonly retries?: number;
@@ -36,7 +36,7 @@ export interface Held {
 export interface Client {
   create(path: string, options?: CreateOptions): Promise<string>;
   exists(path: string): Promise<ClientStat | undefined>;
-  /** Reads, and tells of the next change, unless `signal` has aborted by then and the client can forget a watcher. */
+  /** Reads, and notifies of the next change, unless `signal` has aborted by then and the client can forget a watcher. */
   getData(path: string, onChange?: () => void, signal?: AbortSignal): Promise<Buffer>;
   setData(path: string, data: Buffer): Promise<unknown>;
   commit(parts: readonly TransactionPart[]): Promise<unknown>;
@@ -47,7 +47,7 @@ export interface Client {
   /** Numbers requests from here on. */
   countRequestsFrom(xid: number): Promise<void>;
   once(event: ClientEvent, listener: () => void): void;
-  /** Settles when the session is closed, as far as the client tells. */
+  /** Settles when the session is closed, as far as the client reports it. */
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface Opening {
   readonly opened: Promise<Client>;
   /** Says at any time that the client isn't wanted. */
   giveUp(): void;
-  /** Asks for the connection once more, as whoever has lost the overview does. */
+  /** Asks for the connection once more, as an application may by mistake. */
   again(): Promise<Client>;
 }
 
@@ -80,7 +80,7 @@ export interface World {
   /** Resolves when the servers have no such node any more, by default at `path`. Else throws `otherwise` after `ms`. */
   gone(ms: number, otherwise: string, node?: string): Promise<void>;
   /**
-   * Somebody else, with a session and a connection that nothing happens to, and that has seen all that was done before
+   * Another client, with a session and a connection that nothing happens to, and that has seen all that was done before
    * the call, at whichever server. Its ephemeral nodes go at the end.
    */
   observer(): Promise<Session>;

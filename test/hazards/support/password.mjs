@@ -3,7 +3,8 @@ const SUPER_SECRET = 0xb3415c00n;
 const PASSWORD_BYTES = 16;
 
 /**
- * A session's password, which follows from its id: whoever sees an ephemeral node's owner can take the session over.
+ * A session's password, which follows from its id: any client that reads an ephemeral node's owner can take the session
+ * over.
  *
  * @param {bigint} id
  */

@@ -21,7 +21,7 @@ export function createWorld(subject, connectString) {
   /** @type {World['begin']} */
   const begin = (servers, options) => {
     const opening = subject.begin(servers, options);
-    // Whoever began it waits for it, or has a reason not to.
+    // The scenario waits for it, or has a reason not to.
     opening.opened.then((client) => clients.push(client)).catch(() => undefined);
     return opening;
   };

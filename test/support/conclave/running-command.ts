@@ -58,7 +58,7 @@ export class RunningCommand {
     this.#exited = once(this.process, 'close');
     onTestFinished(async () => {
       this.process.kill('SIGKILL');
-      await this.#exited; // The keeper, which shares its output, is gone then too, and what it kept.
+      await this.#exited; // The keeper, which shares its output, is gone then too, and so is the command.
     });
   }
 
@@ -80,7 +80,7 @@ export class RunningCommand {
     this.process.kill(signal);
   }
 
-  /** Resolves when it has ended, and everybody who shares its output, with its exit code or the signal that ended it. */
+  /** Resolves with its exit code or the signal that ended it, when it and all that share its output have ended. */
   async exit(): Promise<number | string> {
     const [code, signal] = await this.#exited;
     return (code ?? signal) as number | string;

@@ -77,7 +77,7 @@ export class TcpProxy {
   /**
    * @param {string | number} target a connect string, of whose servers the first is meant, or a port of this machine
    * @param {object} [options]
-   * @param {boolean} [options.readable] `false` if requests can't be told apart: encrypted, or between servers
+   * @param {boolean} [options.readable] `false` if requests can't be distinguished: encrypted, or between servers
    * @param {string} [options.host] the address at which the proxy listens
    */
   static async start(target, { readable = true, host = '127.0.0.1' } = {}) {

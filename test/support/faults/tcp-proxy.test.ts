@@ -134,7 +134,7 @@ describe('a TCP proxy', () => {
   });
 
   // What a half-open link is: with the server's end, which comes when the session has expired, the client that never
-  // noticed the silence noticed that, and the scenario of the hazards saw it fail in another way than it has to.
+  // noticed the loss noticed that, and the scenario of the hazards saw it fail in another way than it has to.
   it("hands on no end of the server's during a partition until its connections are dropped", async () => {
     const { proxy, connectOver, time } = await open();
     const { client, server } = await connectOver(proxy);

@@ -9,11 +9,11 @@ export const QUIET_SESSION = { sessionTimeoutMs: 600_000 } as const;
 /** What a server has received and sent. */
 export interface Traffic {
   readonly requests: number;
-  /** How often a watch was told of something. */
+  /** How often a watch was notified. */
   readonly notifications: number;
 }
 
-/** A server that nobody else uses, and that counts. */
+/** A server of one test file, which counts its traffic. */
 export class CountingServer {
   readonly port: number;
   readonly connectString: string;
@@ -48,7 +48,7 @@ export class CountingServer {
   }
 
   /**
-   * What goes to and fro while `task` runs, until all that these sessions had asked and were told by its end has arrived.
+   * What goes to and fro while `task` runs, until all requests of these sessions and their notifications have arrived.
    *
    * @param rounds - how many questions, one after the other, what is set off may lead to
    */
@@ -64,16 +64,19 @@ export class CountingServer {
   }
 
   /**
-   * Not by the packets that were sent: a server counts each when it has written it, and whom it answers may have asked for the
-   * count by then. What it received, and whom it told of a change, it has counted before it answers.
+   * Not by the packets that were sent: a server counts each when it has written it, and the client that it answers may have
+   * asked for the count by then. What it received, and which watches it notified, it has counted before it answers.
    */
   async #counts(): Promise<Traffic> {
     const answer = await fourLetterWord(this.port, 'mntr');
     const read = (name: string) => Number(new RegExp(`^zk_${name}\\t(\\d+)`, 'm').exec(answer)?.[1]);
-    const told = ['created', 'deleted', 'changed', 'children'].map((what) =>
+    const notified = ['created', 'deleted', 'changed', 'children'].map((what) =>
       read(`sum_node_${what}_watch_count`),
     );
-    return { requests: read('packets_received'), notifications: told.reduce((sum, each) => sum + each, 0) };
+    return {
+      requests: read('packets_received'),
+      notifications: notified.reduce((sum, each) => sum + each, 0),
+    };
   }
 }
 

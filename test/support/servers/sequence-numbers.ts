@@ -43,7 +43,7 @@ function transactionLog(paths: readonly string[], next: number): Buffer {
   };
   const create = (path: string, parentsCounter: number) => {
     const body = new Writer().string(path).buffer(Buffer.alloc(0));
-    // Anybody may do anything, and the node is no ephemeral one.
+    // Every client may do anything, and the node is no ephemeral one.
     body.int(1).int(31).string('world').string('anyone').bool(false);
     add(CREATE, body.int(parentsCounter).done());
   };

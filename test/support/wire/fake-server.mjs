@@ -97,7 +97,7 @@ export function reply(xid, { code = 0, body = Buffer.alloc(0), zxid = 1n } = {})
   return framed(new Writer().int(xid).long(zxid).int(code).raw(body).done());
 }
 
-/** The bytes that tell of a change of a node's data. @param {string} path */
+/** The notification of a change of a node's data. @param {string} path */
 export function notification(path) {
   const body = new Writer().int(DATA_CHANGED).int(CONNECTED).string(path).done();
   return reply(XID.event, { zxid: -1n, body });

@@ -50,7 +50,7 @@ export interface AclEntry {
 export const OPEN: readonly AclEntry[] = [{ permissions: PERMISSION.all, scheme: 'world', id: 'anyone' }];
 export const CREATOR_ALL: readonly AclEntry[] = [{ permissions: PERMISSION.all, scheme: 'auth', id: '' }];
 
-/** One entry for everybody. */
+/** One entry for all clients. */
 export function world(permissions: number): AclEntry[] {
   return [{ permissions, scheme: 'world', id: 'anyone' }];
 }
@@ -330,7 +330,7 @@ export function closeSession(): Operation<undefined> {
   return { type: OPERATION.closeSession, body: Buffer.alloc(0), decode: nothing };
 }
 
-/** Bytes of a request that nobody else writes: a type that isn't known, a body that is cut. */
+/** Bytes of a request that no client writes: a type that isn't known, a body that is cut. */
 export function raw(type: number, body: Uint8Array = Buffer.alloc(0)): Operation<Buffer> {
   return { type, body: Buffer.from(body), decode: (reader) => reader.raw(reader.left) };
 }
