@@ -9,7 +9,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };
 
-/** A logger that keeps what it is told at level warn. */
+/** A logger that keeps what is logged at level warn. */
 function warnings() {
   const messages: string[] = [];
   const nothing = () => undefined;
@@ -35,7 +35,7 @@ describe('with auth', () => {
     await elector.stop();
   });
 
-  it('several credentials count together: whoever has one of them may touch the nodes', async () => {
+  it('several credentials count together: a client with one of them may touch the nodes', async () => {
     const both = await openSession({ auth: [alice, bob] });
     const path = uniquePath();
     await both.create(path);
@@ -61,7 +61,7 @@ describe('with auth', () => {
     ['a lock', (session, path) => new DistributedLock(session, path).acquire()],
     ['an election', (session, path) => new LeaderElector(session, path).start()],
   ] as [string, (session: Awaited<ReturnType<typeof openSession>>, path: string) => Promise<unknown>][])(
-    'refuses %s whose existing node everybody may delete from, and leaves nothing there',
+    'refuses %s whose existing node all clients may delete from, and leaves nothing there',
     async (_, join) => {
       const session = await openSession({ auth: alice });
       const stranger = await openSession();
@@ -86,7 +86,7 @@ describe('with auth', () => {
     expect(messages).toEqual([]);
   });
 
-  it('looks again when the path was deleted and somebody else made it anew', async () => {
+  it('looks again when the path was deleted and another client made it anew', async () => {
     const session = await openSession({ auth: alice });
     const stranger = await openSession();
     const path = uniquePath('open');

@@ -97,7 +97,7 @@ describe('npm run bench', () => {
       ...['--quick', '--only', 'handover', '--contestants', 'raw', '--rounds', '1000'],
     );
     const before = await readdir(MEMORY);
-    // Servers run, and a program has begun to contend: its sessions are what the first line of a round tells of.
+    // Servers run, and a program has begun to contend: the first line of a round reports its sessions.
     await new Promise<void>((resolve) => {
       child.stderr.on('data', (text: string) => text.includes('round 1 of 1000') && resolve());
     });
@@ -113,7 +113,7 @@ describe('npm run bench', () => {
     expect(await descendants(folder)).toEqual([]);
   });
 
-  it('says what would be right when it is told something wrong, and starts nothing', async () => {
+  it('says what would be right when it is given a wrong option, and starts nothing', async () => {
     const folder = await folderForTest();
     const { code, said } = await start(folder, '--only', 'handover,failover').ended;
     expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** What broke other systems, by the issues that tell of it. Those that aren't here have their tests beside what they are about. */
+/** What broke other systems, by the issues that report it. Those that aren't here have their tests beside what they are about. */
 import { describe, expect, it } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
@@ -99,7 +99,7 @@ describe('CURATOR-54: the session is lost between the claim and the work', () =>
     const elector = new LeaderElector(session, path, {
       lead: (term) => void began.push(term.isHeld() && !term.signal.aborted),
     });
-    // A listener that stands still for longer than the session lasts, right before the work would begin.
+    // A listener that blocks for longer than the session lasts, right before the work would begin.
     elector.once('elected', () => {
       proxy.partition();
       const end = performance.now() + 1200;
@@ -150,7 +150,7 @@ describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that
     await nextEvent(elector, 'demoted');
     expect(performance.now() - hungAt).toBeLessThan(1500);
     expect(term.isHeld()).toBe(false);
-    // The work doesn't heed its signal: nobody waits for it to know that the lease is over.
+    // The work doesn't heed its signal: the end of the lease doesn't wait for it.
     expect((await overrun)[0]).toBeInstanceOf(WorkOverrunError);
     proxy.restore();
     void elector.stop();
@@ -158,7 +158,7 @@ describe('kubernetes #23731, cilium #42920: a renewal that hangs, or a hook that
 });
 
 describe('CURATOR-15, -73, kuberhealthy #1533: one failure that passes', () => {
-  it('the supervisor goes on, and its health shows when it does not stand', async () => {
+  it('the supervisor goes on, and its health shows when it is not in the election', async () => {
     const path = uniquePath('scenario');
     const proxy = await startProxy();
     const observer = await openSession();
@@ -205,7 +205,7 @@ describe('etcd3 #176, Curator #115: A leads, B and C wait, B dies', () => {
 });
 
 describe('CURATOR-202, kazoo #732: the release comes while disconnected, and the same session resumes', () => {
-  it('the node goes in the end, and somebody leads', async () => {
+  it('the node goes in the end, and a candidate leads', async () => {
     const path = uniquePath('scenario');
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);

@@ -13,7 +13,7 @@ import { nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** What an operator does who deletes an election with everything in it. */
+/** Deletes an election with everything in it, as an operator would. */
 async function wipe(session: Session, path: string): Promise<void> {
   const children = await session.getChildren(path);
   const parts = [...children.map((child) => `${path}/${child}`), path];
@@ -23,7 +23,7 @@ async function wipe(session: Session, path: string): Promise<void> {
 async function holderOf(session: Session, path: string): Promise<string> {
   const { data, stat } = await session.getData(path);
   const record = parseRecord(data, stat.version);
-  return `${path}/${record.state === 'held' ? record.node : 'nobody'}`;
+  return `${path}/${record.state === 'held' ? record.node : 'vacant'}`;
 }
 
 describe('a claimant', () => {
@@ -61,7 +61,7 @@ describe('a claimant', () => {
     await elector.stop();
   });
 
-  it('took an election that was deleted under a leader, and made anew, for one that nobody had led', async () => {
+  it('took an election that was deleted under a leader, and made anew, for one that had never been led', async () => {
     const path = uniquePath('regression');
     const proxy = await startProxy();
     const [leader, waiter, operator] = [

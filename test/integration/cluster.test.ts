@@ -13,7 +13,7 @@ import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
 
-/** Workers that stand for election at `path`; what is wrong with each, by its number, is in `wrong`. */
+/** Workers that join the election at `path`; what is wrong with each, by its number, is in `wrong`. */
 function startWorkers(
   path: string,
   options: Partial<ClusterOptions> & { wrong?: readonly string[] } = {},
@@ -31,7 +31,7 @@ function startWorkers(
 
 const roles = (workers: ClusterSupervisor) => workers.workers.map(({ role }) => role).sort();
 const allStand = (workers: ClusterSupervisor) =>
-  until(() => String(roles(workers)) === 'leading,waiting,waiting', 'a leader and two who wait');
+  until(() => String(roles(workers)) === 'leading,waiting,waiting', 'a leader and two that wait');
 const leaderOf = (workers: ClusterSupervisor) => workers.workers.find(({ role }) => role === 'leading');
 
 function exitsOf(workers: ClusterSupervisor): WorkerExit[] {
@@ -54,7 +54,7 @@ describe('a cluster', () => {
     expect(leaderOf(workers)?.slot).not.toBe(killed?.slot);
   }, 20_000);
 
-  it('ends its leader last, when all others have ended, and leaves nobody in the queue', async () => {
+  it('ends its leader last, when all others have ended, and leaves no candidate in the queue', async () => {
     const path = uniquePath('cluster');
     const workers = startWorkers(path);
     await allStand(workers);
@@ -159,12 +159,12 @@ describe('a cluster', () => {
         return fork(FIXTURE, { execPath: '/nowhere/node' });
       },
     });
-    const told: string[] = [];
-    workers.on('error', ({ message }) => void told.push(message));
+    const messages: string[] = [];
+    workers.on('error', ({ message }) => void messages.push(message));
     await until(() => tries > 4);
-    expect(told.slice(0, 2)).toEqual(['no more processes', 'no more processes']);
-    // An executable that isn't there is told by `error`, and there is no exit.
-    expect(told[2]).toContain('/nowhere/node');
+    expect(messages.slice(0, 2)).toEqual(['no more processes', 'no more processes']);
+    // An executable that isn't there is reported by `error`, and there is no exit.
+    expect(messages[2]).toContain('/nowhere/node');
   });
 
   it('outlives a worker of node:cluster that can not be started', async () => {
@@ -220,7 +220,7 @@ describe('a cluster', () => {
     await until(() => String(roles(workers)) === 'leading,waiting');
   }, 20_000);
 
-  it('lets the leader end in good order when the whole process group was told, and then it', async () => {
+  it('lets the leader end in good order when the whole process group was signalled, and then it', async () => {
     const workers = startWorkers(uniquePath('cluster'), { workers: 2, wrong: ['slow', 'slow'] });
     await until(() => String(roles(workers)) === 'leading,waiting');
     const exits = exitsOf(workers);

@@ -24,7 +24,7 @@ async function deleteCandidates(session: Session, path: string): Promise<void> {
 }
 
 describe('a leader that has lost its term', () => {
-  it('stays out of the election for cooldownMs, so that one that comes later leads first', async () => {
+  it('stays out of the election for cooldownMs, so that a candidate that comes later leads first', async () => {
     const path = uniquePath('cooldown');
     const session = await openSession();
     const sick = supervise({ path, id: 'sick', cooldownMs: 60_000 });
@@ -45,7 +45,7 @@ describe('a leader that has lost its term', () => {
     expect(performance.now() - began).toBeLessThan(5000);
   });
 
-  it('stands again after the pause, which is longer after the next loss', async () => {
+  it('joins again after the pause, which is longer after the next loss', async () => {
     const path = uniquePath('cooldown');
     const session = await openSession();
     const supervisor = supervise({ path, cooldownMs: 200 });
@@ -67,7 +67,7 @@ describe('a leader that has lost its term', () => {
     expect(pauses[2]).toBeGreaterThanOrEqual(799);
   });
 
-  it('stands again at once after a first loss, unless told otherwise, and pauses after a second one', async () => {
+  it('joins again at once after a first loss by default, and pauses after a second one', async () => {
     const path = uniquePath('cooldown');
     const session = await openSession();
     const supervisor = supervise({ path });
@@ -84,7 +84,7 @@ describe('a leader that has lost its term', () => {
     await until(cools);
     const third = electedOf(supervisor);
     expect((await third)[0].number).toBe(3);
-    // One that gave a term back is well again.
+    // A supervisor that gave a term back is well again.
     const fourth = electedOf(supervisor);
     await supervisor.resign();
     await fourth;
@@ -149,7 +149,7 @@ describe('a leader that has lost its term', () => {
 });
 
 describe('a leader whose work goes on after its lease', () => {
-  it('is wedged and not live until the work has settled, and then stands again', async () => {
+  it('is wedged and not live until the work has settled, and then joins again', async () => {
     const path = uniquePath('wedged');
     const session = await openSession();
     const mayEnd = [deferred(), deferred()];
@@ -178,7 +178,7 @@ describe('a leader whose work goes on after its lease', () => {
     await again;
     expect(supervisor.health()).toMatchObject({ live: true, ready: true, leading: true, wedged: false });
     const stopping = supervisor.stop();
-    // Its lease goes on: nobody else leads.
+    // Its lease goes on: no other candidate leads.
     expect(supervisor.health()).toMatchObject({ live: true, ready: false, wedged: false });
     mayEnd[1]?.resolve();
     await stopping;

@@ -26,7 +26,7 @@ function untimed(said: readonly string[]): string[] {
   return said.map((line) => line.replace(shape, ''));
 }
 
-describe('when nobody listens and no logger is given', () => {
+describe('without a listener and a logger', () => {
   it('nothing is said as long as nothing is wrong', async () => {
     expect(await run('nothing is wrong')).toMatchObject({ heard: ['done'], said: [], exitCode: 0 });
   });
@@ -86,22 +86,22 @@ describe('when nobody listens and no logger is given', () => {
     child.stdout.once('data', () => {
       child.stderr.destroy();
       child.stdin.write('begin');
-      setTimeout(() => child.stdin.end(), 500); // Long enough to be told of a server that isn't there.
+      setTimeout(() => child.stdin.end(), 500); // Long enough to hear of a server that isn't there.
     });
     const { exitCode, stdout } = await child;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ready\ndone' });
   });
 });
 
-describe('when somebody listens, or a level is given', () => {
-  it('what a listener of error is told is not said on stderr too, and warnings are', async () => {
+describe('with a listener, or a level', () => {
+  it('what a listener of error hears is not said on stderr too, and warnings are', async () => {
     const { heard, said } = await run('lead throws', 'heard');
     expect(heard).toEqual(['heard LEAD_FAILED', 'heard LEAD_FAILED', 'done']);
     expect(untimed(said)).toEqual([expect.stringMatching(/^warn /)]);
     expect(await run('no server', 'heard')).toMatchObject({ heard: ['heard NO_SERVER', 'done'], said: [] });
   });
 
-  it('CONCLAVE_LOG_LEVEL=silent is silence', async () => {
+  it('CONCLAVE_LOG_LEVEL=silent logs nothing', async () => {
     expect(await run('lead throws', undefined, 'silent')).toMatchObject({ heard: ['done'], said: [] });
   });
 });
@@ -112,7 +112,7 @@ describe('a start() that is rejected', () => {
     ['of an elector', 'no start of an elector', 'ZooKeeperError'],
     ['of an observer', 'no start of an observer', 'ZooKeeperError'],
   ])(
-    '%s is an unhandled rejection if nobody handles it (the process exited with 0)',
+    '%s is an unhandled rejection if no code handles it (the process exited with 0)',
     async (_, scenario, error) => {
       const { stderr, heard, exitCode } = await run(scenario, undefined, 'silent');
       expect(stderr).toContain(error);
@@ -121,7 +121,7 @@ describe('a start() that is rejected', () => {
     },
   );
 
-  it('because it was stopped is none: whoever stops it knows', async () => {
+  it('because it was stopped is none: the caller of stop knows', async () => {
     const result = await run('stopped before it had a place', undefined, 'silent');
     expect(result).toMatchObject({ heard: ['done'], stderr: '', exitCode: 0 });
   });

@@ -93,7 +93,7 @@ describe('an election', () => {
     expect(await empty.leader()).toBeUndefined();
   });
 
-  it('tells a waiter its place', async () => {
+  it('reports its place to a waiter', async () => {
     const path = uniquePath('election');
     const [one] = await lead(await openSession(), path);
     const two = new LeaderElector(await openSession(), path);
@@ -176,7 +176,7 @@ describe('the end of a term', () => {
     expect(() => term.waitUntil(Promise.resolve())).toThrow(TermEndedError);
   });
 
-  it('comes when lead returns, and the elector stands again', async () => {
+  it('comes when lead returns, and the elector joins again', async () => {
     const path = uniquePath('election');
     const reasons: DemotionReason[] = [];
     const elector = new LeaderElector(await openSession(), path, { lead: () => Promise.resolve('done') });
@@ -225,7 +225,7 @@ describe('the end of a term', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it("comes with node-deleted when somebody deletes the leader's node; one leads after that (CURATOR-49, -171)", async () => {
+  it("comes with node-deleted when another client deletes the leader's node; one leads after that (CURATOR-49, -171)", async () => {
     const path = uniquePath('election');
     const session = await openSession();
     const observer = await openSession();
@@ -261,7 +261,7 @@ describe('the end of a term', () => {
     await Promise.all([elector.stop(), other.stop()]);
   });
 
-  it('comes only once its lease is over: a lost connection alone demotes nobody', async () => {
+  it('comes only once its lease is over: a lost connection alone demotes no leader', async () => {
     const path = uniquePath('election');
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 9000 }, proxy.connectString);
@@ -327,7 +327,7 @@ describe('the end of a term', () => {
     const stopping = elector.stop();
     await new Promise((resolve) => setTimeout(resolve, 3500)); // Longer than a lease, and than the session timeout.
     expect(other.term).toBeUndefined();
-    // The lease isn't over: what is told is that it is waited for, and not an overrun.
+    // The lease isn't over: the report is that it is waited for, and not an overrun.
     expect(errors).toMatchObject([{ code: 'STOP_PENDING', term: 1 }]);
     const elected = nextEvent(other, 'elected');
     finish();

@@ -27,9 +27,9 @@ function recordEnd(elector: LeaderElector, { signal }: Term): unknown[] {
 }
 
 describe('a session that expires while it is connected', () => {
-  // A server that ends a session tells the watches on its nodes before it closes the session's own connection: whether the
+  // A server that ends a session fires the watches on its nodes before it closes the session's own connection: whether the
   // session hears of its own node before that is a race that goes either way.
-  it('is told as such, also if its own watch on its node is told first', async () => {
+  it('is reported as such, also if its own watch on its node fires first', async () => {
     const observer = await openSession();
     // By two names, so that the second try needs no pause, which would need a clock.
     const twice = `${connectString()},${connectString().replaceAll('127.0.0.1', 'localhost')}`;
@@ -69,7 +69,7 @@ describe('a session that expires while it is connected', () => {
     expect(elector.state.name).toBe('expired');
   });
 
-  it('does not keep who was demoted waiting for servers that say nothing more: after a lease it is told what is known', async () => {
+  it('does not keep a demoted leader waiting for servers that say nothing more: after a lease the term ends by what is known', async () => {
     const server = await startServer();
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 300 }, server.connectString);
     const [elector, term] = await lead(session, '/election');
@@ -85,7 +85,7 @@ describe('a session that expires while it is connected', () => {
 });
 
 describe('an expiry that a test orders', () => {
-  it('is told as such by the term, the events, the hook and a hold', async () => {
+  it('is reported as such by the term, the events, the hook and a hold', async () => {
     const server = await startServer();
     const { connectString: connect } = server;
     const losses: unknown[] = [];

@@ -24,7 +24,7 @@ describe('under the fake timers of a test runner an election elects, hands over,
     ['by the clock of the machine', false],
     ['by a TestClock', true],
   ])('%s', (_, stepped) => {
-    it('with those that vitest installs unless it is told otherwise', async () => {
+    it('with those that vitest installs by default', async () => {
       vi.useFakeTimers();
       expect(await lifeOfAnElection({ stepped })).toEqual(WHOLE_LIFE);
     });

@@ -10,9 +10,9 @@ import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
 const schema = `conclave_test_${randomUUID().replaceAll('-', '')}`;
-// Beyond what a number of JavaScript tells apart: 2^62 and 2^62 + 1 must not be the same token.
+// Beyond the numbers that JavaScript distinguishes: 2^62 and 2^62 + 1 must not be the same token.
 const TOKEN = 2n ** 62n;
-// What a transaction may stand still here: longer than a busy machine makes it.
+// How long a transaction may pause here: longer than a busy machine makes it.
 const PATIENCE_MS = 30_000;
 
 let postgres: Awaited<ReturnType<typeof usePostgres>>;
@@ -53,7 +53,7 @@ async function leader(id: string, number: number): Promise<Leader> {
 
 const tokenOf = (number: number): bigint => TOKEN + BigInt(number);
 
-/** Resolves when a statement on this connection waits for somebody's lock. */
+/** Resolves when a statement on this connection waits for the lock of another. */
 async function isBlocked({ pid }: Leader): Promise<void> {
   await until(async () => {
     const { rows } = await observer.query('SELECT pg_blocking_pids($1) AS pids', [pid]);
@@ -75,7 +75,7 @@ interface Plan {
   readonly writes: readonly { readonly delay: number; readonly inTransaction: boolean }[];
 }
 
-/** Begins and writes until it is done or is refused. The values it writes are written by nobody else. */
+/** Begins and writes until it is done or is refused. The values it writes are written by no other leader. */
 async function lead(database: Client, id: string, number: number, plan: Plan) {
   const letPass = async (roundTrips: number) => {
     for (let trip = 0; trip < roundTrips; trip++) await database.query('SELECT');
@@ -187,7 +187,7 @@ describe('an account that PostgreSQL fences', () => {
     expect((await historyOf(id)).map(({ fence }) => fence)).toEqual([tokenOf(1), tokenOf(2)]);
   });
 
-  it('takes the lock from a leader that stands still in a transaction, and undoes what that had written', async () => {
+  it('takes the lock from a leader that pauses in a transaction, and undoes what that had written', async () => {
     const id = randomUUID();
     const former = await leader(id, 1);
     const successor = await leader(id, 2);

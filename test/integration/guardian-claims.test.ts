@@ -95,7 +95,7 @@ async function leadAs(session: Session, path: string, seats = 1): Promise<{ term
   return { term, node: elector.claim?.node as string };
 }
 
-describe('a guardian that is told of something that the dead process did not lead', () => {
+describe('a guardian that is sent a claim to something that the dead process did not lead', () => {
   it('neither overwrites nor deletes what only its own credentials may touch, and says so', async () => {
     const [owner, mallory] = [await openSession({ auth: alice }), await openSession()];
     const [secret, victim] = [uniquePath('secret'), uniquePath('victim')];
@@ -157,7 +157,7 @@ describe('a guardian that is told of something that the dead process did not lea
     expect(errors).toHaveLength(1);
   });
 
-  it('says nothing of a term that has ended since: the child did not come to tell', async () => {
+  it('says nothing of a term that has ended since: the child had no time to report it', async () => {
     const [owner, mallory] = [await openSession({ auth: alice }), await openSession()];
     const path = uniquePath('election');
     await owner.create(path, { data: serializeRecord({ state: 'vacant', term: 3 }) });

@@ -35,7 +35,7 @@ function makeGuardian(options: Partial<SessionGuardianOptions> = {}): SessionGua
 }
 
 /** Resolves with the message of the child's that has this property. */
-function told(child: ChildProcess, what: string): Promise<Record<string, unknown>> {
+function messageWith(child: ChildProcess, what: string): Promise<Record<string, unknown>> {
   return new Promise((resolve) => {
     const onMessage = (message: object) => {
       if (!(what in message)) return;
@@ -52,7 +52,7 @@ async function guardLeader(
   ...how: Parameters<typeof forkOne>
 ): Promise<ChildProcess> {
   const child = forkOne(...how);
-  const leads = told(child, 'elected');
+  const leads = messageWith(child, 'elected');
   guardian.watch(child);
   await leads;
   await until(() => guardian.roleOf(child) === 'leading');
@@ -100,10 +100,10 @@ describe('a guardian', () => {
     const [path, locked] = [uniquePath('guarded'), uniquePath('lock')];
     const guardian = makeGuardian();
     const child = forkOne(path);
-    const leads = told(child, 'elected');
+    const leads = messageWith(child, 'elected');
     guardian.watch(child);
     await leads;
-    const holds = told(child, 'locked');
+    const holds = messageWith(child, 'locked');
     child.send(`lock ${locked}`);
     await holds;
     await until(() => guardian.roleOf(child) === 'leading');
@@ -129,7 +129,7 @@ describe('a guardian', () => {
     expect((await elected)[0].number).toBe(2);
   }, 9000);
 
-  it('does nothing to a process that stands still', async () => {
+  it('does nothing to a process that is stopped', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
@@ -139,13 +139,13 @@ describe('a guardian', () => {
     const { elector } = await nextInLine(path);
     expect((await elector.leader())?.id).toContain(`-${child.pid}-`);
     child.kill('SIGCONT');
-    const resigned = told(child, 'demoted');
+    const resigned = messageWith(child, 'demoted');
     child.send('resign');
     await resigned;
     expect(cleanedUp).toEqual([]);
   }, 9000);
 
-  it('takes a term that was given back for nobody’s, whatever it heard last', async () => {
+  it('leaves a term alone that was given back, whatever it heard last', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = await guardLeader(guardian, path);
@@ -171,19 +171,19 @@ describe('a guardian', () => {
     proxy.cut();
     const child = forkOne(path, {}, proxy.connectString);
     guardian.watch(child);
-    const leads = told(child, 'elected');
+    const leads = messageWith(child, 'elected');
     // It listens for messages of its own before it has a session to register: so this message is lost.
-    await told(child, 'greeted');
+    await messageWith(child, 'greeted');
     proxy.restore();
     await leads;
     await until(() => guardian.roleOf(child) === 'leading');
   }, 15_000);
 
-  it('is told nothing by a process that does not want to be guarded', async () => {
+  it('hears nothing of a process that does not want to be guarded', async () => {
     const path = uniquePath('guarded');
     const guardian = makeGuardian();
     const child = forkOne(path, { guardian: false });
-    const leads = told(child, 'elected');
+    const leads = messageWith(child, 'elected');
     guardian.watch(child);
     await leads;
     const { elector } = await nextInLine(path);
@@ -228,7 +228,7 @@ describe('a guardian', () => {
     child.kill('SIGKILL');
     const [report] = await cleanedUp;
     expect(report.sessions).toMatchObject([{ terms: 1, clean: false }]);
-    // A session's password follows from its id: neither is for anybody to see.
+    // A session's password follows from its id: neither may be shown.
     const shown = inspect([logged, report, await failed], { depth: 10 });
     expect(shown).toContain(String(child.pid));
     for (const secret of ['secret', owner.toString(16), String(owner)]) expect(shown).not.toContain(secret);
@@ -322,7 +322,7 @@ describe('a process', () => {
     expect(channel.listenerCount('message')).toBe(0);
   });
 
-  it('that has no parent to tell is not disturbed by that', async () => {
+  it('that has no parent to notify is not disturbed by that', async () => {
     const session = await openSession();
     const channel = new FakeChannel();
     new GuardianLink({ ...channel, connected: false, on: channel.on, off: channel.off } as never).register(

@@ -105,7 +105,7 @@ describe('a server that is not what it should be', () => {
     );
   });
 
-  it('gets an error for an error code that nobody knows, and the process lives', async () => {
+  it('gets an error for an unknown error code, and the process lives', async () => {
     const server = await startFakeServer({
       handshake: () => 60_000,
       answer: ({ type }) => ({ code: type === EXISTS ? -987 : 0 }),
@@ -140,7 +140,7 @@ describe('a server that is not what it should be', () => {
     await expect(connecting).rejects.toThrow(/of the scheme 'digest' \(-115\): .*set up on the servers/);
   });
 
-  it('that answers "session expired" loses the operation; the next handshake tells that the session is over', async () => {
+  it('that answers "session expired" loses the operation; the next handshake shows that the session is over', async () => {
     const server = await startFakeServer({
       handshake: (connection) => (connection === 1 ? 60_000 : 0),
       answer: () => ({ code: -112 }),

@@ -44,7 +44,7 @@ describe('what is printed, and written as JSON,', () => {
     expect(plain({ elector })).toEqual({
       elector: { id: 'me', path: '/elections/one', state: 'leading', term: plain(term) },
     });
-    // To print it isn't to ask it: who prints doesn't end a term, and tells nobody of its end.
+    // To print a term isn't to ask it: that doesn't end it, and reports no end.
     clock.jump(60_000);
     expect(plain(term)).toMatchObject({ held: false });
     expect(inspect(term)).toContain('held: false');

@@ -1,4 +1,4 @@
-/** Calls that fail or are given up at any instant, also while replies are lost: nothing is left, and nobody is stuck. */
+/** Calls that fail or are given up at any instant, also while replies are lost: no node is left, and no contender is stuck. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LockTimeoutError } from '../../src/errors.js';
@@ -22,11 +22,11 @@ const lostReply = fc.constantFrom('create', 'getChildren', 'getData', 'delete', 
 const breakage = fc.record({
   how: fc.constantFrom('bounce', 'cut'),
   when: instant,
-  /** How long nobody is served after a cut. */
+  /** How long no client is served after a cut. */
   restoredAfterMs: fc.nat(60),
 });
 
-const ending = fc.oneof(
+const end = fc.oneof(
   fc.record({ kind: fc.constant('aborted' as const), when: instant }),
   fc.record({ kind: fc.constant('too late' as const), timeoutMs: fc.integer({ min: 1, max: 60 }) }),
   fc.constant({ kind: 'now or never' as const }),
@@ -34,9 +34,9 @@ const ending = fc.oneof(
 );
 
 const plan = fc.record({
-  /** Whether somebody holds it when the call comes, and until the call has ended. */
+  /** Whether another session holds it when the call comes, and until the call has ended. */
   held: fc.boolean(),
-  ending,
+  end,
   lostReply: fc.option(lostReply, { nil: undefined }),
   breakage: fc.option(breakage, { nil: undefined }),
 });
@@ -65,10 +65,10 @@ class Run {
       (options) => lock.acquire(options),
       () => lock.tryAcquire(),
     );
-    // It may have come first: nobody waits for the order here.
+    // It may have come first: the order doesn't matter here.
     const next = behind.using((own) => own.assertHeld());
-    // Somebody patient waits for the holder; all others must end by themselves.
-    if (this.#plan.ending.kind === 'patient') for (const hold of blockers) void hold.release();
+    // A patient call waits for the holder; all others must end by themselves.
+    if (this.#plan.end.kind === 'patient') for (const hold of blockers) void hold.release();
     const hold = await outcome;
     expect(hold === undefined || hold.isHeld()).toBe(true);
     await Promise.all([...blockers.map((each) => each.release()), hold?.release()]);
@@ -81,7 +81,7 @@ class Run {
     expect(await left()).toEqual([]);
   }
 
-  /** Nobody gets in: a lock of one's own stands in all the queues. */
+  /** No contender gets in: a lock of its own is in each of the queues. */
   #block(session: Session): Promise<LockHold[]> {
     return Promise.all(
       this.#kind.queues(this.#path).map(async (queue) => {
@@ -117,7 +117,7 @@ class Run {
     acquire: (options: { timeoutMs?: number; signal?: AbortSignal }) => Promise<LockHold>,
     tryAcquire: () => Promise<LockHold | undefined>,
   ): Promise<LockHold | undefined> {
-    const end = this.#plan.ending;
+    const end = this.#plan.end;
     const abort = new AbortController();
     try {
       switch (end.kind) {
@@ -149,7 +149,7 @@ function pause(ms: number): Promise<void> {
 }
 
 describe('a call that fails or is given up at any instant', () => {
-  it.each(LOCK_KINDS)('leaves nothing and nobody stuck: $name', async (kind) => {
+  it.each(LOCK_KINDS)('leaves no node and no contender stuck: $name', async (kind) => {
     const other = await openSession({ sessionTimeoutMs: 20_000 });
     const property = fc.asyncProperty(plan, async (each) => {
       const proxy = await startProxy();
@@ -162,7 +162,7 @@ describe('a call that fails or is given up at any instant', () => {
         await proxy.stop();
       }
     });
-    // A run that hangs fails before the test does, so that its seed is told.
+    // A run that hangs fails before the test does, so that its seed is reported.
     await fc.assert(property, { numRuns: 15, endOnFailure: true, timeout: 25_000 });
   });
 });

@@ -16,7 +16,7 @@ import { startWithSequenceNumbers } from '../support/servers/sequence-numbers.js
 const UUID = '01234567-89ab-cdef-0123-456789abcdef';
 const LAST_NUMBER = 2 ** 31 - 1;
 
-/** Who has held a lock, as the turns of {@link takeTurns} write it down. */
+/** What the holders of a lock were, as the turns of {@link takeTurns} write it down. */
 interface Turns {
   readonly tokens: bigint[];
   readonly nodes: string[];
@@ -24,7 +24,7 @@ interface Turns {
   readonly together: number[];
 }
 
-/** Asks with all of the locks, one after the other or all at once, and gives back each hold when all who may have come. */
+/** Asks with all of the locks, one after the other or all at once, and gives back each hold when all that may have come. */
 async function takeTurns(locks: readonly AnyLock[], how: 'one by one' | 'at once'): Promise<Turns> {
   const turns: Turns = { tokens: [], nodes: [], together: [] };
   let holding = 0;
@@ -38,13 +38,13 @@ async function takeTurns(locks: readonly AnyLock[], how: 'one by one' | 'at once
   };
   const taking: Promise<void>[] = [];
   for (const lock of locks) {
-    let stands!: () => void;
-    const standing = new Promise<void>((resolve) => {
-      stands = resolve;
+    let queued!: () => void;
+    const inQueue = new Promise<void>((resolve) => {
+      queued = resolve;
     });
-    const acquired = lock.acquire({ onWaiting: () => stands(), timeoutMs: 20_000 });
+    const acquired = lock.acquire({ onWaiting: () => queued(), timeoutMs: 20_000 });
     taking.push(acquired.then(take));
-    if (how === 'one by one') await Promise.race([standing, acquired]);
+    if (how === 'one by one') await Promise.race([inQueue, acquired]);
   }
   await Promise.all(taking);
   return turns;
@@ -73,7 +73,7 @@ describe('a queue whose counter has come to its end', () => {
     for (let used = 0; used < FEW_LEFT; used++) await session.create(`${queue}/used-${used}`);
   }
 
-  // Since 3.6 a server's counter stands still there: all that come have 2147483647, and were all first.
+  // Since 3.6 a server's counter queued still there: all that come have 2147483647, and were all first.
   it.each(LOCK_KINDS)('$name is held by no more than may hold it, in the order of creation', async (kind) => {
     const base = bases[LOCK_KINDS.indexOf(kind)] as string;
     const sessions = await open(8);
@@ -110,7 +110,7 @@ describe('a queue whose counter has come to its end', () => {
     await (await next).release();
   });
 
-  it('a newcomer stands behind all numbers that were given before, in the order of creation', async () => {
+  it('a newcomer is behind all numbers that were given before, in the order of creation', async () => {
     const path = bases.at(-4) as string;
     const [session, other] = (await open(2)) as [Session, Session];
     await useUp(session, path);

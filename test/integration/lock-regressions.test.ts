@@ -127,7 +127,7 @@ describe('a candidate that was stopped', () => {
 });
 
 describe('a write lock', () => {
-  it('that was lost told the work that asked for it again of a read lock that it never had', async () => {
+  it('that was lost reported a read lock that it never had to the work that asked for it again', async () => {
     const session = await openSession();
     const { writeLock } = new ReadWriteLock(session, uniquePath('bug'));
     await writeLock.using(async (hold) => {
@@ -147,7 +147,7 @@ describe('a write lock', () => {
 });
 
 describe('a write lock that is downgraded', () => {
-  it('never heard of a request for it that came right before, and whoever asked waited for ever', async () => {
+  it('never heard of a request for it that came right before, and the asker waited for ever', async () => {
     const path = uniquePath('bug');
     const [session, other] = [await openSession(), await openSession()];
     const asked = deferred<LockHold>();
@@ -160,7 +160,7 @@ describe('a write lock that is downgraded', () => {
       await other.setData(hold.path, Buffer.from('__REVOKE__'));
       return await setData(...args).finally(() => written.resolve());
     });
-    // The news of the request takes longer on its way than the write.
+    // The notification of the request takes longer than the write.
     const getData = session.getData.bind(session);
     vi.spyOn(session, 'getData').mockImplementation(async (...args) => {
       if (args[1]?.onChange !== undefined) await written.promise;
@@ -173,7 +173,7 @@ describe('a write lock that is downgraded', () => {
 });
 
 describe('an election with several seats', () => {
-  it('had a seat that nobody could take while a candidate for a single one waited in its queue', async () => {
+  it('had a seat that no other candidate could take while a candidate for a single one waited in its queue', async () => {
     const path = uniquePath('bug');
     await lead(await openSession(), path, { seats: 2 });
     const wrong = new LeaderElector(await openSession(), path);
@@ -241,7 +241,7 @@ describe('an election with several seats', () => {
     expect([term.number, warnings]).toEqual([DEAD.term + 1, []]);
   });
 
-  it('was stood for no more by a supervisor, healthy and live, once its elector had been refused', async () => {
+  it('had no candidate any more from a supervisor, healthy and live, once its elector had been refused', async () => {
     const path = uniquePath('bug');
     const operator = await openSession();
     const supervisor = new ElectionSupervisor({ connect: connectString(), path, seats: 3 });
@@ -262,7 +262,7 @@ describe('an election with several seats', () => {
 });
 
 describe('a hold', () => {
-  it('counted a hold twice that was released by whoever heard of its release, and so gave up the hold around it', async () => {
+  it('counted a hold twice that was released by the code that heard of its release, and so gave up the hold around it', async () => {
     const session = await openSession();
     const lock = new DistributedLock(session, uniquePath('bug'));
     await lock.using(async (outer) => {

@@ -9,8 +9,8 @@ import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
-describe('asking for a lock that somebody else holds', () => {
-  it('reaches the holder, who releases when it likes, and tells when that has happened', async () => {
+describe('asking for a lock that another session holds', () => {
+  it('reaches the holder, which releases when it likes, and resolves when that has happened', async () => {
     const path = uniquePath('lock');
     const [one, two] = [await openSession(), await openSession()];
     const asked: LockHold[] = [];
@@ -29,7 +29,7 @@ describe('asking for a lock that somebody else holds', () => {
     expect(hold.isHeld()).toBe(false);
   });
 
-  it('finds nobody where nobody is', async () => {
+  it('finds no holder where there is none', async () => {
     expect(await new DistributedLock(await openSession(), uniquePath('lock')).revoke()).toBeUndefined();
   });
 
@@ -60,7 +60,7 @@ describe('asking for a lock that somebody else holds', () => {
     expect(await revoked).toBeInstanceOf(SessionClosedError);
   });
 
-  it('counts for one that was asked while it waited, as soon as it holds', async () => {
+  it('counts for a contender that was asked while it waited, as soon as it holds', async () => {
     const path = uniquePath('lock');
     const [one, two, three] = [await openSession(), await openSession(), await openSession()];
     const first = await new DistributedLock(one, path).acquire();

@@ -150,7 +150,7 @@ describe('one far behind', () => {
   });
 });
 
-describe('acquiring and releasing a lock that nobody else wants', () => {
+describe('acquiring and releasing a lock that no other session wants', () => {
   it.each([
     ['a lock', 3], // Create and list; delete.
     ['a write lock', 3],
@@ -173,7 +173,7 @@ describe('acquiring and releasing a lock that nobody else wants', () => {
   });
 });
 
-describe('after everybody has stopped', () => {
+describe('after all contenders have stopped', () => {
   /** Answered after all that these sessions have sent before. */
   const settle = (sessions: readonly Session[]) =>
     Promise.all(sessions.map((session) => session.exists('/')));
@@ -183,7 +183,7 @@ describe('after everybody has stopped', () => {
     const path = uniquePath('lock');
     const [first, ...others] = sessions.map((session) => kind.make(session, path)) as [AnyLock, ...AnyLock[]];
     await Promise.all([first, ...others].map(async (lock) => await lock.using(() => undefined)));
-    // Nobody else gets in: a lock of one's own stands first in all its queues.
+    // No other contender gets in: a lock of its own is first in each of the queues.
     const blocking = (await server.openSessions(1))[0] as Session;
     const blockers = await Promise.all(
       kind.queues(path).map(async (queue) => await new DistributedLock(blocking, queue).acquire()),

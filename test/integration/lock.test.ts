@@ -20,7 +20,7 @@ import { aborted, nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Resolves when a contender waits behind somebody. */
+/** Resolves when a contender waits behind another. */
 function waitingBehind(lock: DistributedLock): { waits: Promise<void>; hold: Promise<LockHold> } {
   let hold!: Promise<LockHold>;
   const waits = new Promise<void>((resolve) => {
@@ -174,7 +174,7 @@ describe('a lock', () => {
     await (await watched).release();
   });
 
-  it('is lost, and says so, when somebody deletes its node', async () => {
+  it('is lost, and says so, when another client deletes its node', async () => {
     const session = await openSession();
     const other = await openSession();
     const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
@@ -185,7 +185,7 @@ describe('a lock', () => {
     await hold.release();
   });
 
-  it('is not acquired by one whose node somebody deleted while it waited', async () => {
+  it('is not acquired by a contender whose node was deleted while it waited', async () => {
     const path = uniquePath('lock');
     const [one, two] = [await openSession(), await openSession()];
     const hold = await new DistributedLock(one, path).acquire();
@@ -278,7 +278,7 @@ describe('a lock', () => {
 });
 
 describe('joining the queue', () => {
-  it('finds its node again when the reply to the create was lost, instead of standing behind itself', async () => {
+  it('finds its node again when the reply to the create was lost, instead of waiting behind itself', async () => {
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const path = uniquePath('lock');
@@ -352,8 +352,8 @@ describe('joining the queue', () => {
   });
 });
 
-describe('a session on which locks were taken and candidates stood', () => {
-  it('has nobody left who listens for its end', async () => {
+describe('a session on which locks were taken and candidates joined', () => {
+  it('has no listener left for its end', async () => {
     const [session, other] = [await openSession(), await openSession()];
     const before = session.ended.listenerCount;
     const path = uniquePath('lock');

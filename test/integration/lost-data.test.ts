@@ -33,7 +33,7 @@ async function restartWithoutData(server: EmbeddedZooKeeper): Promise<EmbeddedZo
   return await startServer(port);
 }
 
-/** A server that serves nobody, as one without a quorum: it accepts connections and closes them unanswered. */
+/** A server that serves no client, as without a quorum: it accepts connections and closes them unanswered. */
 async function startServerWithoutQuorum(
   port: number,
 ): Promise<{ stop: () => Promise<void>; refused: () => number }> {
@@ -68,13 +68,13 @@ async function connect(
 }
 
 /** All errors, but that no server serves for a while: that is what it is about. */
-function recordErrors(teller: ElectionSupervisor | ElectionObserver): Error[] {
+function recordErrors(emitter: ElectionSupervisor | ElectionObserver): Error[] {
   const errors: Error[] = [];
   const record = (error: Error) => {
     if (!(error instanceof NoServerError)) errors.push(error);
   };
-  if (teller instanceof ElectionSupervisor) teller.on('error', record);
-  else teller.on('error', record);
+  if (emitter instanceof ElectionSupervisor) emitter.on('error', record);
+  else emitter.on('error', record);
   return errors;
 }
 
@@ -108,7 +108,7 @@ describe('servers that have lost their data', () => {
     expect(session.signal.reason).toBeInstanceOf(SessionExpiredError);
   });
 
-  it('are told to close a session at once when it is closed while it looks for a server', async () => {
+  it('are asked to close a session at once when it is closed while it looks for a server', async () => {
     const server = await startServer();
     const said: string[] = [];
     const warn = (_: object, message: string) => void said.push(message);
@@ -125,7 +125,7 @@ describe('servers that have lost their data', () => {
     expect(session.newestZxid).toBe(seen);
   });
 
-  it('went unnoticed by who had closed its session: what that had seen was forgotten', async () => {
+  it('went unnoticed by a client that had closed its session: what that had seen was forgotten', async () => {
     const server = await startServer();
     const session = await connect(server);
     for (let round = 0; round < 10; round++) await session.create(`/n${round}`);

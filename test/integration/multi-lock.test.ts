@@ -53,7 +53,7 @@ describe('several locks as one', () => {
     expect(tokens).toEqual([...tokens].sort((a, b) => Number(a - b)));
   });
 
-  it('are taken in one order everywhere, so that nobody waits for each other, whatever the order they are given in', async () => {
+  it('are taken in one order everywhere, so that no two wait for each other, whatever the order they are given in', async () => {
     const { locks, locksOf, left } = await makeLocks(4);
     const sessions = await Promise.all(Array.from({ length: 4 }, () => openSession()));
     let inside = 0;
@@ -105,7 +105,7 @@ describe('several locks as one', () => {
     await held.release();
   });
 
-  it('are not held when one that was taken is lost while another is waited for', async () => {
+  it('are not held when a lock that was taken is lost while another is waited for', async () => {
     const { locks, left, session, paths } = await makeLocks(2);
     const held = await new DistributedLock(await openSession(), paths[1] as string).acquire();
     const all = new MultiLock(locks).acquire({

@@ -14,7 +14,7 @@ const EVERY_SECOND = '* * * * * *';
 const SECOND = 1000;
 
 /** A supervisor that leads, or waits if another one does. */
-async function stand(path: string, id: string): Promise<ElectionSupervisor> {
+async function join(path: string, id: string): Promise<ElectionSupervisor> {
   const supervisor = new ElectionSupervisor({ connect: connectString(), path, id });
   onTestFinished(() => supervisor.stop());
   await supervisor.start();
@@ -58,7 +58,7 @@ describe("node-cron's jobs", () => {
     const missed = new Set<number>();
     const supervisors: ElectionSupervisor[] = [];
     for (const id of ['a', 'b']) {
-      const supervisor = await stand(path, id);
+      const supervisor = await join(path, id);
       supervisors.push(supervisor);
       const coordinator = new LeaderRunCoordinator(supervisor);
       const task = schedule(coordinator, (context) => {
@@ -89,11 +89,11 @@ describe("node-cron's jobs", () => {
     expect(new Set(skipped)).toEqual(new Set(['not-elected']));
   });
 
-  it('are not run by one that stops, and keep its successor waiting until they have ended', async () => {
+  it('are not run by a supervisor that stops, and keep its successor waiting until they have ended', async () => {
     const path = uniquePath('cron');
-    const one = await stand(path, 'one');
+    const one = await join(path, 'one');
     await until(() => one.term !== undefined);
-    const two = await stand(path, 'two');
+    const two = await join(path, 'two');
     const elected = nextEvent<[Term]>(two, 'elected');
     const steps: string[] = [];
     let aborted: unknown;

@@ -7,7 +7,7 @@ import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
 import { until } from '../support/waiting.mjs';
 
 describe('an observer whose next session is at a follower that is cut off from its leader', () => {
-  it('shows nobody until that has caught up, and never the former leader again', async () => {
+  it('shows no leader until that has caught up, and never the former leader again', async () => {
     const links: { from: number; proxy: TcpProxy }[] = [];
     const zookeeper = await startZooKeeper({
       servers: 3,

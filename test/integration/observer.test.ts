@@ -73,7 +73,7 @@ function untilExpired(id: string): Promise<void> {
 }
 
 describe('an observer', () => {
-  it('shows who leads over five resignations, each once and in order, and nobody in the end', async () => {
+  it('shows the leaders over five resignations, each once and in order, and none in the end', async () => {
     const path = uniquePath('observed');
     const electors = [await leadAtOnce(await openSession(), path, { id: 'e0' })];
     for (const id of ['e1', 'e2']) {
@@ -87,7 +87,7 @@ describe('an observer', () => {
       await electors[(round - 1) % 3]?.resign();
       expect(await showsId(observer, `e${round % 3}`)).toEqual(await electors[0]?.leader());
     }
-    // One after the other, those who wait first: none of them has a turn any more.
+    // One after the other, the waiting candidates first: none of them has a turn any more.
     for (const index of [0, 1, 2]) await electors[index]?.stop();
     await showsId(observer, undefined);
     expect(changes.filter((id) => id !== undefined)).toEqual(['e0', 'e1', 'e2', 'e0', 'e1', 'e2']);
@@ -95,7 +95,7 @@ describe('an observer', () => {
     expect(errors).toEqual([]);
   });
 
-  it("shows that nobody leads from when the leader's node is deleted until it leads again", async () => {
+  it("shows no leader from when the leader's node is deleted until it leads again", async () => {
     const path = uniquePath('observed');
     const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
     const { observer, changes } = await observe(await openSession(), path);
@@ -111,8 +111,8 @@ describe('an observer', () => {
     const path = uniquePath('observed');
     const elector = await leadAtOnce(await openSession(), path, { id: 'one', data: 'first' });
     const { observer } = await observe(await openSession(), path);
-    const told: unknown[] = [];
-    observer.on('change', (leader) => void told.push(leader?.data));
+    const seen: unknown[] = [];
+    observer.on('change', (leader) => void seen.push(leader?.data));
     const { leader } = observer;
     expect(leader?.data).toBe('first');
     await elector.advertise('first');
@@ -120,7 +120,7 @@ describe('an observer', () => {
     await shown(observer, (now) => now?.data === 'second');
     await elector.advertise(new Uint8Array([1, 2]));
     await shown(observer, (now) => now?.data instanceof Uint8Array);
-    expect(told).toEqual(['second', new Uint8Array([1, 2])]);
+    expect(seen).toEqual(['second', new Uint8Array([1, 2])]);
     expect(observer.leader).toEqual({ ...leader, data: new Uint8Array([1, 2]) });
     await elector.stop();
   });
@@ -144,7 +144,7 @@ describe('an observer', () => {
   it.each([
     ['says held, by a node that is gone', (node: string) => heldBy(node)],
     ['can not be read', () => Buffer.from('<html>')],
-  ])('shows nobody while the record %s', async (_, data) => {
+  ])('shows no leader while the record %s', async (_, data) => {
     const path = uniquePath('observed');
     const session = await openSession();
     await session.create(path, { data: data('_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000') });
@@ -156,7 +156,7 @@ describe('an observer', () => {
     await elector.stop();
   });
 
-  it('reads two nodes at each look, however many stand in the queue', async () => {
+  it('reads two nodes at each look, however many are in the queue', async () => {
     const path = uniquePath('observed');
     const elector = await leadAtOnce(await openSession(), path);
     for (let count = 0; count < 5; count++) await new LeaderElector(await openSession(), path).start();
@@ -167,7 +167,7 @@ describe('an observer', () => {
       asked.push(node);
       return getData(node, options);
     };
-    session.getChildren = () => Promise.reject(new Error('nobody needs the list'));
+    session.getChildren = () => Promise.reject(new Error('the list is not needed'));
     const { observer } = await observe(session, path);
     expect(asked).toEqual([path, `${path}/${observer.leader?.node}`]);
     await elector.stop();
@@ -197,7 +197,7 @@ function heldBy(node: string): Buffer {
 }
 
 describe('an observer with a session', () => {
-  it.each(['expires', 'is closed'])('ends when that %s: nobody leads as far as it knows', async (end) => {
+  it.each(['expires', 'is closed'])('ends when that %s: it knows of no leader then', async (end) => {
     const path = uniquePath('observed');
     const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
     const proxy = await startProxy();
@@ -429,12 +429,12 @@ describe('an observer whose next session is served by a server that is behind', 
         elector = await leadAtOnce(stranger, path, { id: 'two', data: 'second' });
       }
       const { observer } = await observe(oneAfterTheOther(first, second), path);
-      const told: unknown[] = [];
-      observer.on('change', (leader) => void told.push(leader?.data));
+      const seen: unknown[] = [];
+      observer.on('change', (leader) => void seen.push(leader?.data));
       const server = servedLate(second, before);
       await first.close();
       await shown(observer, (leader) => leader?.data === 'second');
-      expect(told).toEqual([undefined, 'second']);
+      expect(seen).toEqual([undefined, 'second']);
       expect(server.caughtUp).toBe(true);
       await elector?.stop();
     },
@@ -549,7 +549,7 @@ describe('an observer that is stopped', () => {
     expect(session.state.name).toBe('connected');
   });
 
-  it('at any moment settles, and tells start so', async () => {
+  it('at any moment settles, and rejects start', async () => {
     const path = uniquePath('observed');
     const session = await openSession();
     const elector = await leadAtOnce(session, path);
@@ -644,18 +644,18 @@ describe('an observer that may not read', () => {
     await elector.stop();
   });
 
-  it('any more reports that, shows nobody, and looks again until it may', async () => {
+  it('any more reports that, shows no leader, and looks again until it may', async () => {
     const path = uniquePath('observed');
     const elector = await leadAtOnce(await openSession({ auth: alice }), path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
-    await grant('everybody may read', [path, node]);
+    await grant('all may read', [path, node]);
     const { observer, changes } = await observe(await openSession(), path);
     await grant('its owner only', [path]);
     const refused = nextEvent(observer, 'error');
-    await elector.advertise('something else'); // An access list's change isn't told: it shows at the next look.
+    await elector.advertise('something else'); // A change of an access list fires no watch: it shows at the next look.
     expect(await refused).toMatchObject([{ code: 'NO_AUTH', path }]);
     expect(observer.leader).toBeUndefined();
-    await grant('everybody may read', [path]);
+    await grant('all may read', [path]);
     await shown(observer, (leader) => leader?.data === 'something else');
     expect(changes).toEqual(['one', undefined, 'one']);
     await elector.stop();
@@ -670,7 +670,7 @@ describe('an observer that may not read', () => {
     ];
     const elector = await leadAtOnce(owner, path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
-    await grant('everybody may read', [path, node]);
+    await grant('all may read', [path, node]);
     const { observer, changes } = await observe(oneAfterTheOther(first, second), path);
     await expect(first.setData(path, Buffer.alloc(0))).rejects.toMatchObject({ code: 'NO_AUTH' });
     const before = new Map([[path, { ...(await owner.getData(path)) }]]);
@@ -684,11 +684,8 @@ describe('an observer that may not read', () => {
     await elector.stop();
   });
 
-  /** As an operator would do it; nobody but alice may write. */
-  async function grant(
-    access: 'everybody may read' | 'its owner only',
-    paths: readonly string[],
-  ): Promise<void> {
+  /** As an operator would do it; only alice may write. */
+  async function grant(access: 'all may read' | 'its owner only', paths: readonly string[]): Promise<void> {
     const { createClient, ACL, Id, Permission } = createRequire(import.meta.url)('node-zookeeper-client');
     const client = createClient(connectString());
     const connected = nextEvent(client, 'connected');
@@ -696,7 +693,7 @@ describe('an observer that may not read', () => {
     await connected;
     client.addAuthInfo(alice.scheme, Buffer.from(alice.credentials));
     const acl = [new ACL(Permission.ALL, new Id('auth', ''))];
-    if (access === 'everybody may read') acl.push(new ACL(Permission.READ, Id.ANYONE_ID_UNSAFE));
+    if (access === 'all may read') acl.push(new ACL(Permission.READ, Id.ANYONE_ID_UNSAFE));
     for (const path of paths) {
       await new Promise<void>((resolve, reject) =>
         client.setACL(path, acl, -1, (error: Error | null) => (error ? reject(error) : resolve())),

@@ -1,4 +1,4 @@
-/** Nodes with the names of contenders that no session goes with: whoever may create children can leave them there. */
+/** Nodes with the names of contenders that no session owns: a client that may create children can leave them there. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { serializeRecord } from '../../src/election/nodes/record.js';
@@ -45,7 +45,7 @@ async function lead(path: string, options = {}): Promise<{ elector: LeaderElecto
 }
 
 describe('a node of a contender’s name that goes with no session', () => {
-  it.each(LOCK_KINDS)('is in the way of nobody who wants $name', async (kind) => {
+  it.each(LOCK_KINDS)('is in the way of no contender for $name', async (kind) => {
     const stranger = await openSession();
     const path = uniquePath('queue');
     for (const queue of kind.queues(path)) {
@@ -73,7 +73,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect(ignored()[0]?.message).toContain('delete it');
   });
 
-  it('is nobody’s turn while somebody with a session is ahead', async () => {
+  it('lets no contender hold while one with a session is ahead', async () => {
     const path = uniquePath('queue');
     const [first, second] = [new DistributedLock(await openSession(), path), await openQuiet()];
     const held = await first.acquire();
@@ -95,7 +95,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     expect(ignored()).toHaveLength(1);
   });
 
-  it('is not waited for by those who come to read', async () => {
+  it('is not waited for by readers', async () => {
     const stranger = await openSession();
     const path = uniquePath('queue');
     await stranger.create(path);
@@ -154,7 +154,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     await (await waiter.hold).release();
   });
 
-  it('keeps nobody from being elected, and leads nothing', async () => {
+  it('keeps no candidate from being elected, and leads nothing', async () => {
     const stranger = await openSession();
     const path = uniquePath('election');
     await stranger.create(path);
@@ -193,7 +193,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     const resignedAt = performance.now();
     await first.elector.stop();
     expect((await elected)[0].number).toBe(2);
-    // Nobody was let go before, which takes a lease: a third of 5 s.
+    // No candidate was let go before, which takes a lease: a third of 5 s.
     expect(performance.now() - resignedAt).toBeLessThan(1200);
   });
 });
@@ -233,7 +233,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
 });
 
 describe('a node with the last number that no server has given', () => {
-  it('costs those who join no further request, however long the queue is', async () => {
+  it('costs candidates that join no further request, however long the queue is', async () => {
     const path = uniquePath('queue');
     const stranger = await openSession();
     await stranger.create(path);

@@ -12,7 +12,7 @@ import { nextEvent } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
 
-// On a server that nobody else uses: what it is asked is looked at.
+// On a server of its own, since the tests look at its requests.
 
 const PATH = '/election';
 const ignore = () => undefined;
@@ -27,7 +27,7 @@ async function startElection() {
     return session;
   };
   const elected: string[] = [];
-  /** Whoever stands until the test has ended. */
+  /** Records when it is elected, and stops it when the test has ended. */
   const note = (elector: LeaderElector) => {
     elector.on('elected', () => elected.push(elector.id));
     onTestFinished(() => elector.stop());
@@ -49,7 +49,7 @@ async function startElection() {
   return { server, open, join, begin, asked, elected };
 }
 
-/** Resolves when this one has been answered, and been told, whatever there is. */
+/** Resolves when this elector has had all answers and notifications that there are. */
 async function settled(elector: LeaderElector): Promise<void> {
   await elector.session.exists('/');
   await elector.session.exists('/');
@@ -115,7 +115,7 @@ describe('a clean handover', () => {
     expect(asked(leader)).toEqual(['leader removeWatches', 'leader multi']);
   });
 
-  it('takes no request more than one that lists the queue first, however soon its term ends', async () => {
+  it('takes no more requests than a candidate that lists the queue first, however soon its term ends', async () => {
     const { server, join, begin, asked } = await startElection();
     const [leader] = await begin('leader');
     const brief = await join('brief');
@@ -135,7 +135,7 @@ describe('a clean handover', () => {
     ]);
   });
 
-  it('asks nothing of a queue in which nobody has a priority, and writes on nobody’s node', async () => {
+  it('asks nothing of a queue without priorities, and writes on no other candidate’s node', async () => {
     const { server, join, begin, elected } = await startElection();
     const [leader] = await begin('leader');
     for (const id of ['a', 'b', 'c']) await join(id);
@@ -145,8 +145,8 @@ describe('a clean handover', () => {
   });
 });
 
-describe('one with a priority that joins while somebody leads', () => {
-  it('is led next, before all who joined earlier, and is told to the leader by one note', async () => {
+describe('a candidate with a priority that joins while another leads', () => {
+  it('leads next, before all that joined earlier, and notifies the leader by one mark', async () => {
     const { server, join, begin, elected } = await startElection();
     const [leader, term] = await begin('leader');
     await join('plain');
@@ -160,11 +160,11 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(elected).toEqual(['high']);
   });
 
-  it('is led next when the leader stops before it has heard of it', async () => {
+  it('leads next when the leader stops before it has heard of it', async () => {
     const { server, join, begin, asked, elected } = await startElection();
     const [leader] = await begin('leader');
     await join('plain');
-    // The leader is told at once that its node has changed, and then waits for what the node says.
+    // The leader is notified at once that its node has changed, and then waits for what the node says.
     const late = server.delay(150, { only: 'getData', path: await nodeOf(leader) });
     await join('high', 1);
     expect(late.hits).toBeGreaterThan(0);
@@ -177,7 +177,7 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(requests).toEqual(['leader multi', 'leader getChildren', 'leader setData', 'leader multi']);
   });
 
-  it('is led next at the latest at the change after the one that it came upon, at whatever moment', async () => {
+  it('leads next at the latest at the change after the one that it came upon, at whatever moment', async () => {
     for (let turns = 0; turns < 24; turns++) {
       const { join, begin, elected } = await startElection();
       const [leader] = await begin('leader');
@@ -201,7 +201,7 @@ describe('one with a priority that joins while somebody leads', () => {
     }
   });
 
-  it('is led at the change after the one that it came upon when the leader had somebody to call', async () => {
+  it('leads at the change after the one that it came upon when the leader had a successor to nominate', async () => {
     const { server, join, begin, elected } = await startElection();
     const [leader] = await begin('leader');
     await join('plain');
@@ -218,7 +218,7 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(elected).toEqual(['low', 'high']);
   });
 
-  it('is called by one that is stopped while its claim is under way', async () => {
+  it('is nominated by a candidate that is stopped while its claim is under way', async () => {
     const { server, next, nextIsBack, elected } = await joinBeforeTheClaim();
     const claim = server.delay(150, { only: 'multi', times: 1 });
     nextIsBack();
@@ -228,9 +228,9 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(elected).toEqual(['high']);
   });
 
-  it('is seen by whoever claims after it when it comes between a release and the claim', async () => {
+  it('is seen by the candidate that claims after it when it comes between a release and the claim', async () => {
     const { server, next, nextIsBack, elected } = await joinBeforeTheClaim();
-    expect(server.count('setData')).toBe(0); // There was nobody to tell.
+    expect(server.count('setData')).toBe(0); // There was no leader to notify.
     nextIsBack();
     await until(() => elected.length === 1);
     await next.stop();
@@ -238,7 +238,7 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(elected).toEqual(['next', 'high']);
   });
 
-  it('is seen by the next leader when the one that it was to tell has gone', async () => {
+  it('is seen by the next leader when the one that it was to notify has gone', async () => {
     const { server, join, begin, elected } = await startElection();
     const [leader] = await begin('leader');
     const next = await join('next');
@@ -276,7 +276,7 @@ describe('one with a priority that joins while somebody leads', () => {
     expect(elected).toEqual(['next', 'high']);
   });
 
-  it('tells the leader once when the reply to its note is lost', async () => {
+  it('notifies the leader once when the reply to its mark is lost', async () => {
     const { server, join, begin, elected } = await startElection();
     const [leader] = await begin('leader');
     await join('plain');
@@ -301,7 +301,7 @@ describe('one with a priority that joins while somebody leads', () => {
     expect((await leader.candidates()).map(({ id }) => id)).toEqual(['leader']);
   });
 
-  it('can be stopped while it tells the leader', async () => {
+  it('can be stopped while it notifies the leader', async () => {
     const { server, open, begin } = await startElection();
     const [leader] = await begin('leader');
     const elector = new LeaderElector(await open(), PATH, { id: 'high', priority: 1 });
@@ -315,7 +315,7 @@ describe('one with a priority that joins while somebody leads', () => {
   });
 });
 
-describe('a leader that has somebody with a priority in its queue', () => {
+describe('a leader that has a candidate with a priority in its queue', () => {
   const ends = [
     ['stops', (leader: LeaderElector) => leader.stop()],
     ['resigns', (leader: LeaderElector) => leader.resign()],
@@ -372,7 +372,7 @@ describe('a leader that has somebody with a priority in its queue', () => {
     expect(elected).toEqual(['high']);
   });
 
-  it('hands over to another one if it is told to', async () => {
+  it('hands over to another one if it is asked to', async () => {
     const { join, begin, elected } = await startElection();
     const [leader] = await begin('leader');
     await join('plain');

@@ -48,7 +48,7 @@ describe('a leader whose process is killed', () => {
   });
 });
 
-describe('a leader whose process stands still', () => {
+describe('a leader whose process is stopped', () => {
   it('has acted for the last time before its successor is elected, and does not act when it goes on', async () => {
     const path = uniquePath('stalled');
     const child = execaNode(fixture('acting-leader.mjs'), [connectString(), path, '900'], {

@@ -18,7 +18,7 @@ async function makeLocks(count: number) {
 }
 
 describe('a read-write lock', () => {
-  it('is held by many readers at once, by a writer alone, and nobody who comes later overtakes', async () => {
+  it('is held by many readers at once, by a writer alone, and no later contender overtakes', async () => {
     const { locks, session, path } = await makeLocks(5);
     const [r1, r2, w1, r3, r4] = locks as [
       ReadWriteLock,
@@ -131,7 +131,7 @@ describe('a read-write lock', () => {
     await (await waiting.hold).release();
   });
 
-  it('is downgraded with nobody writing in between, though a writer waits right behind', async () => {
+  it('is downgraded with no writer in between, though a writer waits right behind', async () => {
     const { locks, session, path } = await makeLocks(4);
     const [own, writer, reader, late] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock, ReadWriteLock];
     const writing = await own.writeLock.acquire();
@@ -150,7 +150,7 @@ describe('a read-write lock', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it('lets those in at once who come to read after a downgrade, waiting or not', async () => {
+  it('lets readers in at once that come after a downgrade, waiting or not', async () => {
     const { locks } = await makeLocks(3);
     const [own, one, other] = locks as [ReadWriteLock, ReadWriteLock, ReadWriteLock];
     const reading = await own.downgrade(await own.writeLock.acquire());

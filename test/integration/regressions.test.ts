@@ -17,10 +17,10 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
-/** Creates a node that everybody may do this with: what our own sessions never do. */
+/** Creates a node with which all clients may do this: what our own sessions never do. */
 function createWithPermissions(session: Session, path: string, permissions: number): Promise<unknown> {
-  const everybody = { scheme: 'world', id: 'anyone', permissions };
-  const request = createRequest(path, Buffer.alloc(0), 'persistent', [everybody]);
+  const world = { scheme: 'world', id: 'anyone', permissions };
+  const request = createRequest(path, Buffer.alloc(0), 'persistent', [world]);
   // biome-ignore lint/complexity/useLiteralKeys: it is protected, and only the brackets may
   return session['outbox'].submit(request, session.sessionTimeoutMs);
 }
@@ -83,7 +83,7 @@ describe('an elector', () => {
     await elector.stop();
   });
 
-  it('told its listeners of demoted before elected when the first of them resigned', async () => {
+  it('notified its listeners of demoted before elected when the first of them resigned', async () => {
     const path = uniquePath('bug');
     const elector = new LeaderElector(await openSession(), path);
     elector.once('elected', () => void elector.resign());
@@ -110,7 +110,7 @@ describe('an elector', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it('went on for ever without electing anybody when an operator had wiped the chroot', async () => {
+  it('went on for ever without electing a leader when an operator had wiped the chroot', async () => {
     const chroot = uniquePath('chroot');
     const session = await openSession({}, `${connectString()}${chroot}`);
     const outside = await openSession();
@@ -302,7 +302,7 @@ describe('a lock', () => {
 });
 
 describe('a supervisor', () => {
-  it('tried for ever, and told nobody, when its credentials were refused', async () => {
+  it('tried for ever, and reported nothing, when its credentials were refused', async () => {
     const server = await startFakeServer({
       handshake: () => 60_000,
       answer: ({ type }) => ({ code: type === AUTH ? -115 : 0 }),
@@ -319,7 +319,7 @@ describe('a supervisor', () => {
     expect(events).toEqual(['error', 'stopped']);
   });
 
-  it('told of nothing but a refusal by the server that it tried again after', async () => {
+  it('reported nothing but a refusal by the server that it tried again after', async () => {
     const path = uniquePath('bug');
     const alice = await openSession({ auth: { scheme: 'digest', credentials: 'alice:a' } });
     await alice.ensurePath(path);

@@ -8,7 +8,7 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 
 describe('a leader that is asked to step down', () => {
-  it('does, with the reason revoked, and the next one leads; it stands again at the back', async () => {
+  it('does, with the reason revoked, and the next one leads; it joins again at the back', async () => {
     const path = uniquePath('revoked');
     const [leader, term] = await lead(await openSession(), path, { id: 'leader', data: 'mine' });
     const next = await campaign(await openSession(), path, { id: 'next' });
@@ -54,7 +54,7 @@ describe('a leader that is asked to step down', () => {
     }
   });
 
-  it('may refuse: the asker is told, and the term goes on', async () => {
+  it('may refuse: the asker is notified, and the term goes on', async () => {
     const path = uniquePath('revoked');
     const [leader, term] = await lead(await openSession(), path, { id: 'firm', onRevoke: () => false });
     const asker = await openSession();
@@ -111,7 +111,7 @@ describe('a leader that is asked to step down', () => {
     await leader.stop();
   });
 
-  it('has to be asked by somebody with the right to', async () => {
+  it('has to be asked by a client with the right to', async () => {
     const path = uniquePath('revoked');
     const auth = { scheme: 'digest', credentials: 'alice:wonder' };
     const [leader, term] = await lead(await openSession({ auth }), path);
@@ -122,9 +122,9 @@ describe('a leader that is asked to step down', () => {
 });
 
 describe('asking for a revocation', () => {
-  it('gives undefined when nobody leads', async () => {
+  it('gives undefined without a leader', async () => {
     const session = await openSession();
-    expect(await revokeLeader(session, uniquePath('nobody'))).toBeUndefined();
+    expect(await revokeLeader(session, uniquePath('vacant'))).toBeUndefined();
   });
 
   it('ends with the reason of its signal', async () => {

@@ -436,11 +436,11 @@ describe('conclave run', () => {
     const words = ['run', uniquePath('run'), '--', 'sh', '-c', 'echo runs; exec sleep 60'];
     const child = fork(PROGRAM, words, { env: { ...process.env, ZOOKEEPER: connectString() }, silent: true });
     onTestFinished(() => void child.kill('SIGKILL'));
-    const told: unknown[] = [];
-    child.on('message', (message) => void told.push(message));
+    const messages: unknown[] = [];
+    child.on('message', (message) => void messages.push(message));
     guardian.watch(child);
     await once(child.stdout as Readable, 'data');
-    expect(told).toEqual([]);
+    expect(messages).toEqual([]);
     expect(guardian.roleOf(child)).toBe('none');
   });
 

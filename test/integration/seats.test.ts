@@ -13,7 +13,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 /** Electors of one election, each on a session of its own, that have joined one after the other. */
-async function standAll(count: number, options: LeaderElectorOptions) {
+async function joinAll(count: number, options: LeaderElectorOptions) {
   const path = uniquePath('seats');
   const electors: LeaderElector[] = [];
   for (let index = 0; index < count; index++) {
@@ -33,7 +33,7 @@ function leading(electors: LeaderElector[]): Term[] {
 
 describe('an election with several seats', () => {
   it('has as many leaders as seats, each on its own, the first that came; the others wait', async () => {
-    const { electors, path } = await standAll(5, { seats: 3 });
+    const { electors, path } = await joinAll(5, { seats: 3 });
     await until(() => leading(electors).length === 3 && electors[4]?.state.name === 'waiting');
     expect(
       leading(electors.slice(0, 3))
@@ -56,9 +56,9 @@ describe('an election with several seats', () => {
   });
 
   it.each([0, 1, 2])(
-    'gives the seat of the one that resigned, at place %i, to the next in line, at once',
+    'gives the seat of a leader that resigned, at place %i, to the next in line, at once',
     async (place) => {
-      const { electors } = await standAll(4, { seats: 3 });
+      const { electors } = await joinAll(4, { seats: 3 });
       await until(() => leading(electors).length === 3);
       const elected = nextEvent<[Term]>(electors[3], 'elected');
       const former = electors[place]?.term as Term;
@@ -110,7 +110,7 @@ describe('an election with several seats', () => {
     const seats = 3;
     const holders = new Map<number, string>();
     const terms: { seat: number; number: number; token: bigint }[] = [];
-    const { electors } = await standAll(6, {
+    const { electors } = await joinAll(6, {
       seats,
       lead: async (term) => {
         expect(holders.get(term.seat)).toBeUndefined();
@@ -153,7 +153,7 @@ describe('an election with several seats', () => {
   });
 
   it('lets the leader of one seat be asked to step down', async () => {
-    const { electors, path } = await standAll(3, { seats: 2 });
+    const { electors, path } = await joinAll(3, { seats: 2 });
     await until(() => leading(electors).length === 2);
     const waiter = electors.find(({ term }) => term === undefined) as LeaderElector;
     const elected = nextEvent<[Term]>(waiter, 'elected');
@@ -165,7 +165,7 @@ describe('an election with several seats', () => {
   });
 
   it('refuses candidates that were given another number, and names both', async () => {
-    const { electors, path } = await standAll(1, { seats: 3 });
+    const { electors, path } = await joinAll(1, { seats: 3 });
     await until(() => leading(electors).length === 1);
     const many = new LeaderElector(await openSession(), path, { seats: 4 });
     await expect(many.start()).rejects.toMatchObject({ code: 'SEATS_MISMATCH', given: 4, agreed: 3 });
@@ -187,12 +187,12 @@ describe('an election with several seats', () => {
     await expect(again.start()).rejects.toMatchObject({ given: 2, agreed: 1 });
   });
 
-  it('leaves who leads next to the queue', async () => {
+  it('leaves the choice of the next leader to the queue', async () => {
     const session = await openSession();
     const path = uniquePath('seats');
     expect(() => new LeaderElector(session, path, { seats: 2, priority: 1 })).toThrow(InvalidOptionError);
     const [elector] = await lead(session, path, { seats: 2 });
-    await expect(elector.handOver('anybody')).rejects.toBeInstanceOf(InvalidStateError);
+    await expect(elector.handOver('other')).rejects.toBeInstanceOf(InvalidStateError);
     expect(elector.term?.isHeld()).toBe(true);
   });
 

@@ -56,7 +56,7 @@ describe('a semaphore', () => {
     },
   );
 
-  it('serves those who wait in their order when holders leave out of theirs, also many at once', async () => {
+  it('serves those that wait in their order when holders leave out of theirs, also many at once', async () => {
     const { semaphores } = await makeSemaphores(12, 4);
     const order: number[] = [];
     const holds: LockHold[] = [];
@@ -73,11 +73,11 @@ describe('a semaphore', () => {
     await Promise.all([2, 0, 3, 1].map(async (index) => await holds[index]?.release()));
     await Promise.all(waiting);
     expect(order.slice().sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    // Four get in together, so the order within four may differ by who is told first.
+    // Four get in together, so the order within four may differ by which is notified first.
     for (const [place, index] of order.entries()) expect(Math.abs(place - index)).toBeLessThan(4);
   });
 
-  it('passes over those who give up waiting', async () => {
+  it('passes over those that give up waiting', async () => {
     const { semaphores } = await makeSemaphores(4, 2);
     const holds = [
       await (semaphores[0] as Semaphore).acquire(),
@@ -93,7 +93,7 @@ describe('a semaphore', () => {
     await holds[0]?.release();
   });
 
-  it('refuses who was given another number of seats, and names both', async () => {
+  it('refuses a client that was given another number of seats, and names both', async () => {
     const { session, path, semaphores } = await makeSemaphores(1, 3);
     await (semaphores[0] as Semaphore).using(() => 1);
     const wrong = new Semaphore(session, path, 5);
@@ -107,7 +107,7 @@ describe('a semaphore', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it('does not stand on a path where something else is written, as in an election', async () => {
+  it('does not join on a path where something else is written, as in an election', async () => {
     const session = await openSession();
     const path = uniquePath('semaphore');
     await session.create(path, { data: Buffer.from('{"format":1,"state":"vacant","term":4}') });
@@ -116,7 +116,7 @@ describe('a semaphore', () => {
     expect((await session.getData(path)).data.toString()).toContain('vacant');
   });
 
-  it('lets all in who wait when it gets more seats, also in processes that knew the old number', async () => {
+  it('lets all in that wait when it gets more seats, also in processes that knew the old number', async () => {
     const { semaphores, session, path } = await makeSemaphores(5, 1);
     const first = await (semaphores[0] as Semaphore).acquire();
     const waiting = [];
@@ -132,7 +132,7 @@ describe('a semaphore', () => {
     await Promise.all(holds.map((hold) => hold.release()));
   });
 
-  it('lets nobody in after it got fewer seats, until enough have left; those who hold go on', async () => {
+  it('lets no contender in after it got fewer seats, until enough have left; those that hold go on', async () => {
     const { semaphores, session, path } = await makeSemaphores(4, 3);
     const holds = [];
     for (const semaphore of semaphores.slice(0, 3)) holds.push(await semaphore.acquire());

@@ -105,19 +105,19 @@ describe('a session', () => {
     expect(await session.exists(`${path}/a`)).toBeDefined();
   });
 
-  it('tells of a change once, to all that asked, and not to those that took it back', async () => {
+  it('notifies of a change once all that asked, and not those that took it back', async () => {
     const session = await openSession();
     const path = uniquePath();
     await session.create(path);
-    const told: string[] = [];
+    const notified: string[] = [];
     const back = new AbortController();
-    await session.getData(path, { onChange: () => told.push('a') });
-    await session.getData(path, { onChange: () => told.push('b') });
-    await session.getData(path, { onChange: () => told.push('never'), signal: back.signal });
+    await session.getData(path, { onChange: () => notified.push('a') });
+    await session.getData(path, { onChange: () => notified.push('b') });
+    await session.getData(path, { onChange: () => notified.push('never'), signal: back.signal });
     back.abort();
     await session.setData(path, Buffer.from('1'));
     await session.setData(path, Buffer.from('2'));
-    expect(told).toEqual(['a', 'b']);
+    expect(notified).toEqual(['a', 'b']);
   });
 
   it('reports an onChange that throws, and keeps its connection', async () => {
@@ -144,14 +144,14 @@ describe('a session', () => {
     expect(value).toBe('/a-0000000000');
     expect(await outside.getChildren(`${chroot}/deep`)).toEqual(['a-0000000000']);
     expect(await inside.getChildren('/')).toEqual(['a-0000000000']);
-    let told = false;
+    let notified = false;
     await inside.getData(value, {
       onChange: () => {
-        told = true;
+        notified = true;
       },
     });
     await outside.remove(`${chroot}/deep/a-0000000000`);
-    await until(() => told);
+    await until(() => notified);
   });
 
   it('refuses paths and data that can not be sent, and stays usable', async () => {
@@ -202,7 +202,7 @@ describe('a session', () => {
 });
 
 describe('a session whose connection goes', () => {
-  it('is suspended, resumes as the same session, and tells each once', async () => {
+  it('is suspended, resumes as the same session, and reports each once', async () => {
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const events = recordEvents(session, ...EVENTS);
@@ -245,14 +245,14 @@ describe('a session whose connection goes', () => {
     const other = await openSession();
     const path = uniquePath();
     await session.create(path);
-    let told = 0;
-    await session.getData(path, { onChange: () => told++ });
+    let notified = 0;
+    await session.getData(path, { onChange: () => notified++ });
     const suspended = nextEvent(session, 'suspended');
     proxy.cut();
     await suspended;
     await other.remove(path);
     proxy.restore();
-    await until(() => told === 1);
+    await until(() => notified === 1);
   });
 
   it('rejects what was sent and not answered as lost', async () => {
@@ -279,15 +279,15 @@ describe('a session whose connection goes', () => {
     await nextEvent(session, 'resumed');
   });
 
-  it('told of its next connection in the midst of the work that had found the last one dead', async () => {
+  it('reported its next connection in the context of the work that had found the last one dead', async () => {
     const storage = new AsyncLocalStorage<string>();
     const proxy = await startProxy();
     const session = await storage.run('opening', () =>
       openSession({ sessionTimeoutMs: 1500 }, proxy.connectString),
     );
-    const told: unknown[] = [];
+    const notified: unknown[] = [];
     for (const event of ['suspended', 'resumed'] as const)
-      session.on(event, () => void told.push(event, storage.getStore()));
+      session.on(event, () => void notified.push(event, storage.getStore()));
     const resumed = nextEvent(session, 'resumed');
     // Its heartbeats, which find out about the dead link, begin in the work.
     await storage.run('working', () => new DistributedLock(session, uniquePath('context')).acquire());
@@ -295,7 +295,7 @@ describe('a session whose connection goes', () => {
     await nextEvent(session, 'suspended');
     proxy.restore();
     await resumed;
-    expect(told).toEqual(['suspended', 'opening', 'resumed', 'opening']);
+    expect(notified).toEqual(['suspended', 'opening', 'resumed', 'opening']);
   });
 
   it('gives each operation up after the session timeout', async () => {
@@ -357,12 +357,12 @@ describe('opening a session', () => {
     await expect(Session.connect('127.0.0.1', { signal: AbortSignal.abort('no') })).rejects.toBe('no');
   });
 
-  it('listens to the server that it turned to, also when its own process stands still meanwhile', async () => {
-    const stood = new Int32Array(new SharedArrayBuffer(4));
+  it('listens to the server that it turned to, also when its own process is blocked meanwhile', async () => {
+    const blocked = new Int32Array(new SharedArrayBuffer(4));
     let opened = 0;
     const openSocket: Environment['openSocket'] = (...target) => {
       // For longer than a server is given for the handshake: when the loop goes on, that time is over.
-      if (++opened === 1) setImmediate(() => Atomics.wait(stood, 0, 0, 1300));
+      if (++opened === 1) setImmediate(() => Atomics.wait(blocked, 0, 0, 1300));
       return systemEnvironment.openSocket(...target);
     };
     await openSession({ sessionTimeoutMs: 2000, environment: { ...systemEnvironment, openSocket } });
@@ -392,7 +392,7 @@ describe('opening a session', () => {
     const answers = [
       () => Promise.reject(new Error('no such name')),
       () => Promise.resolve(['127.0.0.2']), // It accepts, and stays silent.
-      () => Promise.resolve(['127.0.0.2', '127.0.0.3', '127.0.0.1']), // Nobody listens at the second.
+      () => Promise.resolve(['127.0.0.2', '127.0.0.3', '127.0.0.1']), // No server listens at the second.
     ];
     const asked: string[] = [];
     const resolve = async (host: string) => {
@@ -520,7 +520,7 @@ describe('closing a session', () => {
 });
 
 describe('a node of a session', () => {
-  it('is known to be lost when somebody deletes it, without waiting for a heartbeat', async () => {
+  it('is known to be lost when another client deletes it, without waiting for a heartbeat', async () => {
     const session = await openSession();
     const other = await openSession();
     const { value, sentAt } = await session.create(`${uniquePath()}-`, { mode: 'ephemeral-sequential' });

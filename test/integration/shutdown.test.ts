@@ -43,9 +43,9 @@ async function begin(situation: Situation, when = 'leads') {
     });
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const told = async (...signals: NodeJS.Signals[]) => {
+  const send = async (...signals: NodeJS.Signals[]) => {
     await heard;
-    const toldAt = performance.now();
+    const sentAt = performance.now();
     for (const [index, signal] of signals.entries()) {
       if (index > 0) {
         await until(() => lines.some((line) => line.startsWith('cleans up')));
@@ -54,21 +54,21 @@ async function begin(situation: Situation, when = 'leads') {
       child.kill(signal);
     }
     const { exitCode, signal, stdout, stderr } = await child;
-    return { exitCode, signal, stdout: stdout.split('\n'), stderr, tookMs: performance.now() - toldAt };
+    return { exitCode, signal, stdout: stdout.split('\n'), stderr, tookMs: performance.now() - sentAt };
   };
-  return { path, heard, told };
+  return { path, heard, send };
 }
 
 describe('a process that shuts down on a signal', () => {
   it('stops its work, cleans up, gives the term back, closes, and exits with 0, all in under a second', async () => {
-    const { path, heard, told } = await begin({});
+    const { path, heard, send } = await begin({});
     await heard;
     const session = await openSession();
     const successor = new LeaderElector(session, path);
     onTestFinished(() => successor.stop());
     const elected = nextEvent<[Term]>(successor, 'elected');
     await successor.start();
-    const { exitCode, stdout, stderr, tookMs } = await told('SIGTERM');
+    const { exitCode, stdout, stderr, tookMs } = await send('SIGTERM');
     expect(stdout.filter((line) => line !== 'stands')).toEqual([
       'ready',
       'leads',
@@ -87,8 +87,8 @@ describe('a process that shuts down on a signal', () => {
   });
 
   it('exits in under a second with nothing to clean up', async () => {
-    const { told } = await begin({ hook: 'none' });
-    const { exitCode, tookMs } = await told('SIGINT');
+    const { send } = await begin({ hook: 'none' });
+    const { exitCode, tookMs } = await send('SIGINT');
     expect(exitCode).toBe(0);
     expect(tookMs).toBeLessThan(1000 + SLACK_MS);
   });
@@ -100,8 +100,8 @@ describe('a process that shuts down on a signal', () => {
     onTestFinished(() => leader.stop());
     await leader.start();
     await until(() => leader.term !== undefined);
-    const { told } = await begin({ path }, 'stands');
-    const { exitCode, stdout } = await told('SIGTERM');
+    const { send } = await begin({ path }, 'stands');
+    const { exitCode, stdout } = await send('SIGTERM');
     expect(stdout.slice(2)).toEqual(['cleans up SIGTERM term none with time left', 'cleaned up']);
     expect(exitCode).toBe(0);
     expect(await leader.candidates()).toHaveLength(1);
@@ -109,8 +109,8 @@ describe('a process that shuts down on a signal', () => {
 
   it('cleans up first after the session that it has lost, when the work of that has still to settle', async () => {
     const situation = { work: 'stays', network: 'is cut', session: { sessionTimeoutMs: 700 } } as const;
-    const { told } = await begin(situation, 'expired');
-    const { exitCode, stdout, stderr } = await told('SIGTERM');
+    const { send } = await begin(situation, 'expired');
+    const { exitCode, stdout, stderr } = await send('SIGTERM');
     expect(stdout.slice(stdout.indexOf('expired') + 1)).toEqual([
       'work settled',
       'supervisor cleans up',
@@ -121,20 +121,20 @@ describe('a process that shuts down on a signal', () => {
   });
 
   it('does so while it still looks for a server, and start() that rejects then does no harm', async () => {
-    const { told } = await begin({ connect: `127.0.0.1:${await freePort()}` }, 'ready');
-    const { exitCode, stdout, stderr } = await told('SIGTERM');
+    const { send } = await begin({ connect: `127.0.0.1:${await freePort()}` }, 'ready');
+    const { exitCode, stdout, stderr } = await send('SIGTERM');
     expect(stdout.at(-1)).toBe('cleaned up');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });
 
   it('exits with the code that was asked for', async () => {
-    const { told } = await begin({ exitCode: 143 });
-    expect(await told('SIGTERM')).toMatchObject({ exitCode: 143, stderr: '' });
+    const { send } = await begin({ exitCode: 143 });
+    expect(await send('SIGTERM')).toMatchObject({ exitCode: 143, stderr: '' });
   });
 
   it('goes on after a clean-up that fails, and exits with 1', async () => {
-    const { path, told } = await begin({ hook: 'fails' });
-    const { exitCode, stderr } = await told('SIGTERM');
+    const { path, send } = await begin({ hook: 'fails' });
+    const { exitCode, stderr } = await send('SIGTERM');
     expect(exitCode).toBe(1);
     expect(stderr).toBe('conclave: the clean-up of the shutdown failed: the disk is full');
     const session = await openSession();
@@ -142,8 +142,8 @@ describe('a process that shuts down on a signal', () => {
   });
 
   it('may stop and resign the supervisor in its clean-up, which does not wait for its own end', async () => {
-    const { told } = await begin({ hook: 'calls' });
-    expect(await told('SIGTERM')).toMatchObject({ exitCode: 0, stderr: '' });
+    const { send } = await begin({ hook: 'calls' });
+    expect(await send('SIGTERM')).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   it.each<[string, Situation, string, string]>([
@@ -157,8 +157,8 @@ describe('a process that shuts down on a signal', () => {
       "the supervisor's clean-up hook still runs",
     ],
   ])('says so and exits with 124 at the deadline when %s hangs', async (_, situation, when, left) => {
-    const { told } = await begin({ deadlineMs: 1000, ...situation }, when);
-    const { exitCode, stderr, tookMs } = await told('SIGTERM');
+    const { send } = await begin({ deadlineMs: 1000, ...situation }, when);
+    const { exitCode, stderr, tookMs } = await send('SIGTERM');
     expect(stderr).toBe(
       `conclave: no end of the shutdown within 1000 ms of SIGTERM: ${left}; exiting with code 124`,
     );
@@ -171,24 +171,24 @@ describe('a process that shuts down on a signal', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('exits at once when a second signal, %s, comes', async (second, code) => {
-    const { told } = await begin({ hook: 'hangs' });
-    const { exitCode, stderr, tookMs } = await told('SIGTERM', second);
+    const { send } = await begin({ hook: 'hangs' });
+    const { exitCode, stderr, tookMs } = await send('SIGTERM', second);
     expect(exitCode).toBe(code);
     expect(stderr).toBe(`conclave: ${second} during the shutdown: exiting at once`);
     expect(tookMs).toBeLessThan(SLACK_MS);
   });
 
   it.each([
-    ['when nobody asked for anything else', 'none'],
+    ['when the application asked for nothing else', 'none'],
     ['when what was asked for was taken back', 'taken back'],
   ] as const)('is ended by the signal itself %s', async (_, handlers) => {
-    const { told } = await begin({ handlers });
-    expect(await told('SIGTERM')).toMatchObject({ exitCode: undefined, signal: 'SIGTERM' });
+    const { send } = await begin({ handlers });
+    expect(await send('SIGTERM')).toMatchObject({ exitCode: undefined, signal: 'SIGTERM' });
   });
 
   it('listens no more when the supervisor has stopped by itself', async () => {
-    const { told } = await begin({ handlers: 'stops' }, 'ready');
-    const { signal, stdout } = await told('SIGTERM');
+    const { send } = await begin({ handlers: 'stops' }, 'ready');
+    const { signal, stdout } = await send('SIGTERM');
     expect(stdout[0]).toBe('handlers 0');
     expect(signal).toBe('SIGTERM');
   });

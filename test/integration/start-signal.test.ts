@@ -116,10 +116,10 @@ describe('without a server', () => {
     ['an observer', () => new ElectionObserver(NOWHERE, '/election')],
   ])('%s says so at once, with where and why, and can be given up by a signal', async (_, make) => {
     const startable = make();
-    const told = nextEvent<[Error]>(startable, 'error');
+    const reported = nextEvent<[Error]>(startable, 'error');
     const controller = new AbortController();
     const starting = startable.start({ signal: controller.signal });
-    const [error] = await told;
+    const [error] = await reported;
     expect(error).toMatchObject({ code: 'NO_SERVER', retryable: true, address: NOWHERE });
     expect(error).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
     controller.abort(reason);
@@ -148,10 +148,10 @@ describe('without a server', () => {
     ],
   ])('%s that had one says so too (that was silent)', async (_, make) => {
     const server = await startServer();
-    const teller = await make(server);
-    const told = nextEvent<[Error]>(teller, 'error');
+    const source = await make(server);
+    const reported = nextEvent<[Error]>(source, 'error');
     await server.crash();
-    const [error] = await told;
+    const [error] = await reported;
     expect(error).toMatchObject({ code: 'NO_SERVER', address: server.connectString });
     await server.restart();
   });
@@ -161,10 +161,10 @@ describe('without a server', () => {
     const auth = { scheme: 'digest', credentials: 'user:secret-word' };
     const session = await Session.connect(server.connectString, { sessionTimeoutMs: 1000, auth });
     onTestFinished(() => session.close());
-    const told = nextEvent<[Error]>(session, 'error');
+    const reported = nextEvent<[Error]>(session, 'error');
     server.swallowReply('auth', { times: 1000 });
     server.dropConnections();
-    const [error] = await told;
+    const [error] = await reported;
     expect(error.message).toContain('no server took the session: authentication: ');
     expect(error.message).not.toContain('secret-word');
   });

@@ -66,7 +66,7 @@ describe('a planned handover', () => {
     },
   );
 
-  it('to a candidate that dies during it leaves one leader and nobody stuck', async () => {
+  it('to a candidate that dies during it leaves one leader and no candidate stuck', async () => {
     const path = uniquePath('handover');
     const { electors, elected, overlaps } = await queueOf(4, path);
     const [leader, , , successor] = electors as [LeaderElector, LeaderElector, LeaderElector, LeaderElector];
@@ -88,12 +88,12 @@ describe('a planned handover', () => {
     for (const elector of electors) await elector.stop();
   });
 
-  it('to a candidate that stands still lets the next in line lead after a lease', async () => {
+  it('to a candidate whose process is stopped lets the next in line lead after a lease', async () => {
     const path = uniquePath('handover');
     const session = await openSession({ leaseMs: 300 });
     const [leader] = await lead(session, path);
     const next = await campaign(await openSession({ leaseMs: 300 }), path, { id: 'next' });
-    // A node that looks like a candidate's, and that nobody looks after.
+    // A node that looks like a candidate's, and that no process looks after.
     const idle = await joinQueue(await openSession(), path, { data: Buffer.from('{"id":"idle"}') });
     const elected = nextEvent<[Term]>(next, 'elected');
     await leader.handOver('idle');
@@ -104,7 +104,7 @@ describe('a planned handover', () => {
     await idle.leave();
   });
 
-  it('by a leader that dies before it has released is waited out, by whoever comes to claim', async () => {
+  it('by a leader that dies before it has released is waited out, by the next candidate that comes to claim', async () => {
     const path = uniquePath('handover');
     const proxy = await startProxy();
     const [leader, term] = await lead(
@@ -152,11 +152,11 @@ describe('a planned handover', () => {
     expect(await session.getChildren(path)).toEqual([]);
   });
 
-  it('is refused without a leader, and to nobody', async () => {
+  it('is refused without a leader, and without such a candidate', async () => {
     const path = uniquePath('handover');
     const session = await openSession();
     const [leader, term] = await lead(session, path, { id: 'only' });
-    await expect(leader.handOver('nobody')).rejects.toBeInstanceOf(NoCandidateError);
+    await expect(leader.handOver('missing')).rejects.toBeInstanceOf(NoCandidateError);
     await expect(leader.handOver('only')).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'only' });
     const foreign = await joinQueue(await openSession(), path, { data: Buffer.from('10.0.0.1') });
     await expect(leader.handOver(foreign.entry.node)).rejects.toBeInstanceOf(NoCandidateError);
@@ -185,7 +185,7 @@ describe('a planned handover', () => {
 });
 
 describe('a candidate with a higher priority', () => {
-  it('is preferred at the next change, wherever it stands, and takes nothing by force', async () => {
+  it('is preferred at the next change, wherever it is in the queue, and takes nothing by force', async () => {
     const path = uniquePath('priority');
     const [leader, term] = await lead(await openSession(), path, { id: 'leader' });
     const plain = await campaign(await openSession(), path, { id: 'plain' });
@@ -219,7 +219,7 @@ describe('a candidate with a higher priority', () => {
       nextEvent<[Term]>(high, 'elected').then(([term]) => ({ id: 'high', term })),
     ]);
     expect(performance.now() - began).toBeGreaterThan(500);
-    // Who of the two it is depends on whether the first had looked before the other one was there.
+    // Which of the two it is depends on whether the first had looked before the other one was there.
     expect(elected.term.number).toBe(42);
     for (const elector of [first, high]) await elector.stop();
   });

@@ -36,7 +36,7 @@ async function world() {
 }
 
 describe('of its election a supervisor', () => {
-  it('says who stands, and who leads', async () => {
+  it('lists the candidates, and names the leader', async () => {
     const { supervise, wait, elected } = await world();
     const [one, two] = [supervise('one', { data: 'first' }), supervise('two')];
     expect(one.isLeader).toBe(false);
@@ -99,7 +99,7 @@ describe('of its election a supervisor', () => {
     await expect(two.leaders()).rejects.toBeInstanceOf(InvalidStateError);
   });
 
-  it('tells the others what it advertises, also after the loss of a session, and what was advertised without one', async () => {
+  it('shows the others what it advertises, also after the loss of a session, and what was advertised without one', async () => {
     const { server, supervise, wait } = await world();
     const one = supervise('one', { data: 'first', cleanup: () => undefined });
     const dataOf = async () => (await wait(one.candidates())).map(({ data }) => data);

@@ -49,7 +49,7 @@ async function leadOverProxy(options: Partial<ElectionSupervisorOptions> = {}) {
 }
 
 describe('a supervisor', () => {
-  it('tells that it waits, behind how many, and for whom', async () => {
+  it('reports that it waits, behind how many, and for which node', async () => {
     const path = uniquePath('supervised');
     const first = supervise({ path });
     await first.start();
@@ -122,7 +122,7 @@ describe('a supervisor', () => {
     expect(next.number).toBe(term.number + 1);
   });
 
-  it('calls a hook that throws again, and stands only when it has succeeded', async () => {
+  it('calls a hook that throws again, and joins only when it has succeeded', async () => {
     const attempts: number[] = [];
     const { path, supervisor, observer, expire } = await leadOverProxy({
       cleanup: async ({ attempt }) => {
@@ -161,7 +161,7 @@ describe('a supervisor', () => {
     expect(await observer.getChildren(path)).toEqual([]);
   });
 
-  it('gives an attempt of the hook up after cleanupTimeoutMs, and tells it by its signal', async () => {
+  it('gives an attempt of the hook up after cleanupTimeoutMs, and aborts its signal', async () => {
     const reasons: unknown[] = [];
     const { supervisor, expire } = await leadOverProxy({
       cleanupTimeoutMs: 50,
@@ -183,7 +183,7 @@ describe('a supervisor', () => {
     expect(events.slice(-2)).toEqual(['cleaned', 'stopped']);
   });
 
-  it('stopped while the hook runs, waits for it and does not stand again', async () => {
+  it('stopped while the hook runs, waits for it and does not join again', async () => {
     let finish: () => void = () => undefined;
     const hook = new Promise<void>((resolve) => {
       finish = resolve;
@@ -237,7 +237,7 @@ describe('a supervisor', () => {
         } else if (calls.length === 3) {
           secondRuns.resolve();
           await stopped.promise;
-          late.push(!(signal.reason instanceof InvalidStateError)); // It is told of the stop, and not of its time's end.
+          late.push(!(signal.reason instanceof InvalidStateError)); // The reason is the stop, and not its time's end.
         }
       },
     });
@@ -251,8 +251,8 @@ describe('a supervisor', () => {
     expect(late).toEqual([false]);
   });
 
-  it('calls the hook also when the session is lost by one that only waited', async () => {
-    // The one that leads keeps its session whatever a busy machine does: there must be one node less for one reason only.
+  it('calls the hook also when a supervisor that only waited loses the session', async () => {
+    // The leader keeps its session whatever a busy machine does: there must be one node less for one reason only.
     const { path, supervisor: leader } = await leadOverProxy({ session: { sessionTimeoutMs: 30_000 } });
     const proxy = await startProxy();
     const observer = await openSession();

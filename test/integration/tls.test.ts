@@ -22,7 +22,7 @@ let mutualPort: number;
 let plainPort: number | undefined;
 const stops: (() => Promise<unknown>)[] = [];
 
-/** A server with a secure port; `clientAuth` tells whether it wants to know who its clients are. */
+/** A server with a secure port; `clientAuth` says whether it asks its clients for a certificate. */
 async function startSecureServer(clientAuth: 'none' | 'need') {
   const port = await freePort();
   const zookeeper = await startZooKeeper({
@@ -90,12 +90,12 @@ describe('a session over TLS', () => {
     });
   });
 
-  it('refuses a server whose certificate nobody vouches for, and says so', async () => {
+  it('refuses a server whose certificate no authority has signed, and says so', async () => {
     const refused = await failure(`localhost:${securePort}`, { tls: {} });
     expect(refused).toMatchObject({ message: expect.stringContaining('certificate') });
   });
 
-  it('tells such a server nothing, not even which session it is', async () => {
+  it('sends such a server nothing, not even which session it is', async () => {
     let heard = 0;
     const options = { pfx: certificates.server, passphrase: PASSPHRASE };
     const server = createServer(options, (socket) => {
@@ -120,7 +120,7 @@ describe('a session over TLS', () => {
 });
 
 describe('the command line over TLS', () => {
-  it('is served by a server whose authority it was told', async () => {
+  it('is served by a server whose authority it was given', async () => {
     const print = vi.spyOn(console, 'log').mockReturnValue();
     const complain = vi.spyOn(console, 'error').mockReturnValue();
     onTestFinished(() => void vi.restoreAllMocks());
@@ -131,7 +131,7 @@ describe('the command line over TLS', () => {
     const words = ['status', uniquePath(), '-c', `localhost:${securePort}`, '--connect-timeout', '2s'];
     expect(await runCommandLine([...words, '--ca', file])).toBe(1);
     expect(print).toHaveBeenCalledWith('there is no such election');
-    // Nobody whom the system trusts has signed it; and without TLS nothing is understood.
+    // No authority that the system trusts has signed it; and without TLS nothing is understood.
     expect(await runCommandLine([...words, '--tls'])).toBe(69);
     expect(await runCommandLine(words)).toBe(69);
     expect(complain).toHaveBeenCalledTimes(2);
@@ -139,13 +139,13 @@ describe('the command line over TLS', () => {
 });
 
 describe('mutual TLS', () => {
-  it('lets in who has a certificate, and nobody else', async () => {
+  it('lets in clients with a certificate, and no others', async () => {
     const session = await openSession(known(), `localhost:${mutualPort}`);
     expect(await session.exists('/')).toBeDefined();
     await failure(`localhost:${mutualPort}`, trusting());
   });
 
-  it('tells the servers who the session is: with access creator its nodes are its own', async () => {
+  it('shows the servers whose session it is: with access creator its nodes are its own', async () => {
     const session = await openSession({ ...known(), access: 'creator' }, `localhost:${mutualPort}`);
     const path = uniquePath();
     await session.create(path);

@@ -11,7 +11,7 @@ import { connectString, openSession, uniquePath } from '../support/conclave/sess
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const ALICE: AccessEntry = { scheme: 'auth', id: '', permissions: 31 };
-const everybody = (permissions: number): AccessEntry => ({ scheme: 'world', id: 'anyone', permissions });
+const world = (permissions: number): AccessEntry => ({ scheme: 'world', id: 'anyone', permissions });
 const fromAnywhere = (id: string, permissions = 31): AccessEntry => ({ scheme: 'ip', id, permissions });
 const [CREATE, DELETE, ADMIN] = [4, 8, 16];
 
@@ -78,11 +78,11 @@ describe.each(WAYS)('%s', (_, use) => {
   it.each([
     ['delete children of', DELETE],
     ['change the access list of', ADMIN],
-  ])('is refused below a node that everybody may %s', async (_what, permission) => {
+  ])('is refused below a node that all clients may %s', async (_what, permission) => {
     const [session, stranger] = [await openAlice(), await openSession()];
     const parent = uniquePath('open');
     const path = `${parent}/mine`;
-    await stranger.create(parent, { access: [everybody(CREATE | 1 | permission)] });
+    await stranger.create(parent, { access: [world(CREATE | 1 | permission)] });
     await session.create(path);
     const refused = use(session, path);
     await expect(refused).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path: parent });
@@ -95,7 +95,7 @@ describe.each(WAYS)('%s', (_, use) => {
     await use(allowed, path);
   });
 
-  it('is refused below a chroot that everybody may delete children of, by the chroot’s name', async () => {
+  it('is refused below a chroot that all clients may delete children of, by the chroot’s name', async () => {
     const stranger = await openSession();
     const chroot = uniquePath('chroot');
     await stranger.create(chroot);
@@ -105,14 +105,14 @@ describe.each(WAYS)('%s', (_, use) => {
     await use(session, '/mine/below');
   });
 
-  it('is allowed below the root, which every server lets everybody delete children of, with a warning', async () => {
+  it('is allowed below the root, which every server lets all clients delete children of, with a warning', async () => {
     const { messages, logger } = warnings();
     const session = await openAlice({ logger });
     for (let count = 0; count < 2; count++) await use(session, uniquePath('top'));
     expect(messages.filter((message) => message.includes('directly below the root'))).toHaveLength(1);
   });
 
-  it('is refused when a stranger has made its path anew below the root, while nobody stood there', async () => {
+  it('is refused when a stranger has made its path anew below the root, while no contender was there', async () => {
     const [session, stranger] = [await openAlice(), await openSession()];
     const path = uniquePath('top');
     await use(session, path);
@@ -140,7 +140,7 @@ describe('an election of several', () => {
   it('is refused if a stranger may write the record of a seat', async () => {
     const [session, stranger] = [await openAlice(), await openSession()];
     const path = uniquePath('seats');
-    await session.create(path, { access: [ALICE, everybody(CREATE | 1)] });
+    await session.create(path, { access: [ALICE, world(CREATE | 1)] });
     await stranger.create(`${path}/seat-1`);
     const elector = new LeaderElector(session, path, { seats: 2 });
     onTestFinished(() => elector.stop());

@@ -12,7 +12,7 @@ import { openAdminClient } from '../support/wire/admin-client.js';
 
 const ALL_BUT_READ: AccessEntry = { scheme: 'world', id: 'anyone', permissions: 2 | 4 | 8 | 16 };
 
-/** A session, the errors that it tells of, and whether it ever lost its connection. */
+/** A session, the errors that it reports, and whether it ever lost its connection. */
 async function openWatched() {
   const session = await openSession({ sessionTimeoutMs: 4000 });
   const errors: Error[] = [];

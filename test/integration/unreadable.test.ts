@@ -51,7 +51,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
       await test();
     });
 
-  /** A path that both may use, and one who stands there first with a node that nobody else may read. */
+  /** A path that both may use, and a session for the head of the queue whose nodes no other client may read. */
   async function queueOpenToBoth(): Promise<{ hidden: Session; path: string }> {
     const hidden = await open(alice, 'creator');
     const path = uniquePath();
@@ -113,7 +113,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     };
 
     it.each(Object.entries(LOCKS))(
-      'whoever waits for %s is refused at once, and leaves no node',
+      'a session that waits for %s is refused at once, and leaves no node',
       async (_kind, make) => {
         connect = undefined;
         const { hidden, path } = await queueOpenToBoth();
@@ -129,7 +129,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
       },
     );
 
-    fresh('that comes to be the one ahead later, whoever waits is refused then', async () => {
+    fresh('that comes to be the one ahead later, the waiting session is refused then', async () => {
       const { hidden, path } = await queueOpenToBoth();
       const hold = await new DistributedLock(hidden, path).acquire();
       const between = new AbortController();
@@ -177,9 +177,9 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
         for (const each of [leader, between, elector]) await each.start();
         await led;
         expect(elector.state.name).toBe('waiting');
-        const told = nextEvent<[Error]>(elector, 'error');
+        const reported = nextEvent<[Error]>(elector, 'error');
         await between.stop();
-        expect((await told)[0]).toBeInstanceOf(UnreadableNodeError);
+        expect((await reported)[0]).toBeInstanceOf(UnreadableNodeError);
         const elected = nextEvent(elector, 'elected');
         elector.on('error', ignore);
         await leader.stop();

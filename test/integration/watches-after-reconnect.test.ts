@@ -30,7 +30,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     await writer.create(path);
     await writer.create(`${path}/child`);
     const heard: string[] = [];
-    const told = Promise.all(
+    const notified = Promise.all(
       [`${path}/child`, path].map(
         (each) =>
           new Promise<void>((resolve, reject) => {
@@ -49,7 +49,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
       { kind: 'set', path, data: Buffer.from('x') },
     ]);
     await cut;
-    await told;
+    await notified;
     expect(heard).toEqual([`deleted ${path}/child`, `changed ${path}`]);
   });
 });
