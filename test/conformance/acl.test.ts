@@ -91,7 +91,7 @@ forEachServer((server) => {
       expect(again.id).toBe(client.id);
     });
 
-    it('never fails for a digest: it only says who one is', async () => {
+    it('never fails for a digest: it only adds an identity', async () => {
       const client = await server.connect();
       expect(await client.errorOf(auth('digest', 'alice:wrong'))).toBe(ERROR.none);
       expect(await client.errorOf(auth('digest', 'nocolon'))).toBe(ERROR.none);
@@ -153,7 +153,7 @@ forEachServer((server) => {
 
     it.each<[string, AclEntry[]]>([
       ['empty', []],
-      ['for the creator, who is nobody', [...CREATOR_ALL]],
+      ['for the creator, without credentials', [...CREATOR_ALL]],
       ['of a scheme that is not there', [{ permissions: 31, scheme: 'nosuch', id: 'x' }]],
       ['for the world, but not anyone', [{ permissions: 31, scheme: 'world', id: 'someone' }]],
       ['of a digest without a colon', [{ permissions: 31, scheme: 'digest', id: 'alice' }]],
@@ -201,7 +201,7 @@ forEachServer((server) => {
       expect(await client.errorOf(setAcl(freshPath(), []))).toBe(ERROR.invalidAcl);
     });
 
-    it('name nobody twice', async () => {
+    it('name no identity twice', async () => {
       const client = await server.connect();
       const path = freshPath();
       await client.do(create(path, { acl: [...OPEN, ...OPEN] }));
@@ -229,7 +229,7 @@ forEachServer((server) => {
       expect(await other.errorOf(getData(`${path}/child`))).toBe(ERROR.none);
     });
 
-    it('count for the one who made them too', async () => {
+    it('count for the client that made them too', async () => {
       const client = await server.connect();
       const path = freshPath();
       await client.do(create(path, { acl: world(PERMISSION.read) }));
@@ -237,7 +237,7 @@ forEachServer((server) => {
       expect(await client.errorOf(setAcl(path, OPEN))).toBe(ERROR.noAuth);
     });
 
-    it('hide a digest from those who may read but not administer', async () => {
+    it('hide a digest from clients that may read but not administer', async () => {
       const alice = await server.connect();
       await alice.do(auth('digest', 'alice:pw'));
       const path = freshPath();
@@ -262,7 +262,7 @@ forEachServer((server) => {
   });
 
   describe('permissions', () => {
-    /** A node for everybody with these permissions, in a parent with these. */
+    /** A node for all clients with these permissions, in a parent with these. */
     async function nodeWith(permissions: number, parentPermissions: number = PERMISSION.all) {
       const client = await server.connect();
       const parent = freshPath();
@@ -352,7 +352,7 @@ forEachServer((server) => {
       expect(await client.errorOf(setData(path, 'x', 9))).toBe(ERROR.noAuth);
     });
 
-    it('of a user are those of whoever knows the password', async () => {
+    it('of a user are those of any client with the password', async () => {
       const alice = await server.connect();
       await alice.do(auth('digest', 'alice:pw'));
       const path = freshPath();

@@ -145,7 +145,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-it('whatever is asked, in whatever order, the embedded server answers as ZooKeeper does, and tells of the same events', async () => {
+it('whatever is asked, in whatever order, the embedded server answers as ZooKeeper does, and sends the same events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const [expected, actual] = await Promise.all([trace(real, steps), trace(embedded, steps)]);

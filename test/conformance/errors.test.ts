@@ -152,7 +152,7 @@ forEachServer((server) => {
       expect(await client.errorOf(create(`${path}/child`, { mode }))).toBe(ERROR.noChildrenForEphemerals);
     });
 
-    it('a mode that nobody knows is BAD_ARGUMENTS', async () => {
+    it('an unknown mode is BAD_ARGUMENTS', async () => {
       const client = await server.connect();
       expect(await client.errorOf(create(freshPath(), { mode: 7 }))).toBe(ERROR.badArguments);
       expect(await client.errorOf(create(freshPath(), { mode: -1 }))).toBe(ERROR.badArguments);
@@ -215,7 +215,7 @@ forEachServer((server) => {
       expect(await client.errorOf(exists(path))).toBe(ERROR.none);
     });
 
-    it('a type that nobody knows is UNIMPLEMENTED, and ends the connection', async () => {
+    it('an unknown type is UNIMPLEMENTED, and ends the connection', async () => {
       const client = await server.connect();
       expect(await client.errorOf(raw(99))).toBe(ERROR.unimplemented);
       await client.closed;
@@ -346,7 +346,7 @@ forEachServer((server) => {
       expect(zxids).toEqual([0n, 1n, 2n, 3n].map((step) => (zxids[0] as bigint) + step));
     });
 
-    it('that read are answered with the last zxid there is, whoever wrote it', async () => {
+    it('that read are answered with the last zxid there is, whichever client wrote it', async () => {
       const reader = await server.connect();
       const writer = await server.connect();
       const { zxid } = await writer.ask(create(freshPath()));

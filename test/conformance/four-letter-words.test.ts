@@ -3,7 +3,7 @@ import { create, getData, MODE, remove } from '../support/wire/operations.js';
 import { answerTo } from '../support/wire/raw-connection.js';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
 
-/** What stands behind a name in an answer with `name<separator>value` in each line. */
+/** The value of a name in an answer with `name<separator>value` in each line. */
 async function fieldOf(server: TestServer, word: string, name: string, separator: string) {
   const lines = (await answerTo(server.port, word)).split('\n');
   return lines.find((line) => line.startsWith(name + separator))?.slice(name.length + separator.length);
@@ -134,7 +134,7 @@ forEachServer((server) => {
       expect(await conf('maxSessionTimeout')).toBe(String(20 * server.tickMs));
     });
 
-    it('that nobody knows are a connection that ends without a word', async () => {
+    it('that are unknown are a connection that ends without a word', async () => {
       expect(await answerTo(server.port, 'what')).toBe('');
     });
 

@@ -16,7 +16,7 @@ forEachServer(
       beforeAll(async () => {
         const client = await server.open({ timeoutMs: LONGEST_MS });
         await client.do(create(path, { mode: MODE.ephemeral }));
-        // More than the tests below do: what they are told begins again at 1.
+        // More than the tests below do: the zxids in their answers begin again at 1.
         for (let count = 0; count < 100; count++) lastZxid = (await client.ask(create(freshPath()))).zxid;
         before = client.credentials;
         client.vanish();
@@ -30,7 +30,7 @@ forEachServer(
         }
       });
 
-      it('does so to whoever has seen more, also when a new session is asked for', async () => {
+      it('does so to any client that has seen more, also when a new session is asked for', async () => {
         const asking = RawClient.connect(server.port, { lastZxid });
         await expect(asking).rejects.toBeInstanceOf(ConnectionEndedError);
       });
@@ -41,7 +41,7 @@ forEachServer(
         await client.closed;
       });
 
-      it('begins again: with zxids, with no node, and with sessions that nobody had before', async () => {
+      it('begins again: with zxids, with no node, and with session ids that were not used before', async () => {
         const client = await server.connect({ timeoutMs: LONGEST_MS });
         expect(client.id).not.toBe(before.id);
         expect(await client.errorOf(exists(path))).toBe(ERROR.noNode);

@@ -21,7 +21,7 @@ const TICK_MS = 200;
 const SHORTEST_MS = 2 * TICK_MS;
 const LONGEST_MS = 20 * TICK_MS;
 
-/** Long enough that a busy machine doesn't stand still for so long between two signs of life. */
+/** Long enough that a busy machine doesn't pause for so long between two signs of life. */
 const KEPT_MS = 5 * TICK_MS;
 
 /** Does something again and again, often enough to keep a session alive, until another one has expired. */
@@ -63,13 +63,13 @@ forEachServer(
         expect(greeting.timeoutMs).toBe(given);
       });
 
-      it('of old clients, which say nothing of reading only, are told nothing of it', async () => {
+      it('of old clients, which say nothing of reading only, are sent nothing of it', async () => {
         const client = await server.connect({ readOnly: 'absent' });
         expect(client.greeting.readOnly).toBeUndefined();
         expect(await client.errorOf(exists('/'))).toBe(ERROR.none);
       });
 
-      it('of clients that would do with reading are told that they may write', async () => {
+      it('of clients that would do with reading are answered that they may write', async () => {
         const client = await server.connect({ readOnly: true });
         expect(client.greeting.readOnly).toBe(false);
         expect(await client.errorOf(create(freshPath()))).toBe(ERROR.none);
@@ -316,7 +316,7 @@ forEachServer(
         await client.closed;
       });
 
-      it('with an id that nobody has is not taken', async () => {
+      it('with an unknown id is not taken', async () => {
         const client = await server.connect({ id: 0x1234_5678n, password: Buffer.alloc(16, 7) });
         expect(client.greeting).toMatchObject({ timeoutMs: 0, id: 0n, password: Buffer.alloc(16) });
         await client.closed;

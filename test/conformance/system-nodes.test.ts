@@ -19,7 +19,7 @@ import { forEachServer, freshPath } from './support/servers.js';
 forEachServer((server) => {
   // These are about a server that has just been started, so they leave nothing behind, and the order matters.
   describe('the nodes of a new server', () => {
-    it('were made by nobody: the first transaction is that of the first session', async () => {
+    it('were made by no transaction: the first transaction is that of the first session', async () => {
       const client = await server.connect();
       expect((await client.ask(exists('/'))).zxid).toBe(1n);
     });
@@ -48,14 +48,14 @@ forEachServer((server) => {
       expect(await client.do(getAllChildrenNumber('/'))).toBe(3);
     });
 
-    it('have no data, and let everybody do everything at the root', async () => {
+    it('have no data, and let all clients do everything at the root', async () => {
       const client = await server.connect();
       for (const path of ['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config'])
         expect((await client.do(getData(path))).data, path).toEqual(Buffer.alloc(0));
       expect((await client.do(getAcl('/'))).acl).toEqual(OPEN);
     });
 
-    it('have a configuration that everybody may read', async () => {
+    it('have a configuration that all clients may read', async () => {
       const client = await server.connect();
       const { acl, stat } = await client.do(getAcl('/zookeeper/config'));
       expect(acl).toEqual(world(PERMISSION.read));
@@ -75,7 +75,7 @@ forEachServer((server) => {
 
   describe('system nodes', () => {
     it.each(['/', '/zookeeper', '/zookeeper/quota', '/zookeeper/config'])(
-      '%s can be deleted by nobody',
+      '%s can not be deleted',
       async (path) => {
         const client = await server.connect();
         expect(await client.errorOf(remove(path))).toBe(ERROR.badArguments);

@@ -28,7 +28,7 @@ import {
 import { ERROR } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
 
-/** One who watches, one who changes things, and a node. */
+/** A client that watches, a client that changes things, and a node. */
 async function watcherAndWriter(server: TestServer, { node = true } = {}) {
   const watcher = await server.connect();
   const writer = await server.connect();
@@ -48,18 +48,18 @@ forEachServer((server) => {
     });
 
     // ZOOKEEPER-4655.
-    const tellsZxid = server.isSince('3.9.0');
-    it(`are told as an event of xid -1, with ${tellsZxid ? "the change's" : 'no'} zxid and no error, of a connected session`, async () => {
+    const sendsZxid = server.isSince('3.9.0');
+    it(`are sent as an event of xid -1, with ${sendsZxid ? "the change's" : 'no'} zxid and no error, of a connected session`, async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(exists(path, true));
       const { zxid } = await writer.ask(setData(path, 'x'));
       await watcher.do(ping());
       expect(watcher.fullEvents).toEqual([
-        { kind: 'event', zxid: tellsZxid ? zxid : -1n, error: 0, type: 3, state: 3, path },
+        { kind: 'event', zxid: sendsZxid ? zxid : -1n, error: 0, type: 3, state: 3, path },
       ]);
     });
 
-    it('of one transaction are told in the order of its parts, before any reply that knows of it', async () => {
+    it('of one transaction are sent in the order of its parts, before any reply that knows of it', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await writer.do(create(`${path}/a`));
       for (const watched of [path, `${path}/a`]) await watcher.do(getData(watched, true));
@@ -67,8 +67,8 @@ forEachServer((server) => {
       const { zxid } = await writer.ask(multi(remove(`${path}/a`), setData(path, 'x')));
       await watcher.do(ping());
       expect(watcher.received.slice(start)).toMatchObject([
-        { kind: 'event', path: `${path}/a`, ...(tellsZxid && { zxid }) },
-        { kind: 'event', path, ...(tellsZxid && { zxid }) },
+        { kind: 'event', path: `${path}/a`, ...(sendsZxid && { zxid }) },
+        { kind: 'event', path, ...(sendsZxid && { zxid }) },
         { kind: 'reply', zxid },
       ]);
     });
@@ -208,7 +208,7 @@ forEachServer((server) => {
       ]);
     });
 
-    it('go to the one who makes the change too, before its reply', async () => {
+    it('go to the client that makes the change too, before its reply', async () => {
       const client = await server.connect();
       const path = freshPath();
       await client.do(create(path));
@@ -218,7 +218,7 @@ forEachServer((server) => {
       expect(client.order.slice(start)).toEqual([`changed ${path}`, xid]);
     });
 
-    it('tell a client of a change before a read shows it', async () => {
+    it('notify a client of a change before a read shows it', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       for (let round = 1; round <= 20; round++) {
         await watcher.do(getData(path, true));
@@ -310,7 +310,7 @@ forEachServer((server) => {
     });
 
     // Since 3.8.4, for CVE-2024-23944; Debian's 3.8.0 has that too.
-    it('do not tell of a node that the watcher may not read, and are spent all the same', async () => {
+    it('do not report a node that the watcher may not read, and are spent all the same', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       await watcher.ask(exists(path, true));
       await writer.do(create(path, { acl: world(PERMISSION.all & ~PERMISSION.read) }));
@@ -320,7 +320,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([]);
     });
 
-    it('do not tell of a deletion either, if the node could not be read', async () => {
+    it('do not report a deletion either, if the node could not be read', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getData(path, true));
       await watcher.do(getChildren(path, true));
@@ -330,7 +330,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([]);
     });
 
-    it('of children tell by the access list of the parent, not of the child', async () => {
+    it('of children notify by the access list of the parent, not of the child', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(getChildren(path, true));
       await writer.do(create(`${path}/secret`, { acl: world(PERMISSION.write) }));
@@ -343,7 +343,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`children ${path}`]);
     });
 
-    it('tell those who may read, and only them', async () => {
+    it('notify the clients that may read, and only them', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       const alice = await server.connect();
       for (const client of [alice, writer]) await client.do(auth('digest', 'alice:pw'));
@@ -384,7 +384,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`changed ${path}/a`, `created ${path}/b`, `children ${path}`]);
     });
 
-    it('tells at once of data that were written after the zxid', async () => {
+    it('notifies at once of data that were written after the zxid', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await watcher.ask(exists(path));
       await writer.do(setData(path, 'x'));
@@ -393,7 +393,7 @@ forEachServer((server) => {
       expect(watcher.order.slice(start)).toEqual([`changed ${path}`, -8]);
     });
 
-    it('tells no zxid of what it tells at once', async () => {
+    it('sends no zxid with what it reports at once', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await watcher.ask(exists(path));
       await writer.do(setData(path, 'x'));
@@ -401,7 +401,7 @@ forEachServer((server) => {
       expect(watcher.fullEvents).toMatchObject([{ zxid: -1n, path }]);
     });
 
-    it('tells at once of nodes that are gone', async () => {
+    it('notifies at once of nodes that are gone', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await watcher.ask(exists(path));
       await writer.do(remove(path));
@@ -409,7 +409,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`deleted ${path}`]);
     });
 
-    it('tells at once of nodes that have come', async () => {
+    it('notifies at once of nodes that have come', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server, { node: false });
       const { zxid } = await watcher.ask(exists(path));
       await writer.do(create(path));
@@ -417,7 +417,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`created ${path}`]);
     });
 
-    it('tells at once of children that came or went, and of a parent that is gone', async () => {
+    it('notifies at once of children that came or went, and of a parent that is gone', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       for (const name of ['same', 'changed', 'gone']) await writer.do(create(`${path}/${name}`));
       const { zxid } = await watcher.ask(exists(path));
@@ -429,7 +429,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`children ${path}/changed`, `deleted ${path}/gone`]);
     });
 
-    it('sets no watch for what it tells at once', async () => {
+    it('sets no watch for what it reports at once', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await watcher.ask(exists(path));
       await writer.do(setData(path, 'x'));
@@ -439,7 +439,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`changed ${path}`]);
     });
 
-    it('does not tell of what the client has seen', async () => {
+    it('does not notify of what the client has seen', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       const { zxid } = await writer.ask(setData(path, 'x'));
       await watcher.do(setWatches({ seenZxid: zxid, data: [path], child: [path] }));
@@ -481,7 +481,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([]);
     });
 
-    it('that are recursive fire for everything below, but tell no changes of children', async () => {
+    it('that are recursive fire for everything below, but report no changes of children', async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       await watcher.do(addWatch(path, ADD_WATCH.recursive));
       await writer.do(create(`${path}/child`));
@@ -543,7 +543,7 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`changed ${path}`, `changed ${path}`, `created ${below}/child`]);
     });
 
-    it('with a mode that nobody knows are a MARSHALLING_ERROR', async () => {
+    it('with an unknown mode are a MARSHALLING_ERROR', async () => {
       const client = await server.connect();
       expect(await client.errorOf(addWatch(freshPath(), 9))).toBe(ERROR.marshalling);
     });
@@ -592,7 +592,7 @@ forEachServer((server) => {
     });
 
     // ZOOKEEPER-4471.
-    it(`that are persistent are ${server.isSince('3.9.0') ? '' : 'not '}told from those of a read`, async () => {
+    it(`that are persistent are ${server.isSince('3.9.0') ? '' : 'not '}distinguished from those of a read`, async () => {
       const { watcher, path } = await watcherAndWriter(server);
       await watcher.do(addWatch(path, ADD_WATCH.persistent));
       const separate = server.isSince('3.9.0');
@@ -604,7 +604,7 @@ forEachServer((server) => {
       );
     });
 
-    it('that nobody set are NO_WATCHER', async () => {
+    it('that were never set are NO_WATCHER', async () => {
       const { watcher, path } = await watcherAndWriter(server);
       for (const kind of [WATCH.children, WATCH.data, WATCH.any])
         expect(await watcher.errorOf(removeWatches(path, kind))).toBe(ERROR.noWatcher);
@@ -627,7 +627,7 @@ forEachServer((server) => {
     });
 
     const findsOthers = !server.isSince('3.9.0');
-    it(`are found by checkWatches if ${findsOthers ? 'anybody' : 'the one who asks'} watches the path`, async () => {
+    it(`are found by checkWatches if ${findsOthers ? 'any client' : 'the asking client'} watches the path`, async () => {
       const { watcher, writer, path } = await watcherAndWriter(server);
       expect(await writer.errorOf(checkWatches(path, WATCH.data))).toBe(ERROR.noWatcher);
       await watcher.do(getData(path, true));
@@ -637,7 +637,7 @@ forEachServer((server) => {
       expect(await writer.errorOf(checkWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
     });
 
-    it('of a kind that nobody knows are a MARSHALLING_ERROR', async () => {
+    it('of an unknown kind are a MARSHALLING_ERROR', async () => {
       const { watcher, path } = await watcherAndWriter(server);
       expect(await watcher.errorOf(removeWatches(path, 9))).toBe(ERROR.marshalling);
       expect(await watcher.errorOf(checkWatches(path, 0))).toBe(ERROR.marshalling);

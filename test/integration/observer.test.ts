@@ -511,7 +511,7 @@ describe('an observer that is stopped', () => {
     'no supervisor yet',
     'no server in reach',
     'the connection lost',
-    'somebody who iterates',
+    'a running iteration',
   ])('leaves nothing that keeps the process alive: %s', async (situation) => {
     const { stdout, exitCode } = await execaNode(
       join(import.meta.dirname, '../fixtures/stop-observer.mjs'),

@@ -85,7 +85,7 @@ const SERVERS: readonly { server: string; connect: () => Promise<string> }[] = [
         logger: SILENT,
       });
       onTestFinished(async () => {
-        // Whoever has gone has left no connection, and no watch.
+        // The clients that have gone have left no connection, and no watch.
         await until(() => embedded.connectionCount === 0, 'the end of all connections');
         expect(embedded.watchCount()).toBe(0);
         await embedded.stop();

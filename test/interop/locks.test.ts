@@ -24,11 +24,11 @@ shareForeignClients('Curator', 'kazoo');
 
 describe.each<[company: string, kinds: readonly Kind[], setup: Setup]>([
   ['ours and Curator, as they come', ['ours', 'Curator'], AS_THEY_COME],
-  ['ours and kazoo, each told of the other', ['ours', 'kazoo'], WITH_KAZOO],
+  ['ours and kazoo, each with the names of the other', ['ours', 'kazoo'], WITH_KAZOO],
   ["ours, Curator, and kazoo with Curator's names", ['ours', 'Curator', 'kazoo'], NAMED_AS_CURATORS],
   ['ours, kazoo with its own names, and Curator taught them', ['ours', 'Curator', 'kazoo'], ANY_NAMES],
 ])('a queue of %s', (_company, kinds, setup) => {
-  it('serves in the order of joining, whoever comes behind whom, and one at a time', async () => {
+  it('serves in the order of joining, whatever the kinds of two neighbours, and one at a time', async () => {
     const queue = new Queue(await openSession(), setup);
     const turns: Turn[] = [];
     for (const kind of everyPair(kinds)) turns.push(await queue.join(kind));
@@ -45,11 +45,11 @@ describe.each<[company: string, kinds: readonly Kind[], setup: Setup]>([
     const pairs = new Set<string>();
     let last: Kind | undefined;
     const lane = async () => {
-      // It goes on until everybody has followed everybody, which the queue alone decides.
+      // It goes on until each kind has followed each, which the queue alone decides.
       while (served.length < 30 * kinds.length || pairs.size < kinds.length ** 2) {
         const [next] = idle.splice(Math.floor(Math.random() * idle.length), 1);
         if (next === undefined) throw new Error('there are fewer contenders than lanes');
-        served.push((await next.contender.acquire()) ?? 'nobody');
+        served.push((await next.contender.acquire()) ?? 'timeout');
         if (last !== undefined) pairs.add(`${next.kind} behind ${last}`);
         last = next.kind;
         await next.contender.release();
@@ -84,7 +84,7 @@ describe('a queue that Conclave shares with Curator and kazoo', () => {
       expect(await led.nodes()).toContain(holder.node);
       led.clearGuard();
       expect(await serve(heirs)).toEqual(heirs.map(({ node }) => node));
-      // Its place in the middle of the other queue is gone with it, and that made nobody hold too early.
+      // Its place in the middle of the other queue is gone with it, and that made no contender hold too early.
       await until(async () => !(await waited.nodes()).includes(waiter.node), 'the end of the waiter');
       expect(await serve([first, last])).toEqual([first.node, last.node]);
     },
@@ -124,7 +124,7 @@ describe('a queue that Conclave shares with Curator and kazoo', () => {
   });
 });
 
-describe('a path on which clients have different ideas of who contends', () => {
+describe('a path on which clients disagree on which nodes are contenders', () => {
   it.each<[first: Kind, second: Kind, why: string, setup: Setup]>([
     ['kazoo', 'ours', 'which was not given extraLockPatterns', { ...WITH_KAZOO, ours: {} }],
     ['kazoo', 'Curator', 'which reads no names but its own', WITH_KAZOO],

@@ -31,7 +31,7 @@ const joinAll = async (queue: Queue, comers: readonly Comer[]): Promise<Turn[]> 
 
 const childNames = (turns: readonly Turn[]) => turns.map(({ node }) => node);
 
-/** Whether it holds, or not yet after so long that it would have been told. */
+/** Whether it holds, or not yet after so long that it would have been notified. */
 const holds = async ({ held }: Turn) =>
   await Promise.race([held.then((node) => node !== undefined), pause(300, false)]);
 
@@ -61,7 +61,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
     }
   });
 
-  it('excludes whoever has to be while all come and go', async () => {
+  it('excludes all that have to be while all come and go', async () => {
     const queue = new Queue(await openSession());
     const idle = [...COMERS, ...COMERS, ...COMERS].map(([kind, purpose]) => ({
       kind,
@@ -72,14 +72,14 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
     const pairs = new Set<string>();
     const reading = { ours: 0, Curator: 0, kazoo: 0 };
     let hasShared = false;
-    let last = 'nobody';
+    let last = 'none';
     const lane = async () => {
-      // It goes on until everybody has followed everybody and both have read at once, which the queue alone decides.
+      // It goes on until each kind has followed each and both have read at once, which the queue alone decides.
       while (served.length < 100 || pairs.size <= COMERS.length ** 2 || !hasShared) {
         const [next] = idle.splice(Math.floor(Math.random() * idle.length), 1);
         if (next === undefined) throw new Error('there are fewer contenders than lanes');
         const { kind, purpose, contender } = next;
-        served.push({ number: numberOf((await contender.acquire()) ?? 'nobody'), purpose });
+        served.push({ number: numberOf((await contender.acquire()) ?? 'timeout'), purpose });
         pairs.add(`${kind} ${purpose} behind ${last}`);
         last = `${kind} ${purpose}`;
         if (purpose === 'read') reading[kind]++;
@@ -122,7 +122,7 @@ describe("a read-write lock that is Conclave's and Curator's", () => {
       const impatient = await queue.join(kind, { purpose: 'write', timeoutMs: 300 });
       const behind = await queue.join(other, { purpose: 'read' });
       expect(await impatient.held).toBeUndefined();
-      // Nobody is left between the two.
+      // No contender is left between the two.
       expect(await serve([reader, behind])).toEqual([reader.node, behind.node]);
     }
   });
@@ -203,7 +203,7 @@ describe('a path on which one has a read-write lock and another a plain one', ()
     await Promise.all(turns.map((turn) => turn.release()));
   });
 
-  it('is held by nobody of Conclave beside somebody of Curator', async () => {
+  it('is not held by Conclave and Curator at once', async () => {
     for (const [purpose, later] of [
       ['lock', 'write'],
       ['lock', 'read'],

@@ -54,7 +54,7 @@ describe('asking for a lock that Conclave and Curator share', () => {
     expect(await serve([heir])).toEqual([heir.node]);
   });
 
-  it('changes nothing for holders that nobody made revocable', async () => {
+  it('changes nothing for holders that were not made revocable', async () => {
     const queue = new Queue(await openSession());
     const turns = [await queue.join('Curator'), await queue.join('ours'), await queue.join('Curator')];
     const [theirs, ours] = turns as [Turn, Turn];

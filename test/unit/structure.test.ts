@@ -46,7 +46,7 @@ describe('the sources', () => {
     },
   );
 
-  it('stand in folders that can be taken in at a glance', () => {
+  it('are in folders of few files', () => {
     expect(crowdedFoldersOf(files, MOST_FILES)).toEqual([]);
   });
 

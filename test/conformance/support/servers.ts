@@ -127,7 +127,7 @@ export class TestServer {
 }
 
 export interface ServerOptions {
-  /** How fine expiry is told. Sessions last 2 to 20 of them. @default 2000 */
+  /** The interval at which the server expires sessions. Sessions last 2 to 20 of them. @default 2000 */
   readonly tickMs?: number;
 }
 

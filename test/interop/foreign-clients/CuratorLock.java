@@ -145,7 +145,7 @@ public class CuratorLock {
     if (alone == null) return;
     mark = Files.createFile(toRead ? markToRead() : alone);
     if (toRead ? Files.exists(alone) : alone.getParent().toFile().list().length > 1)
-      throw new IllegalStateException("somebody else holds");
+      throw new IllegalStateException("another contender holds");
   }
 
   private Path markToRead() {

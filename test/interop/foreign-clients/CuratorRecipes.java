@@ -256,10 +256,11 @@ public class CuratorRecipes {
   }
 
   private static void doubleBarrier(String path) throws Exception {
-    // Curator 5.4 hears of its node `ready` by the same watcher when it enters and when it leaves. Who finds, on entering,
-    // that all are there waits for no notice of that node: one that comes late then ends its `leave`, while another is still
-    // in the barrier, if its node is not the first of them (https://github.com/apache/curator/pull/416). So the first has
-    // seen itself alone before the second comes: by that notice alone it enters, and none is left for its `leave`.
+    // Curator 5.4 hears of its node `ready` by the same watcher when it enters and when it leaves. A client that finds, on
+    // entering, that all are there waits for no notice of that node. A notice that comes late then ends its `leave`, while
+    // another is still in the barrier, if its node is not the first of them (https://github.com/apache/curator/pull/416).
+    // So the first has seen itself alone before the second comes: by that notice alone it enters, and none is left for its
+    // `leave`.
     CountDownLatch seen = new CountDownLatch(1);
     DistributedDoubleBarrier one = new DistributedDoubleBarrier(open(), path, 2) {
       @Override
@@ -310,11 +311,11 @@ public class CuratorRecipes {
     cache.start();
     until(() -> cache.get(path + "/a/b").isPresent(), "not cached");
     one.create().forPath(path + "/a/c", new byte[] {2});
-    until(() -> cache.get(path + "/a/c").isPresent(), "no news of a creation");
+    until(() -> cache.get(path + "/a/c").isPresent(), "no notice of a creation");
     one.setData().forPath(path + "/a/c", new byte[] {3});
-    until(() -> cache.get(path + "/a/c").get().getData()[0] == 3, "no news of a change");
+    until(() -> cache.get(path + "/a/c").get().getData()[0] == 3, "no notice of a change");
     one.delete().deletingChildrenIfNeeded().forPath(path + "/a");
-    until(() -> cache.size() == 1, "no news of a deletion");
+    until(() -> cache.size() == 1, "no notice of a deletion");
     cache.close();
   }
 

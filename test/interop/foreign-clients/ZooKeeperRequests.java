@@ -31,7 +31,7 @@ public class ZooKeeperRequests {
     void run(String path) throws Exception;
   }
 
-  /** A client, and the events that it was told of. */
+  /** A client, and the events that it was sent. */
   private static class Client implements AutoCloseable {
     final BlockingQueue<WatchedEvent> events = new LinkedBlockingQueue<>();
     final ZooKeeper zk;
@@ -184,7 +184,7 @@ public class ZooKeeperRequests {
       refused(KeeperException.Code.NOWATCHER,
           ignored -> one.zk.removeWatches(path, never, Watcher.WatcherType.Data, false));
       one.zk.exists(path, false);
-      check(one.events.stream().noneMatch(event -> event.getType() == EventType.NodeDataChanged), "told all the same");
+      check(one.events.stream().noneMatch(event -> event.getType() == EventType.NodeDataChanged), "notified");
     }
   }
 
@@ -288,7 +288,7 @@ public class ZooKeeperRequests {
       check(one.zk.getSessionTimeout() == 5000, "another timeout");
       one.create(path, CreateMode.EPHEMERAL);
       check(other.zk.exists(path, true).getEphemeralOwner() == one.zk.getSessionId(), "another owner");
-      // Whoever knows its id and password may take it, and end it.
+      // A client that knows its id and password may take it, and end it.
       Client thief = new Client(one);
       check(thief.zk.getSessionId() == one.zk.getSessionId(), "another session");
       thief.close();

@@ -57,7 +57,7 @@ class Contender(threading.Thread):
             return
         self.guard = None if guard == "-" else guard
         if self.guard is not None:
-            # Fails if somebody else is in there.
+            # Fails if another contender is in there.
             open(self.guard, "x").close()
         say("held", self.contender, self.lock.node)
 

@@ -28,7 +28,7 @@ export interface Setup {
 
 export const AS_THEY_COME: Setup = { ours: {}, Curator: 'standard', kazoo: 'own' };
 
-/** What somebody comes for, and how. */
+/** What a contender comes for, and how. */
 export interface Manner {
   /** @default 'lock' */
   readonly purpose?: Purpose;
@@ -38,7 +38,7 @@ export interface Manner {
   readonly client?: ForeignClient;
 }
 
-/** Somebody who wants the lock, again and again. */
+/** A contender for the lock, again and again. */
 export interface Contender {
   /** Resolves with the name of its node when it holds the lock, or `undefined` after `timeoutMs`. */
   acquire(timeoutMs?: number): Promise<string | undefined>;
@@ -153,12 +153,12 @@ export class Queue {
     );
   }
 
-  /** Lets somebody join, and resolves when its node is there. */
+  /** Lets a contender join, and resolves when its node is there. */
   async join(kind: Kind, { timeoutMs, ...manner }: Manner & { timeoutMs?: number } = {}): Promise<Turn> {
     const before = await this.nodes();
     const contender = this.contender(kind, manner);
     const held = contender.acquire(timeoutMs);
-    held.catch(() => undefined); // Whoever waits for it hears of it.
+    held.catch(() => undefined); // The caller that waits for it gets the error.
     let node: string | undefined;
     const joined = until(async () => {
       node = (await this.nodes()).find((each) => !before.includes(each));
@@ -266,8 +266,8 @@ const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 export const numberOf = (node: string) => Number(/-?\d+$/.exec(node)?.[0].slice(-10));
 
 /**
- * Lets one hold after the other, and readers that have nobody between them together, each when those before have
- * released: for so long that somebody else who thought it was its turn as well would be found out.
+ * Lets one hold after the other, and readers with no writer between them together, each when those before have
+ * released: for so long that another contender that took it for its turn as well would be found out.
  *
  * @returns the nodes that held
  */
@@ -280,16 +280,16 @@ export async function serve(turns: readonly Turn[]): Promise<string[]> {
     );
   const served: string[] = [];
   for (const group of groupsOf(turns)) {
-    served.push(...(await Promise.all(group.map(async ({ held }) => (await held) ?? 'nobody'))));
+    served.push(...(await Promise.all(group.map(async ({ held }) => (await held) ?? 'timeout'))));
     await pause(40);
-    expect(entered).toBe(served.length); // Nobody has overtaken a writer that waits.
-    // The nearest to those behind goes first, who have to wait for the others all the same.
+    expect(entered).toBe(served.length); // No reader has overtaken a writer that waits.
+    // The nearest to those behind goes first, which have to wait for the others all the same.
     for (const turn of group.toReversed()) await turn.release();
   }
   return served;
 }
 
-/** Who holds at the same time. */
+/** The turns that hold at the same time. */
 function groupsOf(turns: readonly Turn[]): Turn[][] {
   const groups: Turn[][] = [];
   for (const turn of turns) {

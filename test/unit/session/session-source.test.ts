@@ -18,7 +18,7 @@ function outOfReach(knownAfterMs = 0) {
     resolve: (host) => Promise.resolve([host]),
     openSocket: () => {
       const socket = new Socket();
-      const fail = () => void socket.destroy(new Error('nobody listens'));
+      const fail = () => void socket.destroy(new Error('no server listens'));
       if (knownAfterMs === 0) setImmediate(fail);
       else clock.after(knownAfterMs, fail);
       return socket;
@@ -60,8 +60,10 @@ describe('the sessions of an observer', () => {
     stop.abort(new Error('enough'));
     await expect(opening).rejects.toThrow('enough');
     expect(errors[0]?.error).toMatchObject({ code: 'NO_SERVER', retryable: true, address: 'zk1:2181' });
-    expect(errors[0]?.error).toMatchObject({ cause: { message: 'nobody listens' } });
-    expect(errors[3]?.error).toMatchObject({ message: expect.stringMatching(/for \d+ s: nobody listens/) });
+    expect(errors[0]?.error).toMatchObject({ cause: { message: 'no server listens' } });
+    expect(errors[3]?.error).toMatchObject({
+      message: expect.stringMatching(/for \d+ s: no server listens/),
+    });
     const pauses = errors.slice(1).map(({ at }, index) => at - (errors[index]?.at ?? 0));
     // As due, or when a server has its turn next.
     for (const [index, pause] of pauses.entries()) {
@@ -81,7 +83,7 @@ describe('the sessions of an observer', () => {
     stop.abort(new Error('enough'));
     await expect(opening).rejects.toThrow('enough');
     expect(errors.length).toBeGreaterThan(4);
-    expect(errors[0]?.error).toMatchObject({ code: 'NO_SERVER', cause: { message: 'nobody listens' } });
+    expect(errors[0]?.error).toMatchObject({ code: 'NO_SERVER', cause: { message: 'no server listens' } });
     await sessions.close();
   });
 
