@@ -1,5 +1,5 @@
 /**
- * Wrong versions of Conclave, made by hand: each is a mistake that somebody has made, or could, and that the tests must
+ * Wrong versions of Conclave, made by hand: each is a mistake that an engineer has made, or could make, and that the tests must
  * notice. They exist while `npm run mutants` runs, in what vitest loads in place of the sources, and nowhere else.
  */
 
@@ -24,9 +24,9 @@
 export const MUTANTS = [
   {
     name: 'no-uuid',
-    what: 'a create without an answer is sent again: without a uuid nobody could tell which node is ours',
+    what: 'a create without an answer is sent again: without a uuid no client knows which node is its own',
     danger:
-      'the first one may have been carried out: it stands in front of the second, and everybody waits for it',
+      'the first one may have been carried out: it is ahead of the second, and all contenders wait for it',
     edits: [
       {
         file: 'lock/queue/join.ts',
@@ -165,7 +165,7 @@ export const MUTANTS = [
   },
   {
     name: 'path-only-ownership',
-    what: "a node of our name is ours, whoever's session it belongs to",
+    what: 'a node of our name is ours, whatever session it belongs to',
     danger: "a former session's node is adopted, and goes when the servers notice that that session is over",
     edits: [
       {
@@ -181,7 +181,7 @@ export const MUTANTS = [
     name: 're-create-on-reconnect',
     what: 'a contender creates its node again after each reconnect',
     danger:
-      'the first one is still there: nobody owns the second, and nobody deletes it while the session lives',
+      'the first one is still there: no contender owns the second, and none deletes it while the session lives',
     edits: [
       {
         file: 'lock/queue/contender.ts',
@@ -199,7 +199,7 @@ export const MUTANTS = [
   {
     name: 'new-session-on-reconnect',
     what: 'a session that has expired goes on as a new one, as if it had been reconnected',
-    danger: "its nodes are gone, and whoever held by them isn't told",
+    danger: "its nodes are gone, and their holders aren't notified",
     edits: [
       {
         file: 'session/server-search.ts',
@@ -216,7 +216,7 @@ export const MUTANTS = [
   {
     name: 'release-before-work-settles',
     what: 'a term is given back as soon as it has ended',
-    danger: 'the next leader acts while the work of this one is still being wound up',
+    danger: 'the next leader acts while the work of this one still runs',
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
@@ -245,7 +245,7 @@ export const MUTANTS = [
   {
     name: 'no-hook-at-stop',
     what: 'a stop after the loss of a session leaves out the clean-up hook',
-    danger: 'what the lost session has left behind stays, and nobody learns of it',
+    danger: 'what the lost session has left behind stays, and no caller learns of it',
     edits: [
       {
         file: 'cluster/supervisor/candidacy-loop.ts',
@@ -258,7 +258,7 @@ export const MUTANTS = [
   },
   {
     name: 'flag-for-lease',
-    what: 'whether something is held is what was last told, not what the clock says',
+    what: 'whether something is held is what was last reported, not what the clock says',
     danger:
       'after a process has stood still, timers run before any event: it acts on a lease that is long over',
     edits: [
@@ -273,7 +273,7 @@ export const MUTANTS = [
   },
   {
     name: 'ahead-gone-is-turn',
-    what: 'the end of the one ahead means "my turn", whoever else is left',
+    what: 'the end of the one ahead means "my turn", whatever else is left ahead',
     danger: 'one in the middle of the queue gives up, and two hold (etcd3 #176, Curator #115)',
     edits: [
       {
@@ -302,7 +302,7 @@ export const MUTANTS = [
   {
     name: 'demoted-before-signal',
     what: "`demoted` is emitted before the term's signal aborts",
-    danger: 'who is told that the term has ended still sees it held, and lets work go on',
+    danger: 'a listener of the end of the term still sees it held, and lets work go on',
     edits: [
       {
         file: 'election/elector-lifecycle.ts',
