@@ -10,12 +10,7 @@ import { EXIT } from './process/exit-codes.js';
 import { printError } from './process/output.js';
 import { UserError } from './process/user-error.js';
 
-/**
- * Parses the command line and runs its subcommand.
- *
- * @param words - the arguments, without the command's own name
- * @returns the exit code
- */
+/** Parses the command line, without the command's own name, and runs its subcommand. Gives the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   try {
@@ -47,11 +42,7 @@ Examples:
   conclave run /elections/scheduler -- node scheduler.mjs &
   conclave status /elections/scheduler`;
 
-/**
- * The `conclave` command with its subcommands.
- *
- * @param setExitCode - called by subcommands whose exit code isn't always 0
- */
+/** The `conclave` command. Subcommands whose exit code isn't always 0 call `setExitCode`. */
 function makeProgram(setExitCode: (code: number) => void): Command {
   const program = new Command('conclave')
     .description('Leader election for clustered Node.js workers, on Apache ZooKeeper.')

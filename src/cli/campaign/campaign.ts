@@ -12,30 +12,20 @@ import { printable, printError } from '../process/output.js';
 import { LEAVE_SIGNALS } from '../process/signals.js';
 import { orUserError } from '../process/user-error.js';
 
-/** What the leader's work is given. */
 export interface Leadership {
   readonly term: Term;
-  /** The session that holds the term. */
-  readonly session: Session;
-  /** The candidate's id. */
-  readonly id: string;
+  readonly session: Session; // The session that holds the term.
+  readonly id: string; // The candidate's id.
 }
 
 /** What a subcommand does while it leads. */
 export interface LeaderWork {
-  /** The signals that it handles while it leads. */
-  readonly signals: readonly NodeJS.Signals[];
-  /** Called when the candidate has a place in the queue, with the session that holds it. */
-  onWaiting?(session: Session): void;
-  /**
-   * The work itself: the term is given back when the promise has settled. Resolves with the exit code, or `undefined` to
-   * campaign again.
-   */
+  readonly signals: readonly NodeJS.Signals[]; // The signals that it handles while it leads.
+  onWaiting?(session: Session): void; // Called when the candidate has a place in the queue, with the session that holds it.
+  /** The term is given back when it has settled. Resolves with the exit code, or `undefined` to campaign again. */
   lead(leadership: Leadership): Promise<number | undefined>;
-  /** Called for each signal while it leads. */
-  onSignal(name: NodeJS.Signals): void;
-  /** Called when another client asks the leader to step down. Resolves when it may. */
-  stepDown(graceMs: number): Promise<void>;
+  onSignal(name: NodeJS.Signals): void; // Called for each signal while it leads.
+  stepDown(graceMs: number): Promise<void>; // Called when another client asks the leader to step down. Resolves when it may.
 }
 
 /** `waiting`: for its first term, or for the next. `finished`: all that is left is to stop and to exit with `exitCode`. */
@@ -46,12 +36,7 @@ type State =
 
 const { clock } = systemEnvironment;
 
-/**
- * Campaigns in an election as the command line's options say, and does the leader's work in each term. Resolves with the
- * exit code.
- *
- * @throws UserError if an option is wrong
- */
+/** Campaigns, and does the leader's work in each term. Resolves with the exit code. @throws UserError if an option is wrong */
 export async function campaign(
   election: string,
   target: Target,
@@ -83,8 +68,7 @@ class Campaign {
       data: options.data,
       seats: options.seats,
       takeoverDelayMs: options.takeoverDelay,
-      // A guardian would give leadership back while the command still has its grace. The command's keeper closes the
-      // session instead, after the command.
+      // A guardian would give leadership back in the command's grace. The keeper closes the session instead, after the command.
       guardian: work.onWaiting === undefined,
       lead: (term) => this.#lead(term),
       onRevoke: async ({ by, graceMs }) => {

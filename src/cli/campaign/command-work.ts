@@ -22,10 +22,8 @@ export interface LeaderCommand {
   readonly args: readonly string[];
   readonly election: string;
   readonly graceMs: number;
-  /** Whether to campaign again when the command has ended, or leadership was lost. */
-  readonly restart: boolean;
-  /** Where the servers are, for the keeper. */
-  readonly target: Target;
+  readonly restart: boolean; // Whether to campaign again when the command has ended, or leadership was lost.
+  readonly target: Target; // Where the servers are, for the keeper.
 }
 
 /** The keeper's environment has no credentials: it is sent them over its channel. */
@@ -37,10 +35,8 @@ function startKeeper(): KeeperHandle {
 export class CommandWork implements LeaderWork {
   readonly signals = [...END_SIGNALS, ...FORWARDED_SIGNALS];
   readonly #options: LeaderCommand;
-  /** Waits for the next command, so that a new leader needn't start a keeper first. */
-  #keeper = startKeeper();
-  /** While a command runs. */
-  #run: CommandRun | undefined;
+  #keeper = startKeeper(); // Waits for the next command, so that a new leader needn't start a keeper first.
+  #run: CommandRun | undefined; // While a command runs.
 
   constructor(options: LeaderCommand) {
     this.#options = options;

@@ -13,8 +13,7 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const LONGEST_MS = 2 ** 31 - 1;
-/** A lower number without a unit is refused: it is more likely to be meant in seconds. */
-const LEAST_BARE_MS = 100;
+const LEAST_BARE_MS = 100; // A lower number without a unit is refused: it is more likely to be meant in seconds.
 
 /** Parses an option's value as a duration, into milliseconds. */
 export function duration({ least = 0 } = {}): (text: string) => number {

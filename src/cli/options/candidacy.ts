@@ -6,17 +6,14 @@ import { checked, duration, wholeNumber } from './arguments.js';
 export interface CandidacyOptions {
   readonly id?: string;
   readonly data?: string;
-  /** How many candidates lead at once, each on a seat of its own. */
-  readonly seats?: number;
+  readonly seats?: number; // How many candidates lead at once, each on a seat of its own.
   readonly priority: number;
   readonly takeoverDelay?: number;
   readonly waitTimeout?: number;
-  /** `false`: give up unless elected at once. */
-  readonly wait: boolean;
+  readonly wait: boolean; // `false`: give up unless elected at once.
   readonly verbose?: boolean;
 }
 
-/** Adds these options. */
 export function withCandidacy(command: Command): Command {
   return command
     .option(

@@ -27,7 +27,6 @@ export interface Target {
   readonly session: Omit<SessionOptions, 'signal'> & { readonly connectTimeoutMs: number };
 }
 
-/** Adds these options. */
 export function withConnection(command: Command): Command {
   return command
     .addOption(
@@ -62,8 +61,7 @@ export function withConnection(command: Command): Command {
     .option('--key <file>', "the certificate's key (PEM)");
 }
 
-/** The environment variable with the credentials, used unless an option gives them. */
-const CREDENTIALS = 'CONCLAVE_AUTH';
+const CREDENTIALS = 'CONCLAVE_AUTH'; // The environment variable with the credentials, used unless an option gives them.
 
 /** This process's environment for child processes: without the credentials, which are for this process only. */
 export function publicEnvironment(): NodeJS.ProcessEnv {

@@ -11,24 +11,15 @@ import {
 /** What the `conclave` command itself exits with, in the numbers of BSD's sysexits.h where it has one. */
 export const EXIT = {
   ok: 0,
-  /** The question is answered in the negative: the election has no leader. */
-  noLeader: 1,
-  /** The command line is wrong. */
-  usage: 64,
-  /** A resource isn't available: a port is taken, or no server can be reached. */
-  unavailable: 69,
-  /** The system refuses to start the command. */
-  system: 71,
-  /** Not in time: this process wasn't elected, or the leader didn't step down. */
-  notInTime: 75,
-  /** This process led, and lost leadership. */
-  lost: 76,
-  /** The servers refuse: wrong credentials, or no permission. */
-  refused: 77,
-  /** The command to run can't be executed; a shell's number. */
-  notExecutable: 126,
-  /** There is no such command; a shell's number. */
-  notFound: 127,
+  noLeader: 1, // The question is answered in the negative: the election has no leader.
+  usage: 64, // The command line is wrong.
+  unavailable: 69, // A resource isn't available: a port is taken, or no server can be reached.
+  system: 71, // The system refuses to start the command.
+  notInTime: 75, // Not in time: this process wasn't elected, or the leader didn't step down.
+  lost: 76, // This process led, and lost leadership.
+  refused: 77, // The servers refuse: wrong credentials, or no permission.
+  notExecutable: 126, // The command to run can't be executed; a shell's number.
+  notFound: 127, // There is no such command; a shell's number.
 } as const;
 
 /** What a shell reports for a process that a signal ended. */
@@ -46,12 +37,9 @@ export function exitCodeOfError(error: unknown): number | undefined {
 
 /** What happened while `conclave run` ran its command, besides the command's end. */
 export interface CommandRun {
-  /** The first signal by which the user asked for the end. */
-  readonly endSignal?: NodeJS.Signals | undefined;
-  /** Why leadership was lost, if it was. */
-  readonly lossReason?: string | undefined;
-  /** The signals that were forwarded to the command. */
-  readonly forwarded: ReadonlySet<NodeJS.Signals>;
+  readonly endSignal?: NodeJS.Signals | undefined; // The first signal by which the user asked for the end.
+  readonly lossReason?: string | undefined; // Why leadership was lost, if it was.
+  readonly forwarded: ReadonlySet<NodeJS.Signals>; // The signals that were forwarded to the command.
 }
 
 /**

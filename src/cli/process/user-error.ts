@@ -12,7 +12,6 @@ export class UserError extends Error {
   }
 }
 
-/** Any error as one for the user. */
 export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error;
   return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });

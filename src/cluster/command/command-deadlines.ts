@@ -1,14 +1,10 @@
 /** What decides whether a command may go on running. Instants are by one clock, in milliseconds. */
 export interface CommandTimes {
   readonly now: number;
-  /** When the lease ends, as far as it is known now. It may be renewed until then. */
-  readonly leaseEnd: number;
-  /** How long a lease is. */
-  readonly leaseMs: number;
-  /** How long the command may take to end after it was asked to. */
-  readonly graceMs: number;
-  /** When the command was asked to end, if it was. */
-  readonly endRequestedAt: number | undefined;
+  readonly leaseEnd: number; // When the lease ends, as far as it is known now. It may be renewed until then.
+  readonly leaseMs: number; // How long a lease is.
+  readonly graceMs: number; // How long the command may take to end after it was asked to.
+  readonly endRequestedAt: number | undefined; // When the command was asked to end, if it was.
 }
 
 /** What to do about the command: nothing for a while, SIGTERM, or SIGKILL. */
@@ -20,10 +16,7 @@ export type Step =
 // In a process that does nothing else a timer is seldom later than this, and a killed process is gone soon after.
 const LEAST_MARGIN_MS = 100;
 
-/**
- * How long before the lease's end the command is killed at the latest: an eighth of a lease, since timers may be late and
- * processes take a moment to die.
- */
+/** How long before the lease's end the command is killed at the latest: timers may be late, and processes take time to die. */
 export function killMarginMs(leaseMs: number): number {
   return Math.min(Math.max(leaseMs / 8, LEAST_MARGIN_MS), leaseMs / 4);
 }

@@ -19,24 +19,19 @@ import { hasVariable, readProcesses } from './process-table.js';
 /** How a command ended. Nothing of it runs any more. */
 export type CommandOutcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
-  /** It never ran: leadership was over before it could be started. */
-  | { readonly kind: 'too-late' }
-  /** It never ran: the system refused to start it. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'too-late' } // It never ran: leadership was over before it could be started.
+  | { readonly kind: 'refused'; readonly reason: string }; // It never ran: the system refused to start it.
 
 /** The events of a {@link KeeperHandle}. */
 export interface KeeperHandleEvents {
-  /** The lease wasn't renewed in time: the command is being ended. */
-  'lease-running-out'(): void;
+  'lease-running-out'(): void; // The lease wasn't renewed in time: the command is being ended.
 }
 
 const KEEPER_EVENTS: EventNames<KeeperHandleEvents> = { 'lease-running-out': true };
 
-// How long a keeper may take to act, beyond what the action itself takes. A stopped keeper would take for ever, while its
-// runner goes on leading.
+// How long a keeper may take to act, beyond the action itself. A stopped one takes for ever, while its runner goes on leading.
 const ACT_WITHIN_MS = 10_000;
-// Between two checks whether the command is gone, if the keeper can't report it.
-const POLL_MS = 20;
+const POLL_MS = 20; // Between two checks whether the command is gone, if the keeper can't report it.
 /** If a keeper dies before it has reported its command's start, the command is found by this environment variable. */
 const MARK = 'CONCLAVE_KEEPER';
 
@@ -44,8 +39,7 @@ const MARK = 'CONCLAVE_KEEPER';
  * The runner's side of a keeper: starts it as a child process, which waits for one command to start and ends with it.
  * Started before it is needed, it costs a new leader no time.
  *
- * Guaranteed: `outcome` resolves when nothing of the command runs any more. If the keeper is killed, the command is killed
- * from here.
+ * Guaranteed: `outcome` resolves when nothing of the command runs any more. If the keeper is killed, so is the command.
  */
 export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
   readonly #clock: Clock;
@@ -54,10 +48,8 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
   readonly #ready = deferred();
   readonly #outcome = deferred<CommandOutcome>();
   #graceMs: number | undefined;
-  /** Runs until the keeper is ready, and again until it has started the command. */
-  #startTimer: Timer | undefined;
-  /** Runs from the request to end the command until the command is gone. */
-  #endTimer: Timer | undefined;
+  #startTimer: Timer | undefined; // Runs until the keeper is ready, and again until it has started the command.
+  #endTimer: Timer | undefined; // Runs from the request to end the command until the command is gone.
   #processes: PosixSession | undefined;
   #exit: Extract<KeeperEvent, { is: 'exited' }> | undefined;
   #hasEnded = false;
@@ -92,7 +84,6 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
     this.#startTimer.clear();
   }
 
-  /** Resolves when nothing of the command runs any more. */
   get outcome(): Promise<CommandOutcome> {
     return this.#outcome.promise;
   }
@@ -108,20 +99,15 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
     this.#send({ do: 'start', ...line, env: { ...line.env, [MARK]: this.#mark }, ...lease });
   }
 
-  /** The lease has been renewed. */
   extendLease(leaseEnd: MachineInstant): void {
     this.#send({ do: 'extend-lease', leaseEnd });
   }
 
-  /** Sends the command and its descendants a signal. */
   forward(signal: NodeJS.Signals): void {
     this.#send({ do: 'forward', signal });
   }
 
-  /**
-   * Ends the command: by this signal, and by SIGKILL after the grace it was started with, or a shorter one. A command that
-   * hasn't been started never will be.
-   */
+  /** Ends the command: by this signal, then SIGKILL after its grace or a shorter one. One not yet started never will be. */
   end(signal: NodeJS.Signals, graceMs?: number): void {
     if (this.#graceMs === undefined) return this.dismiss();
     this.#graceMs = Math.min(graceMs ?? this.#graceMs, this.#graceMs);
@@ -152,7 +138,6 @@ export class KeeperHandle extends SafeEmitter<KeeperHandleEvents> {
     if (!this.#hasEnded) this.#child.kill('SIGKILL');
   }
 
-  /** Kills both, unless the timer is cleared before. */
   #killUnlessWithin(ms: number): Timer {
     return this.#clock.after(ms, () => this.kill());
   }

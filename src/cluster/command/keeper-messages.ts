@@ -11,16 +11,11 @@ import type { OpenSession } from '../guardian/guarded-process.js';
 export type KeeperCommand =
   /** What to clean up when the runner has ended and nothing of the command is left. The newest registration counts. */
   | { readonly do: 'register-cleanup'; readonly cleanup: ExitCleanup }
-  /** Clean up nothing: the runner closes its session itself, and closes the channel. */
-  | { readonly do: 'unregister-cleanup' }
-  /** Start the command, unless the lease is over by then. Sent once. */
-  | ({ readonly do: 'start' } & CommandLine & CommandLease)
-  /** The lease has been renewed. */
-  | { readonly do: 'extend-lease'; readonly leaseEnd: MachineInstant }
-  /** Send the command and its descendants a signal. */
-  | { readonly do: 'forward'; readonly signal: NodeJS.Signals }
-  /** End the command: with this signal, and SIGKILL after the grace. */
-  | { readonly do: 'end'; readonly signal: NodeJS.Signals; readonly graceMs?: number };
+  | { readonly do: 'unregister-cleanup' } // Clean up nothing: the runner closes its session itself, and closes the channel.
+  | ({ readonly do: 'start' } & CommandLine & CommandLease) // Start the command, unless the lease is over. Sent once.
+  | { readonly do: 'extend-lease'; readonly leaseEnd: MachineInstant } // The lease has been renewed.
+  | { readonly do: 'forward'; readonly signal: NodeJS.Signals } // Send the command and its descendants a signal.
+  | { readonly do: 'end'; readonly signal: NodeJS.Signals; readonly graceMs?: number }; // SIGKILL follows after the grace.
 
 /** A command to start, without a shell. */
 export interface CommandLine {
@@ -33,33 +28,23 @@ export interface CommandLine {
 export interface CommandLease {
   readonly leaseEnd: MachineInstant;
   readonly leaseMs: number;
-  /** How long the command may take to end after it was asked to, as long as the lease lasts. */
-  readonly graceMs: number;
+  readonly graceMs: number; // How long the command may take to end after it was asked to, as long as the lease lasts.
 }
 
 /** The session that the runner would leave behind, and how to reach its servers. */
 export interface ExitCleanup {
-  /** The runner's process id. */
-  readonly parentPid: number;
-  /** Without a chroot: the paths in `openSession` are absolute. */
-  readonly servers: ConnectTarget;
+  readonly parentPid: number; // The runner's process id.
+  readonly servers: ConnectTarget; // Without a chroot: the paths in `openSession` are absolute.
   readonly sessionOptions: Pick<SessionOptions, 'auth' | 'tls'>;
   readonly openSession: OpenSession;
 }
 
 /** What the keeper sends. */
 export type KeeperEvent =
-  /** It can start a command. */
-  | { readonly is: 'ready' }
-  /** The command runs, in a session of processes with this number. */
-  | { readonly is: 'started'; readonly session: number; readonly startedAt?: number }
-  /** The lease was over, or nearly over, before the command could be started. */
-  | { readonly is: 'too-late' }
-  /** The system refuses to start the command. */
-  | { readonly is: 'refused'; readonly reason: string }
-  /** The lease wasn't renewed in time: the command is being ended. */
-  | { readonly is: 'lease-running-out' }
-  /** The command itself has ended; descendants may be left. */
-  | { readonly is: 'exited'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
-  /** Nothing of the command runs any more. The keeper's last message. */
-  | { readonly is: 'gone' };
+  | { readonly is: 'ready' } // It can start a command.
+  | { readonly is: 'started'; readonly session: number; readonly startedAt?: number } // In this session of processes.
+  | { readonly is: 'too-late' } // The lease was over, or nearly over, before the command could be started.
+  | { readonly is: 'refused'; readonly reason: string } // The system refuses to start the command.
+  | { readonly is: 'lease-running-out' } // The lease wasn't renewed in time: the command is being ended.
+  | { readonly is: 'exited'; readonly code: number | null; readonly signal: NodeJS.Signals | null } // Descendants may be left.
+  | { readonly is: 'gone' }; // Nothing of the command runs any more. The keeper's last message.

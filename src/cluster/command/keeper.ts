@@ -24,8 +24,7 @@ import { KeptCommand } from './kept-command.js';
 import { PosixSession } from './posix-session.js';
 import { readProcess } from './process-table.js';
 
-// A terminal, a service manager or the end of a container sends signals to every process. The keeper ignores them: it has
-// to stay until the command is gone.
+// Terminals, service managers and ending containers signal every process. The keeper has to stay until the command is gone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
   process.on(signal, () => undefined);
 process.title = 'conclave keeper';

@@ -6,14 +6,10 @@ import type { CommandProcesses } from './posix-session.js';
 export interface KeptCommandOptions {
   readonly clock: Clock;
   readonly processes: CommandProcesses;
-  /** What is left of the lease when the command starts, in milliseconds. */
-  readonly remainingMs: number;
-  /** How long a whole lease is, in milliseconds. */
-  readonly leaseMs: number;
-  /** How long the command may take to end after it was asked to, as long as the lease lasts. */
-  readonly graceMs: number;
-  /** The lease wasn't renewed in time: the command is being asked to end. */
-  readonly onLeaseRunningOut: () => void;
+  readonly remainingMs: number; // What is left of the lease when the command starts, in milliseconds.
+  readonly leaseMs: number; // How long a whole lease is, in milliseconds.
+  readonly graceMs: number; // How long the command may take to end after it was asked to, as long as the lease lasts.
+  readonly onLeaseRunningOut: () => void; // The lease wasn't renewed in time: the command is being asked to end.
 }
 
 /**
@@ -53,7 +49,6 @@ export class KeptCommand {
     this.#proceed();
   }
 
-  /** Resolves when nothing of the command runs any more. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
@@ -64,7 +59,6 @@ export class KeptCommand {
     this.#proceed();
   }
 
-  /** Sends the command's processes a signal. */
   forward(signal: NodeJS.Signals): void {
     this.#options.processes.signal(signal);
   }

@@ -2,10 +2,8 @@ import { type ProcessEntry, readProcess, readProcesses } from './process-table.j
 
 /** A command and those of its descendants that have to end with it. */
 export interface CommandProcesses {
-  /** Sends a signal to all of them. Does nothing if they are gone. */
-  signal(name: NodeJS.Signals): void;
-  /** Whether none of them runs any more. */
-  isGone(): boolean;
+  signal(name: NodeJS.Signals): void; // Sends a signal to all of them. Does nothing if they are gone.
+  isGone(): boolean; // Whether none of them runs any more.
 }
 
 /**

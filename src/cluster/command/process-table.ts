@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A process as Linux shows it in `/proc/<pid>/stat`. */
 export interface ProcessEntry {
   readonly pid: number;
-  /** Whether it is a zombie: all its threads have ended, and its parent hasn't waited for it yet. */
-  readonly isDead: boolean;
+  readonly isDead: boolean; // Whether it is a zombie: all its threads have ended, and its parent hasn't waited for it yet.
   readonly parent: number;
   readonly group: number;
   readonly session: number;

@@ -5,8 +5,7 @@ import { killMarginMs } from './command-deadlines.js';
 import type { CommandOutcome, KeeperHandle } from './keeper-handle.js';
 import type { CommandLease, CommandLine } from './keeper-messages.js';
 
-/** How often the keeper is sent the lease's end, in leases. Heartbeats renew a lease four times. */
-const EXTEND_EVERY = 1 / 8;
+const EXTEND_EVERY = 1 / 8; // How often the keeper is sent the lease's end, in leases. Heartbeats renew a lease four times.
 
 /**
  * Runs a command while a term is held: sends its keeper each renewal of the lease, and the term's end. Resolves when

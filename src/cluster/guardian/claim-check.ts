@@ -11,12 +11,9 @@ export interface ClaimNodes {
 
 /** Whether a reported claim is true, by what ZooKeeper says. */
 export type ClaimCheck =
-  /** The session leads this term, with its node at this version. */
-  | { readonly kind: 'valid'; readonly nodeVersion: number }
-  /** The term has ended: the process died before it could report that. */
-  | { readonly kind: 'outdated' }
-  /** The session doesn't lead what the process reported. */
-  | { readonly kind: 'wrong'; readonly why: string };
+  | { readonly kind: 'valid'; readonly nodeVersion: number } // The session leads this term, with its node at this version.
+  | { readonly kind: 'outdated' } // The term has ended: the process died before it could report that.
+  | { readonly kind: 'wrong'; readonly why: string }; // The session doesn't lead what the process reported.
 
 const SEAT = /^\/seat-(\d+)$/;
 

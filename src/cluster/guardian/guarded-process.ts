@@ -42,8 +42,7 @@ export type ElectionRole =
 
 interface ReportedSession {
   readonly opened: ChildMessage & { readonly kind: 'opened' };
-  /** By election; `undefined` where it waits. */
-  readonly claims: Map<string, ReleasableClaim | undefined>;
+  readonly claims: Map<string, ReleasableClaim | undefined>; // By election; `undefined` where it waits.
 }
 
 // A process may report what it likes: that must not fill its parent's memory, nor let it open connections without end.
@@ -54,7 +53,6 @@ export const MOST_ELECTIONS = 4096;
 export class GuardedProcess {
   readonly #sessions = new Map<string, ReportedSession>();
 
-  /** Whether the process has reported this session as its own. */
   has(session: string): boolean {
     return this.#sessions.has(session);
   }

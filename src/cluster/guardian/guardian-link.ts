@@ -86,8 +86,7 @@ export class GuardianLink {
 class RegisteredSession {
   readonly name: string;
   readonly #session: Session;
-  /** The newest message of each election. */
-  readonly #roles = new Map<string, ChildMessage>();
+  readonly #roles = new Map<string, ChildMessage>(); // The newest message of each election.
 
   constructor(session: Session) {
     this.#session = session;

@@ -9,33 +9,27 @@ import type { SessionCredentials } from '../../session/identity.js';
 /** From the guardian: report from now on what there is to guard, or don't any more. */
 export type GuardianMessage = 'attach' | 'detach';
 
-/** From a guarded process. */
+/** From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left. */
 export type ChildMessage =
-  /** It has opened this session. */
   | {
       readonly kind: 'opened';
       readonly session: string;
       readonly credentials: SessionCredentials;
       readonly timeoutMs: number;
     }
-  /** With this session it has a place in the queue of this election, and doesn't lead. */
-  | { readonly kind: 'waits'; readonly session: string; readonly election: string }
-  /** With this session it leads. */
+  | { readonly kind: 'waits'; readonly session: string; readonly election: string } // It has a place in the queue.
   | {
       readonly kind: 'leads';
       readonly session: string;
       readonly election: string;
       readonly claim: ReleasableClaim;
     }
-  /** With this session it has left this election. */
-  | { readonly kind: 'left'; readonly session: string; readonly election: string }
-  /** This session has ended. */
-  | { readonly kind: 'over'; readonly session: string };
+  | { readonly kind: 'left'; readonly session: string; readonly election: string } // It has left this election.
+  | { readonly kind: 'over'; readonly session: string }; // This session has ended.
 
 const PROPERTY = 'conclave';
 const FORMAT = 1;
-/** How the guardian's messages are written. */
-const WORDS = { attach: 'greeting', detach: 'farewell' } as const;
+const WORDS = { attach: 'greeting', detach: 'farewell' } as const; // How the guardian's messages are written.
 
 /** A session's name in messages: its id, as ZooKeeper's tools write it. Never for a log: its password follows from it. */
 export function sessionName(id: bigint): string {
@@ -96,8 +90,7 @@ export function decodeChildMessage(message: unknown): ChildMessage | undefined {
 
 // Without leading zeros: each session has one name, which shows whether two processes report the same session.
 const SESSION_NAME = /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/;
-// A message is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
-const LONGEST_PASSWORD = 128;
+const LONGEST_PASSWORD = 128; // A message is kept for as long as its process lives. ZooKeeper's passwords have 16 bytes.
 const LONGEST_PATH = 4096;
 
 function contentOf(message: unknown): Record<string, unknown> | undefined {

@@ -258,8 +258,7 @@ mark(SessionGuardian, 'SessionGuardian');
 
 interface GuardedChild {
   readonly known: GuardedProcess;
-  /** From now on the process isn't guarded, and is notified of that. */
-  release(): void;
+  release(): void; // From now on the process isn't guarded, and is notified of that.
 }
 
 const EXPECTED = 'a child process made with fork, of node:child_process or node:cluster';

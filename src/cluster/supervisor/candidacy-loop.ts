@@ -25,26 +25,19 @@ import type { SupervisorState } from './supervisor-state.js';
 /** The reason with which a stop interrupts what the loop waits for. Never seen outside. */
 class StopRequest extends Error {}
 
-/** What a loop needs of its supervisor. */
 export interface LoopPort extends CandidacyPort {
-  /** The loop has ended: nothing of it runs any more. Called once. */
-  onStopped(): void;
+  onStopped(): void; // The loop has ended: nothing of it runs any more. Called once.
 }
 
-/**
- * One candidacy after another, each with a session of its own: connect, campaign; when the session has ended, settle, clean up,
- * and begin again.
- */
+/** One candidacy after another, each with its own session: connect, campaign; when it has ended, settle, clean up, repeat. */
 export class CandidacyLoop {
   readonly sessions: SessionSequence;
   readonly cooldown: Cooldown;
   readonly #port: LoopPort;
   readonly #stop = new AbortController();
   readonly #started = deferred();
-  /** Of the clean-up hook: a call from inside it mustn't wait for its end. */
-  readonly #cleaning = new WorkContext();
-  /** With the newest data that was advertised. */
-  #options: ResolvedSupervisorOptions;
+  readonly #cleaning = new WorkContext(); // Of the clean-up hook: a call from inside it mustn't wait for its end.
+  #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
   #state: SupervisorState = { name: 'idle' };
   #ended: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
 
@@ -63,9 +56,8 @@ export class CandidacyLoop {
     return 'elector' in this.#state ? this.#state.elector : undefined;
   }
 
-  /** Whether it is the clean-up hook that calls. */
+  /** Whether the hook is the caller: also one that outlasted its time and still runs in the clean-up of a later loss. */
   get isWithinHook(): boolean {
-    // Also a call of the hook that has outlasted its time and is still running during the clean-up of a later loss.
     return this.#state.name === 'cleaning' && isWithin(this.#cleaning);
   }
 
@@ -90,7 +82,6 @@ export class CandidacyLoop {
     if (this.#state.name === 'idle') this.#finish();
   }
 
-  /** @see `ElectionSupervisor.advertise` */
   async advertise(data: string | Uint8Array): Promise<void> {
     if (checkMetadata('data', data) === undefined)
       throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
@@ -105,8 +96,6 @@ export class CandidacyLoop {
       if (!session.ended.aborted && elector.state.name !== 'stopped') throw error;
     }
   }
-
-  // ---- the supervisor's life, one paragraph ----
 
   /** Campaigns; and after each loss cleans up and campaigns again. Gives the clean-up that stays outstanding. Never rejects. */
   async #run(): Promise<CleanupFailedError | undefined> {

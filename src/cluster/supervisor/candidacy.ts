@@ -12,7 +12,6 @@ import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 import type { OpenCandidacy } from './supervisor-state.js';
 
-/** What a candidacy needs of its supervisor. */
 export interface CandidacyPort {
   readonly emit: EmitEvent;
   readonly report: (thrown: unknown) => void;
@@ -87,8 +86,7 @@ export class Candidacy implements OpenCandidacy {
         emit('elected', term);
       })
       .on('demoted', (term, reason) => {
-        // The lease often ends before the session's end is known: that is the same loss. When the application has closed
-        // the session, the reason is `stopped`.
+        // The lease often ends before the session's end is known: the same loss. `stopped`: the application closed it.
         if (isLoss(reason) || reason === 'stopped') this.#lostTerm = term;
         const { sessionTimeoutMs } = this.session;
         cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });

@@ -36,7 +36,6 @@ export interface SessionLoss {
   readonly stopping: boolean;
 }
 
-/** What there is to clean up after. */
 export type Loss = Pick<SessionLoss, 'term' | 'reason'>;
 
 /** What the hook decides: to take part in the election again, or to stop. Nothing means `restart`. */
@@ -46,17 +45,14 @@ export type CleanupDecision = 'restart' | 'stop';
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
 export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
 
-/** What the calls of the hook depend on. */
 export interface CleanupCall {
   readonly hook: CleanupHook;
   readonly loss: Loss;
   readonly timeoutMs: number;
   readonly policy: RetryPolicy;
   readonly environment: Pick<Environment, 'clock' | 'random'>;
-  /** Called after each failed attempt. */
-  readonly onFailure: (error: CleanupAttemptError) => void;
-  /** Aborts when the supervisor is stopped. */
-  readonly stop: AbortSignal;
+  readonly onFailure: (error: CleanupAttemptError) => void; // Called after each failed attempt.
+  readonly stop: AbortSignal; // Aborts when the supervisor is stopped.
 }
 
 /**

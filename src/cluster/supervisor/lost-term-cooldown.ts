@@ -4,18 +4,14 @@ import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
 
 const DEFAULT_MS = 1000;
-/** The longest cooldown is so many times as long as the first. */
-const LONGEST = 8;
-/** In session timeouts: a leader that has led for so long was well, whatever ended its term. */
-const LONG_TERM = 10;
+const LONGEST = 8; // The longest cooldown is so many times as long as the first.
+const LONG_TERM = 10; // In session timeouts: a leader that has led for so long was well, whatever ended its term.
 
 /** How a term ended, as far as that says something about its leader. */
 export interface EndedTerm {
   readonly reason: DemotionReason;
-  /** How long it lasted, in milliseconds. */
-  readonly lastedMs: number;
-  /** The timeout of the session that it was led with, in milliseconds. */
-  readonly sessionTimeoutMs: number;
+  readonly lastedMs: number; // How long it lasted, in milliseconds.
+  readonly sessionTimeoutMs: number; // The timeout of the session that it was led with, in milliseconds.
 }
 
 /** Until when a supervisor stays out of the election, since it has lost one term after another. */
@@ -28,12 +24,10 @@ export class Cooldown {
     this.#options = options;
   }
 
-  /** By the clock. */
   get untilMs(): number {
     return this.#untilMs;
   }
 
-  /** A term has ended just now. */
   termEnded(term: EndedTerm): void {
     const { cooldownMs, environment, logger } = this.#options;
     this.#lostTerms = countLostTerms(this.#lostTerms, term);

@@ -14,8 +14,7 @@ export class SessionSequence {
   readonly #outage = new Outage();
   readonly #history = new EnsembleHistory();
   #leaseMs = 0;
-  /** The session that is open, or else the next one. */
-  #current = nextSession();
+  #current = nextSession(); // The session that is open, or else the next one.
 
   constructor(options: ResolvedSupervisorOptions, onError: (error: Error) => void) {
     this.#options = options;
@@ -43,7 +42,6 @@ export class SessionSequence {
     });
   }
 
-  /** No session follows. */
   end(reason: Error): void {
     this.#current.reject(reason);
   }

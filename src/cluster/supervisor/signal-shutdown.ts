@@ -35,10 +35,8 @@ export interface ShutdownOptions {
 
 /** Exit codes of a shutdown that went wrong; after a second signal it is 128 and the signal's number. */
 export const SHUTDOWN_EXIT = {
-  /** The shutdown's clean-up has failed, or the supervisor's after a loss stays outstanding. */
-  cleanupFailed: 1,
-  /** The deadline was over: the code of GNU `timeout`. */
-  deadline: 124,
+  cleanupFailed: 1, // The shutdown's clean-up has failed, or the supervisor's after a loss stays outstanding.
+  deadline: 124, // The deadline was over: the code of GNU `timeout`.
 } as const;
 
 /** @internal Options that were checked, with their defaults. */
@@ -66,20 +64,16 @@ type Progress = 'settling' | 'cleaning' | 'leaving';
 
 interface UnderWay {
   readonly name: 'under way';
-  /** When the signal came, by the clock. */
-  readonly atMs: number;
-  /** What the hook is called with. */
-  readonly shutdown: Shutdown;
+  readonly atMs: number; // When the signal came, by the clock.
+  readonly shutdown: Shutdown; // What the hook is called with.
   readonly progress: Progress;
-  /** What the process exits with, as far as it is known by now. */
-  readonly exitCode: number;
+  readonly exitCode: number; // What the process exits with, as far as it is known by now.
 }
 
 /** armed → under way, to the end of the process; armed → disarmed. */
 type ShutdownState = { readonly name: 'armed' } | UnderWay | { readonly name: 'disarmed' };
 
-// Ctrl-C goes to all processes of a terminal, and `npm` then hands it on to its own child: two signals, and one demand. A
-// person needs longer for a second Ctrl-C.
+// Ctrl-C goes to all processes of a terminal, and `npm` hands it on to its child. A person needs longer for a second Ctrl-C.
 const ECHO_MS = 100;
 
 /** Ends the process in good order at the first of its signals: stop work, clean up, resign, close, exit. */
@@ -88,8 +82,7 @@ export class SignalShutdown {
   readonly #port: ShutdownPort;
   readonly #cleaning = new WorkContext();
   #state: ShutdownState = { name: 'armed' };
-  /** The one call of the hook. */
-  #cleaned: Promise<void> | undefined;
+  #cleaned: Promise<void> | undefined; // The one call of the hook.
 
   /** Listens to the signals from now on. */
   constructor(options: ResolvedShutdown, port: ShutdownPort) {
@@ -102,7 +95,6 @@ export class SignalShutdown {
     return this.#state.name === 'disarmed';
   }
 
-  /** Whether the caller is the shutdown's clean-up hook. */
   get isWithinHook(): boolean {
     return isWithin(this.#cleaning);
   }
@@ -237,8 +229,7 @@ export function resolveShutdown(signals: unknown, given: unknown): ResolvedShutd
   };
 }
 
-// A process can't handle these two.
-const NOT_CAUGHT = ['SIGKILL', 'SIGSTOP'];
+const NOT_CAUGHT = ['SIGKILL', 'SIGSTOP']; // A process can't handle these two.
 
 function checkSignals(value: unknown): readonly NodeJS.Signals[] {
   const isSignal = (each: unknown): each is NodeJS.Signals =>

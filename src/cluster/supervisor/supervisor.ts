@@ -1,6 +1,4 @@
-/**
- * Imports more than 15 modules: most of them type its public methods. What happens behind these is in `candidacy-loop.ts`.
- */
+/** Imports more than 15 modules: most of them type its public methods. What happens behind these is in `candidacy-loop.ts`. */
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import type { Candidate } from '../../election/nodes/candidate.js';

@@ -9,7 +9,7 @@ import type { Timer } from '../../platform/time/clock.js';
  * The states of a slot.
  *
  * - `idle`: no worker was started yet.
- * - `running`: its worker runs.
+ * - `running`: its worker runs; `again` says whether another one follows if it ends by itself.
  * - `pausing`: its worker has ended by itself; the next one is started when the timer says so.
  * - `ending`: its worker was asked to end; `again` says whether another one follows.
  * - `given up`: its workers have failed too often. Another one is started only when the workers are replaced.
@@ -21,7 +21,6 @@ type SlotState =
       readonly name: 'running';
       readonly child: ChildProcess;
       readonly sinceMs: number;
-      /** Whether another one follows if it ends by itself. */
       readonly again: boolean;
     }
   | { readonly name: 'pausing'; readonly timer: Timer }
@@ -40,14 +39,12 @@ export interface WorkerExit {
   readonly expected: boolean;
 }
 
-/** What a slot needs, and what it reports. */
 export interface SlotPort {
   readonly environment: Environment;
   readonly restart: RetryPolicy;
   readonly stopSignal: NodeJS.Signals;
   readonly stopTimeoutMs: number;
-  /** Starts a worker. May throw. */
-  fork(slot: number): ChildProcess;
+  fork(slot: number): ChildProcess; // Starts a worker. May throw.
   onSpawned(slot: number, child: ChildProcess): void;
   onExited(exit: WorkerExit): void;
   onRestarting(slot: number, attempt: number, delayMs: number): void;
@@ -59,10 +56,8 @@ export class WorkerSlot {
   readonly number: number;
   readonly #port: SlotPort;
   #state: SlotState = { name: 'idle' };
-  /** Resolves when the worker that was asked to end has ended. */
-  #gone = deferred();
-  /** How often in a row a worker has ended before it had run for long. */
-  #failures = 0;
+  #gone = deferred(); // Resolves when the worker that was asked to end has ended.
+  #failures = 0; // How often in a row a worker has ended before it had run for long.
 
   constructor(number: number, port: SlotPort) {
     this.number = number;

@@ -22,10 +22,8 @@ export interface Fault {
 
 /** How the server treats one request. */
 export interface Disturbance {
-  /** The request is answered with this code, and not carried out. */
-  readonly failCode: number | undefined;
-  /** The request is carried out, not answered, and the connection is cut. */
-  readonly swallowed: boolean;
+  readonly failCode: number | undefined; // The request is answered with this code, and not carried out.
+  readonly swallowed: boolean; // The request is carried out, not answered, and the connection is cut.
   readonly delayMs: number;
 }
 

@@ -94,8 +94,7 @@ export class TestClock implements Clock {
    * Lets time pass, from one timer to the next, until the promise `awaited` has settled, or the function `awaited`, which is
    * called after each step, returns a value that isn't falsy. Resolves with that value.
    *
-   * What uses this clock waits for ever if the clock isn't advanced, `stop` too:
-   * `await clock.advanceUntil(supervisor.stop())`.
+   * What uses this clock waits for ever if the clock isn't advanced, `stop` too: `await clock.advanceUntil(supervisor.stop())`.
    *
    * @throws InvalidOptionError if an argument is wrong
    * @throws InvalidStateError if it is advancing already

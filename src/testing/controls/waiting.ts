@@ -51,8 +51,7 @@ export function nextEvent<Args extends unknown[] = unknown[]>(
 }
 
 /**
- * Calls `condition` every few milliseconds and resolves with its first value that isn't falsy. For changes without an
- * event.
+ * Calls `condition` every few milliseconds and resolves with its first value that isn't falsy. For changes without an event.
  *
  * @throws Error if there is none in time, naming `what`
  * @throws InvalidOptionError if an argument is wrong

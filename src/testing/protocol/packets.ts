@@ -7,8 +7,7 @@ const LENGTH_BYTES = 4;
 export class PacketSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** How many bytes complete the packet that is being received. */
-  #wantedBytes = LENGTH_BYTES;
+  #wantedBytes = LENGTH_BYTES; // How many bytes complete the packet that is being received.
 
   /** The first four bytes that were received, once they are there and before a packet was taken. */
   peek(): string | undefined {

@@ -16,7 +16,6 @@ export interface Acl extends Identity {
   readonly permissions: number;
 }
 
-/** A node's stat. */
 export interface ZnodeStat {
   readonly czxid: bigint;
   readonly mzxid: bigint;
@@ -31,10 +30,8 @@ export interface ZnodeStat {
   readonly pzxid: bigint;
 }
 
-/** An event at a path that is watched. */
 export interface WatchEvent {
   readonly type: EventType;
   readonly path: string;
-  /** Of the transaction that caused it, if the dialect sends it. */
-  readonly zxid?: bigint | undefined;
+  readonly zxid?: bigint | undefined; // Of the transaction that caused it, if the dialect sends it.
 }

@@ -10,8 +10,7 @@ export interface Reply {
   readonly zxid: bigint;
   readonly code: number;
   readonly body?: Body | undefined;
-  /** The connection ends after this reply. */
-  readonly isLast?: boolean;
+  readonly isLast?: boolean; // The connection ends after this reply.
 }
 
 /** The `zxid` of a packet that answers no request. */

@@ -14,8 +14,7 @@ export interface ConnectRequest {
 
 export interface Create {
   readonly kind: 'create';
-  /** `create` is answered without the new node's stat, the other operations with it. */
-  readonly opCode: number;
+  readonly opCode: number; // `create` is answered without the new node's stat, the other operations with it.
   readonly path: string;
   readonly data: Buffer | null;
   readonly acl: readonly Acl[] | null;
@@ -90,8 +89,7 @@ type Decoder = (reader: WireReader, opCode: number) => Operation;
 
 interface RequestType {
   readonly name: OperationName;
-  /** Whether it takes a zxid, also when it fails or can't be read. */
-  readonly writes: boolean;
+  readonly writes: boolean; // Whether it takes a zxid, also when it fails or can't be read.
   readonly decode: Decoder;
 }
 
@@ -146,7 +144,6 @@ const REQUEST_TYPES: ReadonlyMap<number, RequestType> = new Map<number, RequestT
   [OP.closeSession, writes('closeSession', () => ({ kind: 'closeSession' }))],
 ]);
 
-/** The names of all operations. */
 export const OPERATION_NAMES: readonly OperationName[] = [
   ...new Set([...REQUEST_TYPES.values()].map(({ name }) => name)),
 ];
@@ -171,7 +168,6 @@ export function readRequest(reader: WireReader): Request {
   }
 }
 
-/** @throws WireError */
 export function readConnectRequest(reader: WireReader): ConnectRequest {
   reader.int32(); // The protocol's version: always 0.
   const lastZxid = reader.int64();

@@ -16,7 +16,6 @@ import type { Client } from '../state/client.js';
 import type { SessionRecord } from '../state/session-table.js';
 import type { Moment, StateMachine } from '../state/state-machine.js';
 
-/** Receives what happens at the server. */
 export interface ServerObserver {
   accepted(socket: Socket): void;
   requested(
@@ -28,13 +27,11 @@ export interface ServerObserver {
   notified(event: WatchEvent, session: SessionRecord | undefined, atMs: number): void;
 }
 
-/** The server, as a connection uses it. */
 export interface ConnectionHost {
   readonly stateMachine: StateMachine;
   readonly faults: Faults;
   readonly clock: Clock;
-  /** Shared by all connections: each packet is written in one step. */
-  readonly writer: WireWriter;
+  readonly writer: WireWriter; // Shared by all connections: each packet is written in one step.
   readonly traffic: Traffic;
   readonly observer: ServerObserver;
   moment(): Moment;
@@ -48,15 +45,13 @@ export interface Traffic {
   sent: number;
 }
 
-/** A packet to be written later. */
 interface Outgoing {
   readonly bytes: Buffer;
   readonly dueMs: number;
   readonly isLast: boolean;
 }
 
-// Beyond this the server doesn't read from a client that doesn't read.
-const HIGH_WATER_BYTES = 2 ** 20;
+const HIGH_WATER_BYTES = 2 ** 20; // Beyond this the server doesn't read from a client that doesn't read.
 
 /** One client's connection: packets in, packets out, in order, with the faults that are set. */
 export class Connection implements Client {
@@ -71,8 +66,7 @@ export class Connection implements Client {
   #ready: Buffer[] = [];
   #phase: 'new' | 'connected' | 'ending' | 'closed' = 'new';
   #congested = false;
-  /** Bytes of its stream were dropped: it can't go on. */
-  #severed = false;
+  #severed = false; // Bytes of its stream were dropped: it can't go on.
 
   constructor(socket: Socket, host: ConnectionHost) {
     this.#socket = socket;
@@ -215,7 +209,6 @@ export class Connection implements Client {
     this.#release();
   }
 
-  /** Writes the delayed packets that are due. */
   #release(): void {
     this.#timer?.clear();
     if (this.#host.faults.paused) return;

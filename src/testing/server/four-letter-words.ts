@@ -2,13 +2,11 @@ import type { SessionLimits, StateMachine } from '../state/state-machine.js';
 import type { Watcher } from '../state/watch-table.js';
 import type { Traffic } from './connection.js';
 
-/** What the answers show. */
 export interface ServerStatus extends SessionLimits {
   readonly stateMachine: StateMachine;
   readonly traffic: Traffic;
   readonly port: number;
-  /** One line for each connection. */
-  readonly connections: readonly string[];
+  readonly connections: readonly string[]; // One line for each connection.
   readonly uptimeMs: number;
 }
 

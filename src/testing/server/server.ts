@@ -10,8 +10,7 @@ import { Connection, type ConnectionHost, type ServerObserver, type Traffic } fr
 import type { ResolvedEmbeddedOptions } from './embedded-options.js';
 import { answerWord, type ServerStatus } from './four-letter-words.js';
 
-// How many connections may wait to be accepted: a test opens thousands at once.
-const BACKLOG = 4096;
+const BACKLOG = 4096; // How many connections may wait to be accepted: a test opens thousands at once.
 const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */

@@ -26,11 +26,7 @@ export interface Readable {
   readonly traits: Traits;
 }
 
-/**
- * Carries out an operation that changes no node: returns the reply's body, and sets the watches that were asked for.
- *
- * @throws ErrorReply
- */
+/** Carries out an operation that changes no node: gives the reply's body, sets the watches. @throws ErrorReply */
 export function read(from: Readable, operation: ReadOperation, client: Client): Body | undefined {
   const { tree, watches, traits } = from;
   switch (operation.kind) {

@@ -1,11 +1,8 @@
-/** A session, as the server stores it. */
 export interface SessionRecord {
   readonly id: bigint;
   readonly password: Buffer;
-  /** As granted at the latest handshake. */
-  timeoutMs: number;
-  /** When it expires unless its client sends something: a multiple of the tick. */
-  expiresAtMs: number;
+  timeoutMs: number; // As granted at the latest handshake.
+  expiresAtMs: number; // When it expires unless its client sends something: a multiple of the tick.
 }
 
 /**

@@ -20,21 +20,15 @@ import { type Change, Watches } from './watch-table.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './writes.js';
 import { type Stamp, ZnodeTree } from './znode-tree.js';
 
-/** When something happens. */
 export interface Moment {
-  /** Monotonic, for sessions. */
-  readonly nowMs: number;
-  /** Milliseconds of the epoch, for stats. */
-  readonly timeMs: number;
+  readonly nowMs: number; // Monotonic, for sessions.
+  readonly timeMs: number; // Milliseconds of the epoch, for stats.
 }
 
-/** The result of a handshake. */
 export type ConnectResult =
   | { readonly kind: 'accepted'; readonly session: SessionRecord }
-  /** There is no such session, or the client doesn't own it. */
-  | { readonly kind: 'refused' }
-  /** The client has seen a zxid that this server hasn't: it gets no answer. */
-  | { readonly kind: 'ahead' };
+  | { readonly kind: 'refused' } // There is no such session, or the client doesn't own it.
+  | { readonly kind: 'ahead' }; // The client has seen a zxid that this server hasn't: it gets no answer.
 
 /** The tick, and the bounds of what it grants as a session timeout. */
 export interface SessionLimits {
@@ -44,8 +38,7 @@ export interface SessionLimits {
 }
 
 export interface StateMachineOptions extends SessionLimits {
-  /** The id of the first session; each later session's id is one more. */
-  readonly firstSessionId: bigint;
+  readonly firstSessionId: bigint; // The id of the first session; each later session's id is one more.
   readonly newPassword: () => Buffer;
   readonly traits: Traits;
 }
@@ -79,7 +72,6 @@ export class StateMachine {
     this.sessions = new SessionTable(options.tickMs);
   }
 
-  /** The connection of a session, if it has one. */
   clientOf(session: SessionRecord): Client | undefined {
     return this.#clients.get(session);
   }
@@ -137,7 +129,6 @@ export class StateMachine {
     client?.disconnect();
   }
 
-  /** Ends the sessions that have expired. */
   expire(moment: Moment): SessionRecord[] {
     const expired = this.sessions.expired(moment.nowMs);
     for (const session of expired) this.closeSession(session, moment);

@@ -14,10 +14,8 @@ export type Change =
   | { readonly kind: 'changed'; readonly path: string; readonly acl: Acls };
 type Acls = readonly Acl[];
 
-/** A connection, as watches use it. */
 export interface Watcher {
-  /** The identities that its client has proven. */
-  readonly identities: readonly Identity[];
+  readonly identities: readonly Identity[]; // The identities that its client has proven.
   notify(event: WatchEvent): void;
 }
 
@@ -46,7 +44,6 @@ class WatchTable {
     this.#set(path, watcher, [...others, mode]);
   }
 
-  /** Whether any watcher watches the path. */
   has(path: string): boolean {
     return this.#byPath.has(path);
   }
@@ -184,7 +181,6 @@ export class Watches {
     return this.data.size.watches + this.children.size.watches;
   }
 
-  /** How many watches there are at a path. */
   countAt(path: string): number {
     let count = 0;
     for (const table of [this.data, this.children])

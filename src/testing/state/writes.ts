@@ -39,11 +39,7 @@ export type MultiOutcome =
   | { readonly kind: 'committed'; readonly parts: readonly Applied[] }
   | { readonly kind: 'refused'; readonly codes: readonly number[] };
 
-/**
- * Carries out one write. The order of the checks is ZooKeeper's: it decides which error is sent if several apply.
- *
- * @throws ErrorReply; then nothing was changed
- */
+/** Carries out one write. The order of checks is ZooKeeper's: it decides the error. @throws ErrorReply; then nothing changed */
 export function applyWrite(tree: ZnodeTree, write: NodeWrite, author: Author): Applied {
   switch (write.kind) {
     case 'create':

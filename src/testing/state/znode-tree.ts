@@ -7,8 +7,7 @@ import { nameOf, parentOf } from './paths.js';
 /** The transaction that a change belongs to. */
 export interface Stamp {
   readonly zxid: bigint;
-  /** Milliseconds of the epoch. */
-  readonly timeMs: number;
+  readonly timeMs: number; // Milliseconds of the epoch.
 }
 
 export interface ZnodeContent {
@@ -77,9 +76,7 @@ export type Undo = () => void;
 
 const BEGINNING: Stamp = { zxid: 0n, timeMs: 0 };
 
-/**
- * The nodes, by their paths. It carries out changes that `writes.ts` has checked, and returns how to undo them.
- */
+/** The nodes, by their paths. It carries out changes that `writes.ts` has checked, and returns how to undo them. */
 export class ZnodeTree {
   readonly #nodes = new Map<string, Znode>();
   readonly #ephemerals = new Map<bigint, Set<string>>();
@@ -131,7 +128,6 @@ export class ZnodeTree {
     return this.#ephemerals.get(owner) ?? NONE;
   }
 
-  /** The ids of the sessions that have ephemeral nodes. */
   ephemeralOwners(): MapIterator<bigint> {
     return this.#ephemerals.keys();
   }
@@ -234,7 +230,6 @@ export function existing(tree: ZnodeTree, path: string): Znode {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A node that exists before the first transaction. */
 function ownNode(acl: readonly Acl[]): Znode {
   return new Znode({ data: Buffer.alloc(0), acl, ephemeralOwner: NO_OWNER }, BEGINNING);
 }
