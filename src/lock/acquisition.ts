@@ -16,9 +16,7 @@ import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from './que
 
 /** What one kind of lock is, beyond the queue. */
 export interface LockKind {
-  /** What its contenders want the lock for. */
   readonly purpose: Purpose;
-  /** How it is held. */
   readonly mode: Mode;
   /** What `using` is reentrant for: the lock itself, unless two locks are two sides of one. */
   readonly identity: object;
@@ -38,11 +36,9 @@ export interface Acquirable extends LockKind {
 const ACQUISITION_OVER = new Error('the acquisition is over');
 
 /**
- * One call that waits for a lock: it joins the queue, waits for its turn, makes sure of a lease, and holds. A call that
- * fails leaves nothing in the queue.
- *
- * Thousands may wait in one process, and for long: while a call waits for its turn, this object is all that is left of it.
- * With its wait and its watch it takes some 3 kB; as a chain of pending promises it took 21 kB.
+ * One call that waits for a lock: it joins the queue, waits for its turn, makes sure of a lease, and holds. A call that fails
+ * leaves nothing in the queue. Thousands may wait in one process, and for long: while a call waits for its turn, this object is
+ * all that is left of it. With its wait and its watch it takes some 3 kB; as a chain of pending promises it took 21 kB.
  */
 export class Acquisition implements TurnWaiter {
   readonly #lock: Acquirable;

@@ -18,11 +18,7 @@ export class MultiHold implements LockHold {
   readonly #ended = new LazyAbortController<Error>();
   readonly #unsubscribe: (() => void)[];
 
-  /**
-   * @internal
-   * @param holds - one or more
-   * @throws LockLostError if one of them isn't held
-   */
+  /** @internal Of one hold or more. @throws LockLostError if one of them isn't held */
   constructor(holds: readonly GrantHold[]) {
     for (const hold of holds) hold.assertHeld();
     const newest = holds.reduce((one, other) => (other.token > one.token ? other : one));

@@ -58,12 +58,7 @@ export abstract class QueueLock implements Lock {
     this.parse = lockEntryParser(this.options.extraLockPatterns);
   }
 
-  /**
-   * @internal Which contenders must be gone before another one holds. Asked before a contender joins, and again when the
-   * answer is outdated.
-   *
-   * @param signal - aborts when the answer is no longer needed
-   */
+  /** @internal Asked before a contender joins, and again when the rule is outdated. `signal` aborts when no rule is needed. */
   abstract turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 
   /** @internal A further hold, for work that holds this lock and asks for it again. */

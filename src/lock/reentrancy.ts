@@ -24,7 +24,6 @@ export function heldAround(lock: object): LockGrant | undefined {
   return undefined;
 }
 
-/** Runs `work` under the locks of these grants. */
 export async function runUnder<T>(grants: readonly LockGrant[], work: () => T | PromiseLike<T>): Promise<T> {
   const locked = new LockedWork(grants);
   try {

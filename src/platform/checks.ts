@@ -29,7 +29,6 @@ export function definedOnly<T extends object>(options: { readonly [K in keyof T]
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** A duration over 0. */
 export function checkPositiveMs(
   name: string,
   value: unknown,
@@ -47,7 +46,6 @@ export function checkPositiveMs(
   );
 }
 
-/** A duration of 0 or more. */
 export function checkMs(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
@@ -84,7 +82,6 @@ export function checkSeats(name: string, value: unknown): number {
   throw new InvalidOptionError(name, value, `a whole number from 1 to ${MOST_SEATS}`);
 }
 
-/** The number of one seat among several. */
 export function checkSeat(name: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < MOST_SEATS)

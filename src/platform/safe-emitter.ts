@@ -64,10 +64,7 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this.#emitter?.listenerCount(event) ?? 0;
   }
 
-  /**
-   * Calls the listeners of `event`. If listeners of an earlier event are being called, it does so after them: so all listeners
-   * get the events in the same order, also when a listener causes the next one.
-   */
+  /** Calls the listeners of `event`, after those being called now: all get events in one order, also if one causes the next. */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
     this.#queue ??= [];
     const queue = this.#queue;

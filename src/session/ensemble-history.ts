@@ -3,11 +3,9 @@ import { ignore } from '../platform/async/promises.js';
 import type { Session } from './session.js';
 
 /**
- * Checks whether the sessions that one owner opens, one after the other, are served by an ensemble that still has what the
- * earlier ones have seen.
- *
- * The creation of a session is a transaction. So a server that serves a new session has a newer zxid than any that an earlier
- * session of the same ensemble has seen. A lower one shows that the ensemble's data was lost or restored.
+ * Checks whether the ensemble that serves the later sessions of one owner still has what the earlier ones have seen. The
+ * creation of a session is a transaction, so a server that serves a new session has a newer zxid than any earlier session of
+ * the same ensemble has seen. A lower one shows that the ensemble's data was lost or restored.
  */
 export class EnsembleHistory {
   #former: Session | undefined;
@@ -15,9 +13,7 @@ export class EnsembleHistory {
   #seenZxid = 0n;
 
   /**
-   * Compares a session that was just opened with the former ones, and keeps it for the next comparison. The first session costs
-   * no request, a later one mostly a read at most. Never rejects.
-   *
+   * Compares a new session with the former ones, and keeps it. Costs no request at first, later mostly one read. Never rejects.
    * @returns what to report, once for each reset; `undefined` if nothing was lost, or if no server has answered
    */
   async follow(session: Session): Promise<EnsembleResetError | undefined> {

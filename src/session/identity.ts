@@ -19,7 +19,6 @@ export interface Identity extends HeartbeatTimes {
   readonly repliedZxid: bigint;
 }
 
-/** What the caller asked for, in milliseconds. */
 type AskedTimes = Pick<ResolvedSessionOptions, 'sessionTimeoutMs' | 'leaseMs'>;
 
 const PASSWORD_ENCODING = 'latin1';
@@ -34,12 +33,10 @@ export function credentialsOf({ id, password }: Identity): SessionCredentials {
   return { id, password: Buffer.from(password, PASSWORD_ENCODING) };
 }
 
-/** Whether the servers know the session by it. */
 export function isKnown({ id }: Identity): boolean {
   return id !== NEW_SESSION.id;
 }
 
-/** With what the servers have granted. */
 export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: AskedTimes): Identity {
   const sessionTimeoutMs = reply.timeoutMs;
   const fitting = leaseMs !== undefined && leaseMs < sessionTimeoutMs ? leaseMs : sessionTimeoutMs / 3;
@@ -48,7 +45,6 @@ export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: 
   return { ...identity, ...encoded(reply), sessionTimeoutMs, leaseMs: grantedMs };
 }
 
-/** With what its connection has seen. */
 export function withZxidsOf(
   identity: Identity,
   { lastZxid, repliedZxid }: Pick<Identity, 'lastZxid' | 'repliedZxid'>,

@@ -10,7 +10,6 @@ type NodeOperations = Pick<
   'readAndWatch' | 'retryUntilAnswered' | 'cancelWatch' | 'removeUnusedWatch'
 >;
 
-/** Receives what happens to a node. */
 export interface NodeListener {
   /** The node was read: at first, and after each change. */
   read(node: NodeData): void;
@@ -26,10 +25,9 @@ const STOPPED = new Error('the watch was stopped');
 /**
  * Reads a node, and again after each change, until it is gone. Between changes it is hardly more than its entry in the watch
  * registry. Its gain, with the other waits that became objects instead of promises: 8.8 kB for each contender that waits, where
- * it had been 21.3 (docs/benchmarks.md).
- *
- * For nodes whose names are used only once: a deleted node doesn't come back. The listener isn't called on the connection's
- * stack. Only a read notices the end of the session: the caller has to listen for that as well.
+ * it had been 21.3 (docs/benchmarks.md). For nodes whose names are used only once: a deleted node doesn't come back. The
+ * listener isn't called on the connection's stack. Only a read notices the end of the session: the caller has to listen for
+ * that as well.
  */
 export class NodeWatch implements Watcher {
   readonly #operations: NodeOperations;
@@ -46,7 +44,6 @@ export class NodeWatch implements Watcher {
     void this.#read(); // Never rejects.
   }
 
-  /** The listener isn't called from now on. */
   stop(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

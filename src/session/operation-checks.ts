@@ -8,7 +8,6 @@ export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] 
 const MAX_DATA_BYTES = 1_048_575 - 5000;
 const KINDS = "'check', 'create', 'set' or 'delete'";
 
-/** @throws InvalidOptionError */
 export function checkData(data: Uint8Array): Buffer {
   if (!(data instanceof Uint8Array))
     throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');

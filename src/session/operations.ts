@@ -33,10 +33,7 @@ export interface CreateOptions {
 
 /** How a node is read. */
 export interface ReadOptions {
-  /**
-   * Called once when the node is `deleted`, or its data have `changed` or may have: then read them. Only after a read that
-   * succeeded.
-   */
+  /** Called once, after a read that succeeded, when the node is `deleted` or may have `changed`: then read it. */
   readonly onChange?: (change: requests.Change) => void;
   /** If it aborts, `onChange` isn't called any more. */
   readonly signal?: AbortSignal;
@@ -164,11 +161,9 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Calls `watcher` no more.
-   *
-   * @param path - was read and watched
-   * @returns `false`: without a connection the server couldn't be asked to remove the watch, and a read that is held will set it
-   *   all the same. The caller calls {@link removeUnusedWatch} when that read is answered.
+   * @internal Calls `watcher`, of a path that was read and watched, no more.
+   * @returns `false`: without a connection the server couldn't be asked to remove the watch, and a read that is held will set
+   *   it all the same. The caller calls {@link removeUnusedWatch} when that read is answered.
    */
   cancelWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
@@ -240,11 +235,7 @@ export abstract class Operations<
     await this.#perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
   }
 
-  /**
-   * All parts or none, in one committed write.
-   *
-   * @throws ZooKeeperError of the part that was refused, with its path; nothing is written then
-   */
+  /** All parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path: nothing is written */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
     const targets = (parts as readonly TransactionPart[]).map((part) => checkPart(part, this.#chroot));
@@ -255,11 +246,7 @@ export abstract class Operations<
     }
   }
 
-  /**
-   * Creates `path` and its parents, as far as they are missing, as persistent nodes without data.
-   *
-   * @param access - of `path` itself, if it is missing; by default the session's
-   */
+  /** Creates `path` and its missing parents, persistent and without data. `access`: of `path`, by default the session's. */
   async ensurePath(path: string, access?: Access): Promise<void> {
     try {
       await this.retryUntilAnswered(() => this.create(path, access === undefined ? {} : { access }));

@@ -28,11 +28,10 @@ type Validity = 'for-good' | 'while-used';
 
 /**
  * Checks that the paths of queues are protected. The access list of a node's *parent* decides whether the node may be deleted:
- * below a parent that lets everybody delete, any client can delete nodes that are for their creator only. The same holds for the
- * path itself: with children it can't be deleted, and without any, every client that its parent lets can delete it.
- *
- * By default the root lets everybody delete its children. So a path directly below the root isn't refused, but checked again
- * for each contender, after the contender's node exists: then the path can't be exchanged any more.
+ * below a parent that lets everybody delete, any client can delete nodes that are for their creator only. The same holds for
+ * the path itself: with children it can't be deleted, and without any, every client that its parent lets can delete it. By
+ * default the root lets everybody delete its children. So a path directly below the root isn't refused, but checked again for
+ * each contender, after the contender's node exists: then the path can't be exchanged any more.
  */
 export class PathGuard {
   readonly #operations: PathOperations;
@@ -53,9 +52,7 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path of a queue, and creates it if it is missing. Asks the servers only the first time, and otherwise gives no
-   * promise to wait for.
-   *
+   * Checks the path of a queue, and creates it if it is missing. Gives no promise to wait for unless it has to ask the servers.
    * @param access - of the path, if it is missing; by default the session's
    * @throws UnprotectedPathError if everybody may write it, delete from it, or delete it where it isn't directly below the
    *   root; what ended the session, or a `ZooKeeperError` if a server refuses
@@ -67,21 +64,15 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path again if it may have been deleted and created since the first check. To be called after the contender's
-   * node was created. Otherwise gives no promise to wait for.
-   *
-   * @throws as {@link PathGuard.check} does
+   * To be called after the contender's node was created: checks the path again if it may have been deleted and created since
+   * the first check. Otherwise gives no promise to wait for. @throws as {@link PathGuard.check} does
    */
   confirm(path: string): Promise<void> | undefined {
     if (this.#protected === undefined || this.#protected.get(path) === 'for-good') return undefined;
     return this.#checkItself(path);
   }
 
-  /**
-   * Checks a record below a path that was checked, if it exists: any client that may create children may have created it.
-   *
-   * @throws as {@link PathGuard.check} does
-   */
+  /** Checks a record below a checked path, if it exists: any client may have made it. @throws as {@link PathGuard.check} */
   async checkRecord(path: string): Promise<void> {
     if (this.#protected === undefined || this.#protected.has(path)) return;
     try {

@@ -34,7 +34,6 @@ export interface SearchingSession extends ConnectionOwner {
   readonly state: SessionState;
   /** The connection's server serves the session from now on. */
   serve(connection: Connection): void;
-  /** The servers have ended the session. */
   expire(why: string): void;
   /** No server would accept the session any more. */
   fail(error: Error): void;
@@ -54,10 +53,9 @@ const LOST_DATA =
 
 /**
  * The search for a server: one connection after the other, until a server serves the session or the session has ended. After a
- * session was closed without a connection, the search goes on for a server that can end the session.
- *
- * No function waits here while a server serves the session: the connection reports its own end to the session. The session's
- * identity belongs to the search, which shows it to each server and takes over what the server grants.
+ * session was closed without a connection, the search goes on for a server that can end the session. No function waits here
+ * while a server serves the session: the connection reports its own end to the session. The session's identity belongs to the
+ * search, which shows it to each server and takes over what the server grants.
  */
 export class ServerSearch {
   readonly #session: SearchingSession;
@@ -96,7 +94,6 @@ export class ServerSearch {
     this.#search = this.#find();
   }
 
-  /** Begins to search after `connection` was lost. */
   resume(connection: Connection): void {
     this.learnFrom(connection);
     this.#outage.begin(this.#clock.now(), this.#identity.leaseMs);
@@ -133,10 +130,7 @@ export class ServerSearch {
     }
   }
 
-  /**
-   * Has a server close a session that has ended in this process: over `connection`, if there is one, else over one that the
-   * search still finds. Gives up after `limitMs`. Never rejects.
-   */
+  /** Has a server close the ended session, over `connection` or one that is still found, within `limitMs`. Never rejects. */
   async close(connection: Connection | undefined, limitMs: number, reason: Error): Promise<void> {
     const leaving = connection === undefined ? this.#search : this.#leave(connection);
     if (leaving === undefined) return; // The session had ended before.

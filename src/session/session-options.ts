@@ -26,10 +26,7 @@ export interface SessionOptions {
   readonly leaseMs?: number;
   /** How long to wait for the first server that accepts the session; `Infinity` waits for ever. @default 10000 */
   readonly connectTimeoutMs?: number;
-  /**
-   * The session's identities for the servers' authentication providers. For `digest` the credentials are `user:password`. They
-   * are sent in plain text: use `tls` too.
-   */
+  /** Identities for the servers' authentication providers; for `digest`: `user:password`, sent in plain text, so use `tls`. */
   readonly auth?: Credentials | readonly Credentials[];
   /**
    * The access of the nodes that are created: `creator` for clients that authenticate as this session does, and for no others;
@@ -45,9 +42,8 @@ export interface SessionOptions {
    */
   readonly allowUnprotectedPaths?: boolean;
   /**
-   * Speak TLS to the servers' secure ports: Node's options, as `ca`, `cert` and `key` (or `pfx`) for mutual TLS. The
-   * server's certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket` are not
-   * among the options.
+   * Speak TLS to the servers' secure ports: Node's options, as `ca`, `cert` and `key` (or `pfx`) for mutual TLS. The server's
+   * certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket` are refused.
    */
   readonly tls?: ConnectionOptions;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
@@ -67,7 +63,6 @@ export interface CloseOptions {
 // `close()` settles within 2 s; the difference is for what comes after the wait.
 const CLOSE_WITHIN_MS = 1500;
 
-/** @throws InvalidOptionError */
 export function resolveCloseOptions(given: unknown): number {
   const { timeoutMs } = checkOptions<CloseOptions>('close', given, ['timeoutMs']);
   return checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
@@ -82,7 +77,6 @@ export interface ResolvedSessionOptions
   readonly signal: AbortSignal | undefined;
 }
 
-/** The names of all options of a session. */
 export const SESSION_OPTIONS = [
   'sessionTimeoutMs',
   'leaseMs',
@@ -98,7 +92,6 @@ export const SESSION_OPTIONS = [
 // A session timeout travels as a signed 32-bit number of milliseconds.
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** @throws InvalidOptionError naming the option, the value and what would be right */
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
   const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
   const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);

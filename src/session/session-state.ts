@@ -34,9 +34,8 @@ export interface SessionEvents {
   /** The session was closed by this process. */
   closed(): void;
   /**
-   * A listener failed, a node can't be deleted, or no server serves the session: a `NoServerError` after the first whole
-   * round of servers and the end of the lease, and then, as long as that lasts, after pauses that double from a second to
-   * a minute.
+   * A listener failed, a node can't be deleted, or no server serves the session: a `NoServerError` after the first whole round
+   * of servers and the end of the lease, and then, as long as that lasts, after pauses that double from a second to a minute.
    */
   error(error: Error): void;
 }

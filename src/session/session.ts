@@ -58,10 +58,7 @@ export class Session extends Operations<SessionEvents> {
   #state: State = { name: 'connecting' };
   /** All calls of `close()` share one. */
   #closing: Promise<void> | undefined;
-  /**
-   * The async context in which the session was opened. A connection's end may be found in the midst of a caller's work, with
-   * which the next connection has nothing to do.
-   */
+  /** The async context in which the session was opened: a connection's end may be found amid a caller's unrelated work. */
   readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
 
   private constructor(
@@ -104,7 +101,6 @@ export class Session extends Operations<SessionEvents> {
   /**
    * @internal Takes over a session that another process has left behind. If that process still has a connection, the servers
    * report to it that the session has moved.
-   *
    * @throws SessionExpiredError if it has ended, and what {@link Session.connect} throws
    */
   static async takeOver(

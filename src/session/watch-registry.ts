@@ -7,10 +7,7 @@ export interface Watcher {
   changed(change: Change): void;
 }
 
-/**
- * The watchers of each path. A server reports one change for each path and then removes its watch, so all watchers of a path
- * share one.
- */
+/** The watchers of each path, which share one watch: a server reports one change for each path, and then removes its watch. */
 export class WatchRegistry {
   readonly #watchers = new Map<string, SmallSet<Watcher>>();
 
@@ -31,7 +28,6 @@ export class WatchRegistry {
     return this.#watchers.has(path);
   }
 
-  /** A server has reported a change. */
   fire(path: string, change: Change): void {
     const watchers = this.#watchers.get(path);
     this.#watchers.delete(path);

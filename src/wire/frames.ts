@@ -1,8 +1,7 @@
 /**
- * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes.
- *
- * One for each connection, so that half a frame of a lost connection never meets the bytes of the next one. Each byte is copied
- * at most once, however many frames a chunk holds or chunks a frame spans.
+ * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes. One for each connection, so that half
+ * a frame of a lost connection never meets the bytes of the next one. Each byte is copied at most once, however many frames a
+ * chunk holds or chunks a frame spans.
  */
 export class FrameReader {
   /** The longest frame to accept, in bytes. */

@@ -39,10 +39,9 @@ export class FirstListing {
 }
 
 /**
- * A contender in the queue of a lock or an election: its ephemeral sequential node below the queue's path.
- *
- * Follows ZooKeeper's lock recipe, with Curator's protection against lost replies: the node's name holds a uuid that
- * is fresh for every join, so a node whose creation was never answered can be found again.
+ * A contender in the queue of a lock or an election: its ephemeral sequential node below the queue's path. Follows ZooKeeper's
+ * lock recipe, with Curator's protection against lost replies: the node's name holds a uuid that is fresh for every join, so a
+ * node whose creation was never answered can be found again.
  */
 export class Contender {
   /** @internal */
@@ -76,11 +75,9 @@ export class Contender {
   }
 
   /**
-   * Leaves the queue, once, however often it is called. Resolves when the node is gone, or the session is over: until
-   * then the deletion is retried, so this may take as long as no server can be reached. Never rejects.
-   *
-   * @param withWrite - a write that deletes the node together with something else; if it is refused, the node is
-   *   deleted alone
+   * Leaves the queue, once, however often it is called. Resolves when the node is gone, or the session is over: until then the
+   * deletion is retried, so this may take as long as no server can be reached. Never rejects.
+   * @param withWrite - deletes the node together with something else; if it is refused, the node is deleted alone
    */
   leave(withWrite?: () => Promise<unknown>): Promise<void> {
     this.node.release();
@@ -172,10 +169,7 @@ export class Contender {
     return this.session.guard.ownerless.has(this.queue, node) && parseLockEntry(node) !== undefined;
   }
 
-  /**
-   * The queue up to this contender: nodes behind it don't matter to it. The first time, that is the listing that was sent
-   * with the creation: no node can have come ahead since.
-   */
+  /** The queue up to this contender; at first from the listing sent with the creation: no node can have come ahead since. */
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
     this.#listing = undefined; // Used once: if its reply was lost, the next call lists again.

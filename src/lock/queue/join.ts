@@ -16,7 +16,6 @@ import {
 
 const NO_DATA = Buffer.alloc(0);
 
-/** How to join a queue. */
 export interface JoinOptions {
   /** The node's data. @default empty */
   readonly data?: Buffer;
@@ -33,12 +32,10 @@ export interface JoinOptions {
 }
 
 /**
- * Joins the queue at its end. The queue's path is created if it is missing. A caller that stops waiting aborts the
- * signal and calls {@link withdraw} with the promise: the node may exist already.
- *
+ * Joins the queue at its end. The queue's path is created if it is missing. A caller that stops waiting aborts the signal and
+ * calls {@link withdraw} with the promise: the node may exist already.
  * @throws the signal's reason if it aborts while there is certainly no node
- * @throws UnprotectedPathError if the queue's path isn't protected, what ended the session, or a `ZooKeeperError` when
- *   the server refuses
+ * @throws UnprotectedPathError if the queue's path isn't protected, what ended the session, or a server's `ZooKeeperError`
  */
 export async function joinQueue(
   session: Session,

@@ -34,10 +34,7 @@ const PURPOSES = new Map(
 /** The server writes the number with `%010d`. */
 const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
 
-/**
- * `_c_<uuid>-lock-<number>`: a name as Curator's InterProcessMutex (with hyphens in the uuid) and go-zookeeper's Lock
- * (without) give it.
- */
+/** `_c_<uuid>-lock-<number>`: as Curator's InterProcessMutex (hyphens in the uuid) and go-zookeeper's Lock (none) have it. */
 const ENTRY = new RegExp(
   `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
   'i',
@@ -62,10 +59,7 @@ export function parseEntry(node: string): QueueEntry | undefined {
   return parsed?.purpose === 'lock' ? parsed : undefined;
 }
 
-/**
- * Reads names of locks, and those of other clients that have one of `patterns` before the number: these want an exclusive
- * lock, and what comes before the pattern is their id.
- */
+/** Reads names of locks, and other clients' names of exclusive ones: an id, one of `patterns`, and the number. */
 export function lockEntryParser(patterns: readonly string[]): EntryParser {
   if (patterns.length === 0) return parseLockEntry;
   const foreign = new RegExp(`^(.*)(?:${patterns.map(literally).join('|')})${NUMBER}$`, 's');

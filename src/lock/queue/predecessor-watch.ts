@@ -9,9 +9,7 @@ import { orUnreadable } from './unreadable-node.js';
 
 /**
  * Resolves when the node is gone, or goes with no session: such a node would stay for ever.
- *
- * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a `ZooKeeperError` if a
- *   server refuses
+ * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a server's `ZooKeeperError`
  */
 export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
   // After the session's end no change is notified any more.
@@ -92,7 +90,6 @@ export class PredecessorWatch implements ExistenceProbe {
     return kept.length === paths.length;
   }
 
-  /** Removes all watches. */
   end(): void {
     for (const watched of membersOf(this.#watched)) this.#unwatch(watched);
     this.#stopProbing();
@@ -113,7 +110,6 @@ export class PredecessorWatch implements ExistenceProbe {
     this.#listener.onGone();
   }
 
-  /** A watched node was read. */
   nodeRead(watched: WatchedNode, { data, stat }: NodeData): void {
     const { path } = watched;
     const blocks = !this.#session.guard.ownerless.isOne(path, stat) && this.#noLongerBlocks?.(data) !== true;
@@ -122,14 +118,12 @@ export class PredecessorWatch implements ExistenceProbe {
     this.nodeGone(watched);
   }
 
-  /** A watched node is gone, or doesn't block any more. */
   nodeGone(watched: WatchedNode): void {
     this.#unwatch(watched);
     this.#stopProbing();
     this.#listener.onGone();
   }
 
-  /** A node can't be watched. */
   nodeFailed({ path }: WatchedNode, reason: unknown): void {
     this.#listener.failed(orUnreadable(reason, this.#session.absolute(path)));
   }

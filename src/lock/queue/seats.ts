@@ -59,9 +59,7 @@ export class Seats {
   }
 
   /**
-   * The current number.
-   *
-   * @param watch - is notified of the next change
+   * The current number; `watch` is notified of the next change.
    * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async agree(watch?: Watch): Promise<number> {

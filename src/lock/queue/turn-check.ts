@@ -3,11 +3,7 @@ import type { Contender } from './contender.js';
 import type { QueueEntry } from './order.js';
 import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
 
-/**
- * Whether it is the contender's turn right now, without waiting for it.
- *
- * @throws NodeLostError if the contender's node is gone, or what ended the session
- */
+/** Whether it is the contender's turn now. @throws NodeLostError if the contender's node is gone, or what ended the session */
 export async function hasTurn(contender: Contender, rule: TurnRule = EXCLUSIVE): Promise<boolean> {
   const { capacity } = rule;
   const blocking = await contender.listBlocking(rule, contender.node.lost);

@@ -12,7 +12,6 @@ export interface QueuePosition {
   readonly ahead: string;
 }
 
-/** How to wait in the queue. */
 export interface WaitOptions {
   /** Aborting it ends the wait. */
   readonly signal?: Abortable | undefined;
@@ -54,9 +53,7 @@ export function untilTurn(
 }
 
 /**
- * As {@link untilTurn}, without a promise, for callers with very many waits: calls `waiter`, at once if the contender is
- * known to be first.
- *
+ * As {@link untilTurn}, without a promise: calls `waiter`, at once if the contender is known to be first.
  * @throws as {@link untilTurn} does, if the wait is over before it begins
  */
 export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRule): void {
@@ -70,9 +67,8 @@ export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRu
 type WaitState = 'listing' | 'blocked' | 'next' | 'ended';
 
 /**
- * A contender's wait for its turn. It may last for hours, beside thousands of others, so it is an object with callbacks:
- * an async function is suspended only while the queue is listed. A waiting lock takes some 3 kB in all; as a chain of
- * pending promises it took 21 kB.
+ * A contender's wait for its turn: perhaps for hours, beside thousands of others, so it is an object with callbacks. An async
+ * function is suspended only while the queue is listed. A waiting lock takes some 3 kB; as a chain of promises it took 21 kB.
  */
 class TurnWait implements PredecessorListener {
   readonly #contender: Contender;
@@ -97,10 +93,7 @@ class TurnWait implements PredecessorListener {
     this.failed(this.#endings.find(({ aborted }) => aborted)?.reason);
   }
 
-  /**
-   * Ignored while the queue is listed: the node isn't watched any more, and if the listing still has it, it is watched
-   * anew, and found to be gone.
-   */
+  /** Ignored while the queue is listed: if the listing still has the node, it is watched anew, and found to be gone. */
   onGone(): void {
     if (this.#state === 'next') this.#end(() => this.#waiter.turnCame());
     else if (this.#state === 'blocked') void this.#list(); // Never rejects.

@@ -5,11 +5,10 @@ import { forEachOf, type SmallSet, sizeOf, withMember, withoutMember } from '../
 export type AbortListener = (() => void) | { handleEvent(): void };
 
 /**
- * An AbortController that makes its signal only when it is asked for; most never are. It can be listened to itself:
- * {@link Abortable} is either. Its gain: some 20 µs for each signal with a listener; signals and their errors were 16 % of the
- * processor time of taking a free lock (docs/benchmarks.md).
- *
- * Listeners are called in the order in which they were added, before those of the signal. They are Conclave's own, and must not throw.
+ * An AbortController that makes its signal only when it is asked for; most never are. It can be listened to itself, too, as an
+ * {@link Abortable}. Its gain: some 20 µs for each signal with a listener; signals and their errors were 16 % of the processor
+ * time of taking a free lock (docs/benchmarks.md). Listeners are called in the order in which they were added, before those of
+ * the signal. They are Conclave's own, and must not throw.
  */
 export class LazyAbortController<Reason = unknown> {
   #listeners: SmallSet<AbortListener>;
@@ -85,7 +84,6 @@ export class LazyAbortController<Reason = unknown> {
   }
 }
 
-/** What can end a wait. */
 export type Abortable = AbortSignal | LazyAbortController;
 
 /** Calls `task` when `signal` aborts, or at once if it has. Returns a function that unsubscribes. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../time/clock.js';
 import { type Abortable, LazyAbortController, onAbort } from './lazy-abort.js';
 
-/** A promise and the two functions that settle it. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T | PromiseLike<T>): void;

@@ -13,13 +13,11 @@ export interface StopOptions {
   readonly timeoutMs?: number;
 }
 
-/** @throws InvalidOptionError naming the option */
 export function resolveStop(given: StopOptions | undefined): number | undefined {
   const { timeoutMs } = checkOptions<StopOptions>('stop', given, ['timeoutMs']);
   return checkMs('timeoutMs', timeoutMs);
 }
 
-/** What a stop needs from the object that it stops. */
 export interface StopPort {
   readonly clock: Clock;
   /** How long a stop may take without a report, in milliseconds: a lease. */
@@ -63,7 +61,6 @@ export class Stopping {
     this.#state = { ...this.#state, notice };
   }
 
-  /** Called when the stop is done. */
   end(): void {
     if (this.#state.name === 'stopping') this.#state.notice?.clear();
     this.#state = { name: 'stopped' };
@@ -75,11 +72,7 @@ export class Stopping {
     return this.#port.clock.now() - this.#state.sinceMs >= this.#port.graceMs();
   }
 
-  /**
-   * Waits for `ended`, which must not reject.
-   *
-   * @throws StopPendingError if that takes longer than `timeoutMs`
-   */
+  /** Waits for `ended`, which must not reject. @throws StopPendingError if that takes longer than `timeoutMs` */
   async wait(ended: Promise<unknown>, timeoutMs: number | undefined): Promise<void> {
     if (timeoutMs === undefined) {
       await ended;

@@ -16,7 +16,6 @@ export class WorkContext {
     working++;
   }
 
-  /** Called when the context ends. */
   finish(): void {
     const wasWorking = this.#state === 'working';
     this.#state = 'ended';
@@ -60,7 +59,6 @@ export function workContexts(): readonly WorkContext[] {
   return contexts;
 }
 
-/** Whether the caller is in `context`. */
 export function isWithin(context: WorkContext): boolean {
   return workContexts().includes(context);
 }

@@ -3,10 +3,7 @@ import { type Deferred, deferred } from '../async/promises.js';
 type Result<T> = IteratorResult<T, undefined>;
 const DONE = { done: true, value: undefined } as const;
 
-/**
- * The values that one consumer hasn't taken yet, in order. If the consumer doesn't keep up, the oldest values are dropped: the
- * newest is always there, and the memory is bounded.
- */
+/** The values that one consumer hasn't taken yet, in order. If it is too slow, the oldest are dropped: memory is bounded. */
 export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #limit: number;
   readonly #onReturn: () => void;
@@ -14,10 +11,7 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #takers: Deferred<Result<T>>[] = [];
   #ended = false;
 
-  /**
-   * @param limit - how many values are kept
-   * @param onReturn - called when the consumer leaves its loop
-   */
+  /** @param onReturn - called when the consumer leaves its loop */
   constructor(limit: number, onReturn: () => void) {
     this.#limit = limit;
     this.#onReturn = onReturn;
@@ -45,7 +39,6 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
     return await taker.promise;
   }
 
-  /** The consumer has left its loop. */
   async return(): Promise<Result<T>> {
     this.#waiting.length = 0;
     this.end();

@@ -12,7 +12,6 @@ export class LinkedList<T extends LinkedListNode<T>> {
   #first: T | undefined;
   #last: T | undefined;
 
-  /** The oldest member. */
   get first(): T | undefined {
     return this.#first;
   }
@@ -37,7 +36,6 @@ export class LinkedList<T extends LinkedListNode<T>> {
     link.after = undefined;
   }
 
-  /** Removes the oldest member. */
   shift(): T | undefined {
     const first = this.#first;
     if (first !== undefined) this.remove(first);

@@ -67,13 +67,9 @@ export function isLastResort(logger: Logger): boolean {
   return logger === LAST_RESORT;
 }
 
-/** Errors that were logged. */
 const logged = new WeakSet<Error>();
 
-/**
- * Logs an error that `emitter` is about to emit as `error`. Each error is logged once, also if several emitters pass it on. With a
- * listener it isn't printed on standard error.
- */
+/** Logs an error that `emitter` will emit: once, also if several emitters pass it on; with a listener not on standard error. */
 export function logError(
   logger: Logger,
   error: Error,

@@ -24,10 +24,7 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 const KNOWN = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
 
-/**
- * @param name - what the option is called, for the error
- * @throws InvalidOptionError naming the option
- */
+/** @param name - what the option is called, for the error */
 export function resolveRetryOptions(given: unknown, retries: number, name = 'retry'): RetryPolicy {
   const options = checkOptions<RetryOptions>(name, given, KNOWN);
   const minTimeout = checkMs(`${name}.minTimeout`, options.minTimeout) ?? FIRST_PAUSE_MS;
@@ -47,11 +44,7 @@ export function resolveRetryOptions(given: unknown, retries: number, name = 'ret
   return policy;
 }
 
-/**
- * The pause after the `attempt`th attempt (from 1) has failed.
- *
- * @param random - evenly distributed over [0, 1)
- */
+/** The pause after the `attempt`th attempt (from 1) has failed; `random` is evenly distributed over [0, 1). */
 export function backoffMs(
   attempt: number,
   { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
@@ -63,11 +56,7 @@ export function backoffMs(
   return Math.min(shortest * (1 + random), maxTimeout);
 }
 
-/**
- * An {@link exponentialPauseMs} whose second half is random, so that many clients don't come back at once.
- *
- * @param random - evenly distributed over [0, 1)
- */
+/** An {@link exponentialPauseMs} whose second half is `random`, from [0, 1): so that many clients don't come back at once. */
 export function jitteredPauseMs(
   failures: number,
   random: number,

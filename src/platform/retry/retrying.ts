@@ -1,6 +1,5 @@
 import pRetry from 'p-retry';
 
-/** A try that failed. */
 export interface Failure {
   readonly error: unknown;
   /** 1 for the first try. */
@@ -13,13 +12,11 @@ export interface Failure {
 class FailedTry extends Error {}
 
 /**
- * Repeats `work` until it succeeds or no retry is left.
- *
- * p-retry counts. It sees only errors made here, since it doesn't retry after a `TypeError`, replaces thrown values that aren't
- * errors, and has an error of its own that ends the retries. The caller makes the pauses, because time comes from the injected
- * clock, and watches any signal, because p-retry drops a result that arrives while its signal aborts.
- *
- * @param onFailure - called after each failed try, the last one too, and awaited before the next; what it throws ends the retries
+ * Repeats `work` until it succeeds or no retry is left. p-retry counts. It sees only errors made here, since it doesn't retry
+ * after a `TypeError`, replaces thrown values that aren't errors, and has an error of its own that ends the retries. The caller
+ * makes the pauses, because time comes from the injected clock, and watches any signal, because p-retry drops a result that
+ * arrives while its signal aborts.
+ * @param onFailure - called after each failed try, the last too, and awaited before the next; what it throws ends the retries
  * @throws what the last try or `onFailure` threw
  */
 export async function retrying<T>(

@@ -9,10 +9,9 @@ const [DOT, ZERO] = [0x2e, 0x30];
 
 /**
  * How long the machine has been up, including the time that it was suspended. Read from a file that stays open. Its gain:
- * `os.uptime` opens the file each time, which takes three times as long.
- *
- * `os.uptime` is used where there is no such file, as on other systems than Linux, and whenever a reading differs from the
- * monotonic clock: then the machine was suspended, or other code closed the descriptor by mistake, and it is another file's now.
+ * `os.uptime` opens the file each time, which takes three times as long. `os.uptime` is used where there is no such file, as on
+ * other systems than Linux, and whenever a reading differs from the monotonic clock: then the machine was suspended, or other
+ * code closed the descriptor by mistake, and it is another file's now.
  */
 export class Uptime {
   readonly #monotonicMs: () => number;

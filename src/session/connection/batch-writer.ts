@@ -6,9 +6,8 @@ interface Writable {
 }
 
 /**
- * Writes what is asked in one turn of the event loop to the socket in one go, since each write is a call of the system. The
- * first urgent request of a turn is written at once, with what came before it: while it is on its way, its caller has time for
- * the rest of its work.
+ * Writes what is asked in one turn of the event loop in one go, since each write is a system call. The first urgent request of
+ * a turn is written at once, with what came before it: its caller goes on with its work while the request is on its way.
  */
 export class BatchWriter {
   readonly #socket: Writable;
@@ -23,10 +22,7 @@ export class BatchWriter {
     this.#clock = clock;
   }
 
-  /**
-   * When what is written next is sent. The clock is read once for all that is written in one go: that may be early for the
-   * later ones, and early is safe.
-   */
+  /** When what is written next is sent. The clock is read once for each write: early for the later requests, which is safe. */
   sentAt(): number {
     if (this.#unwritten.length === 0) this.#sentAt = lowerBoundNow(this.#clock);
     return this.#sentAt;

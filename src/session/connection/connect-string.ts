@@ -55,10 +55,7 @@ function parseServer(text: string, value: string, option: string): Server {
   return { host: host.toLowerCase(), port: port === undefined ? DEFAULT_PORT : parsePort(port, text, wrong) };
 }
 
-/**
- * What the resolver accepts: also underscores, which Docker Compose puts into names, and letters of any script. A wrong name
- * would be looked up again and again until `connectTimeoutMs` is over.
- */
+/** What the resolver accepts, as Docker Compose's underscores and any script. A wrong name would be tried until time is up. */
 function isHost(text: string): boolean {
   const looksLikeAddress = /^\d+(\.\d+){3}$/.test(text);
   return text.length <= MAX_HOST_CHARACTERS && (looksLikeAddress ? isIPv4(text) : HOST.test(text));

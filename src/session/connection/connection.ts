@@ -22,7 +22,6 @@ interface Pending extends LinkedListNode<Pending> {
   readonly outcome: Outcome<unknown>;
 }
 
-/** Receives what happens to a connection. */
 export interface ConnectionOwner {
   /** The server reports a change of a node that was watched. Called on the connection's stack. */
   notified(event: requests.WatchEvent): void;
@@ -53,10 +52,9 @@ const MAX_HANDSHAKE_REPLY_BYTES = 1024;
 const LAST_XID = 2 ** 31 - 1;
 
 /**
- * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it
- * ends, everything that waits on it rejects with `ConnectionLossError`, and the session opens another.
- *
- * No caller's code runs on its stack: promises settle, and its owner is the session.
+ * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it ends,
+ * everything that waits on it rejects with `ConnectionLossError`, and the session opens another. No caller's code runs on its
+ * stack: promises settle, and its owner is the session.
  */
 export class Connection {
   readonly server: Server;
@@ -89,9 +87,7 @@ export class Connection {
 
   /**
    * Makes the connection that `transport` opens part of a session, until `signal` aborts.
-   *
-   * @throws HandshakeLostError, whose cause is what ended the connection, if the handshake was sent and not answered;
-   *   the cause itself if the connection ended before that
+   * @throws what ended the connection, as the cause of a HandshakeLostError if the handshake was sent and not answered
    */
   static async open(
     server: Server,
@@ -120,7 +116,6 @@ export class Connection {
     }
   }
 
-  /** Why it has ended; `undefined` while it lasts. */
   get end(): Error | undefined {
     return this.#end;
   }
@@ -143,11 +138,9 @@ export class Connection {
   }
 
   /**
-   * Has the server watch the data of paths that were watched over another connection, and report at once what has happened to
-   * them since. If this connection is lost before the answer, the next one has to do it.
-   *
-   * @param portions - the paths of each request
-   * @param sinceZxid - the `repliedZxid` of that connection
+   * Has the server watch the data of paths that another connection watched, and report at once what has happened since
+   * `sinceZxid`, its `repliedZxid`. If this connection is lost before the answer, the next one has to do it. A portion is a
+   * request.
    */
   restoreWatches(portions: readonly string[][], sinceZxid: bigint): void {
     this.#repliedZxid = sinceZxid;
@@ -171,11 +164,7 @@ export class Connection {
     return outcome.promise;
   }
 
-  /**
-   * As {@link send}, without a promise: `outcome` receives what becomes of the request.
-   *
-   * @returns when the request is sent; `undefined` if it can't be: then `outcome` was rejected
-   */
+  /** As {@link send}, without a promise. Gives when the request is sent; `undefined`: it can't be, `outcome` was rejected. */
   dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     return this.#exchange(request, this.#xid, outcome, this.#pending);
@@ -258,7 +247,6 @@ export class Connection {
     );
   }
 
-  /** What the server has sent. */
   read(chunk: Buffer): void {
     try {
       for (const frame of this.#frames.push(chunk)) {

@@ -25,9 +25,8 @@ export function pauseMs(round: number, random: number): number {
 }
 
 /**
- * How long a server may take to answer the handshake, in the `round`th round (from 0). At first so short that every
- * address is tried well before the session expires, also when some servers accept and stay silent, as a server that is starting
- * does; longer in each round, for slow servers.
+ * How long the handshake may take in the `round`th round (from 0). At first so short that every address is tried well before
+ * the session expires, though starting servers accept and stay silent; longer in each round, for slow servers.
  */
 export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
   const longest = Math.min(MAX_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
@@ -65,7 +64,6 @@ export interface DialerOptions {
   readonly onTried: () => void;
 }
 
-/** A server that has answered a handshake. */
 export interface Dialed {
   readonly connection: Connection;
   readonly reply: HandshakeReply;
@@ -96,7 +94,6 @@ export class Dialer {
     this.#servers = shuffled(options.servers, options.environment.random);
   }
 
-  /** Why the last try failed; `undefined` before a failure. */
   get lastFailure(): unknown {
     return this.#lastFailure;
   }
@@ -107,10 +104,7 @@ export class Dialer {
   }
 
   /**
-   * Tries servers until one answers the handshake.
-   *
-   * @param makeHandshake - gives what to show to the next server
-   * @param isNeeded - asked between two tries
+   * Tries servers until one answers the handshake that `makeHandshake` gives; `isNeeded` is asked between two tries.
    * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more
    */
   async dial(

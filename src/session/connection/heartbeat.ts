@@ -17,7 +17,6 @@ export interface HeartbeatNode {
   readonly absolutePath: string;
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: number): void;
-  /** A heartbeat found the node gone. */
   gone(): void;
   /** The node's access list doesn't let the session read it any more: no heartbeat can confirm it. */
   unreadable(error: Error): void;
@@ -31,7 +30,6 @@ export interface ExistenceProbe {
   gone(): void;
 }
 
-/** The periods of heartbeats, in milliseconds. */
 export interface HeartbeatTimes {
   readonly leaseMs: number;
   readonly sessionTimeoutMs: number;
@@ -58,9 +56,8 @@ const NODES_PER_REQUEST = 200;
 const PROBES_AT_ONCE = 20;
 
 /**
- * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout.
- * With {@link replyWithinMs} a dead link is found within 8/15 of the session timeout, which leaves the rest of it for
- * finding another server.
+ * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout. With
+ * {@link replyWithinMs} a dead link is found within 8/15 of the session timeout: the rest is for finding another server.
  */
 export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
   return nodes > 0 ? leaseMs / 4 : sessionTimeoutMs / 5;
@@ -72,12 +69,11 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 }
 
 /**
- * Confirms again and again that this session's nodes are in place, with a write that a quorum commits and that changes
- * nothing: `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them. Without a node to
- * confirm, a ping keeps the session and finds dead links. A read does too: where there are probes, they take the ping's place.
- *
- * Heartbeats never overlap. A heartbeat that isn't answered in time shows that the link is dead, whatever the socket says, and
- * ends the connection.
+ * Confirms again and again that this session's nodes are in place, with a write that a quorum commits and that changes nothing:
+ * `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them. Without a node to confirm,
+ * a ping keeps the session and finds dead links. A read does too: where there are probes, they take the ping's place.
+ * Heartbeats never overlap. One that isn't answered in time shows that the link is dead, whatever the socket says, and ends the
+ * connection.
  */
 export class Heartbeat {
   readonly #clock: Clock;
@@ -211,10 +207,7 @@ export class Heartbeat {
     }
   }
 
-  /**
-   * Confirms all nodes of `batch` in one committed write, except those that turn out to be gone or unreadable: these mustn't
-   * keep the others from being confirmed.
-   */
+  /** Confirms the nodes of `batch` in one committed write. Those that are gone or unreadable mustn't hinder the others. */
   async #confirm(batch: Batch, connection: Connection): Promise<void> {
     for (let left = batch; left.nodes.length > 0; ) {
       const failed = await this.#send(left, connection);

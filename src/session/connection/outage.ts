@@ -22,10 +22,9 @@ interface Lasting {
 }
 
 /**
- * The time in which no server serves a session, or none of the sessions that an owner tries to open one after the other. Says
- * when a report is due: after the first whole round of servers, and not before the end of a lease that was held; and then after
- * pauses that double, from a second to a minute: some five hundred reports of an outage that lasts all night, and not thirty
- * thousand. All times are by the session's clock.
+ * The time in which no server serves a session, or any that an owner tries to open one after the other. Says when a report is
+ * due: after the first whole round of servers, and not before the end of a lease that was held; then after pauses that double,
+ * from a second to a minute: some five hundred reports in a night, not thirty thousand. All times are by the session's clock.
  */
 export class Outage {
   #state: Lasting | { readonly name: 'none' } = { name: 'none' };
@@ -35,13 +34,11 @@ export class Outage {
     this.#state = lasting(nowMs, nowMs + leaseMs);
   }
 
-  /** A server is being tried. */
   tried(nowMs: number): void {
     const before = this.#state.name === 'lasting' ? this.#state : lasting(nowMs, nowMs);
     this.#state = { ...before, tries: before.tries + 1 };
   }
 
-  /** The server didn't serve. */
   failed({ host, port }: Server, cause: unknown): void {
     const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
     if (this.#state.name === 'lasting') this.#state = { ...this.#state, last: { address, cause } };
@@ -57,7 +54,6 @@ export class Outage {
     return new NoServerError(state.last.address, nowMs - state.sinceMs, state.last.cause);
   }
 
-  /** A server serves. */
   end(): void {
     this.#state = { name: 'none' };
   }

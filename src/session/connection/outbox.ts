@@ -17,9 +17,8 @@ type OutboxState =
 const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore };
 
 /**
- * The operations of a session on their way to a server. Operations that are issued without a connection are held, in order, and
- * sent over the next one; an operation is never sent twice. Each settles: with its reply, its loss, its own time-out, or the
- * end of the session.
+ * The operations of a session on their way to a server. Those issued without a connection are held, in order, and sent over the
+ * next one; none is sent twice. Each settles: with its reply, its loss, its own time-out, or the end of the session.
  */
 export class Outbox {
   readonly #deadlines: Deadlines;
@@ -47,10 +46,7 @@ export class Outbox {
     });
   }
 
-  /**
-   * Has the server remove its watch of a path: over this connection only, since the next one won't restore the watch. The watch
-   * may have fired by now. `false`: there is no connection.
-   */
+  /** Has the server remove its watch of a path, which may have fired. `false`: no connection, and the next won't restore it. */
   unwatch(path: string): boolean {
     if (this.#state.name !== 'open') return false;
     this.#state.connection.dispatch(removeWatchRequest(path), IGNORED);

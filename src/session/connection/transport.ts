@@ -9,7 +9,6 @@ export interface Endpoint {
   readonly address: string;
 }
 
-/** A socket that connects to a server. */
 export interface Transport {
   readonly socket: Socket;
   /** The event after which the handshake may be written. */
@@ -21,11 +20,9 @@ export interface Transport {
 const NO_READER: Reader = { read: ignore };
 
 /**
- * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be for the server's name
- * (or its address, if the connect string has that), unless the options say otherwise.
- *
- * With TLS nothing is written before `secureConnect`: what is written earlier may reach a server whose certificate
- * turns out to be wrong, and the handshake holds the session's password.
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be for the server's name (or
+ * its address, if the connect string has that), unless the options say otherwise. With TLS nothing is written before
+ * `secureConnect`: earlier bytes may reach a server with a wrong certificate, and the handshake holds the session's password.
  */
 export function openTransport(
   { server, address }: Endpoint,

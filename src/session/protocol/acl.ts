@@ -20,7 +20,6 @@ const ALL_PERMISSIONS = 31;
 /** With these a stranger could end what is held below a node, or change its data. */
 export const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
 
-/** The access list that is sent to the servers. */
 export function entriesOf(access: Access): readonly AccessEntry[] {
   if (access === 'world') return [{ scheme: 'world', id: 'anyone', permissions: ALL_PERMISSIONS }];
   if (access === 'creator') return [{ scheme: 'auth', id: '', permissions: ALL_PERMISSIONS }];
@@ -63,7 +62,6 @@ export function describeEntry({ scheme, id, permissions }: AccessEntry): string 
   return `${scheme}:${id}:${given.map(([letter]) => letter).join('')}`;
 }
 
-/** @throws InvalidOptionError */
 export function checkAccess<T extends Access | undefined>(value: unknown, fallback: T): Access | T {
   if (value === undefined) return fallback;
   if (value === 'world' || value === 'creator') return value;

@@ -105,7 +105,6 @@ const PART_CODES = { check: OP.check, create: OP.create, set: OP.setData, delete
 /** Stands for the operation and the error after the last part. */
 const NONE = -1;
 
-/** All parts of a transaction. */
 export function writeParts(out: WireWriter, parts: readonly TransactionPart[], access: Access): void {
   for (const part of parts) {
     out.int32(PART_CODES[part.kind]).bool(false).int32(NONE);
@@ -117,7 +116,6 @@ export function writeParts(out: WireWriter, parts: readonly TransactionPart[], a
 /** The result of a part, or an error's code. In a refused transaction every part has a code. */
 export type PartOutcome = PartResult | { readonly errorCode: number };
 
-/** The outcome of each part of a transaction. @throws WireError */
 export function readOutcomes(bytes: WireReader): PartOutcome[] {
   const outcomes: PartOutcome[] = [];
   for (;;) {

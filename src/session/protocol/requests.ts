@@ -10,20 +10,16 @@ import { serverError } from './error-codes.js';
 import * as records from './records.js';
 
 /**
- * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields.
- *
- * The only file that imports node-zookeeper-client: the first packets of a connection go through its codec. Nothing else of it
- * is used: the client's connection, retries, watches and transactions lose replies, versions and sometimes the process.
+ * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields. The only file that
+ * imports node-zookeeper-client: the first packets of a connection go through its codec. Nothing else of it is used: the
+ * client's connection, retries, watches and transactions lose replies, versions and sometimes the process.
  */
 
 /** A request, and how to read its answer. `path` is absolute, the chroot included. */
 export interface Request<T> {
   readonly name: string;
   readonly path?: string | undefined;
-  /**
-   * Written at once, with the requests before it: its caller goes on while it is on its way. Of several in one turn of the
-   * event loop only the first is: the rest is written together.
-   */
+  /** Written at once, with those before it; of several in one turn of the event loop only the first is: see `BatchWriter`. */
   readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
   /** Reads the reply's body. @throws anything, if it isn't one. */
@@ -97,7 +93,6 @@ export function multiRequest(
   return request('multi', undefined, records.OP.multi, write, decode, isUrgent);
 }
 
-/** @throws TransactionError, WireError */
 function resultsOf(
   parts: readonly records.TransactionPart[],
   outcomes: readonly records.PartOutcome[],
@@ -165,7 +160,6 @@ export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Reque
   return { name: 'setWatches', encode, decode: decodeNothing };
 }
 
-/** Has a server remove this session's watch of a path's data. */
 export function removeWatchRequest(path: string): Request<void> {
   const write = () => out.string(path).int32(DATA_WATCHES);
   return request('removeWatches', path, records.OP.removeWatches, write, decodeNothing);
@@ -245,7 +239,6 @@ export type Change = 'deleted' | 'changed';
 
 const NODE_DELETED = 2;
 
-/** A server's report of a change of a node that was watched. */
 export interface WatchEvent {
   readonly path: string;
   readonly change: Change;
