@@ -6,10 +6,7 @@ import type { Session } from '../session/session.js';
 import { serializeCandidate } from './nodes/candidate.js';
 import { withWritesOfOthers } from './nodes/candidate-request.js';
 
-/**
- * What a candidate advertises on its node. It is written by one write at a time, always the newest, so that an older write
- * whose reply was lost doesn't overwrite a newer one.
- */
+/** What a candidate advertises. One write at a time, of the newest: none with a lost reply can overwrite a newer one. */
 export class Advertisement {
   readonly #id: string;
   #bytes: Buffer;
@@ -45,7 +42,6 @@ export class Advertisement {
 
   /**
    * Resolves when the node says what was last given, or is gone: the next one is created with it.
-   *
    * @throws what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {

@@ -21,9 +21,8 @@ const NOTHING_KNOWN = Promise.resolve(undefined);
 class Nomination extends Error {}
 
 /**
- * One contender's way from its place in the queue to a term: it waits for its turn, which comes when no contender is ahead
- * or when it is nominated to lead out of turn, and claims. As long as another candidate leads, or should lead before, it
- * waits on.
+ * One contender's way from the queue to a term: it waits for its turn, which comes when no contender is ahead or when it is
+ * nominated to lead out of turn, and claims. As long as another candidate leads, or should lead before, it waits on.
  */
 export class Campaign {
   readonly #contender: Contender;
@@ -37,10 +36,7 @@ export class Campaign {
   #nominations = new LazyAbortController();
   #nominatedAfter: string | undefined;
 
-  /**
-   * @param seats - how many candidates may lead at once
-   * @param expected - what may be claimed if it is the contender's turn at once
-   */
+  /** @param expected - what may be claimed if it is the contender's turn at once */
   constructor(
     contender: Contender,
     claims: Claims,

@@ -3,22 +3,17 @@ import { deferred, whenSettled } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 
 /**
- * Finds out why the node of a leader is gone: from when that was seen until the term's reason is known.
- *
- * A server that ends a session deletes its nodes first. Whether the session is notified of that before its connection ends
- * is a race, which goes either way with ZooKeeper 3.8 and 3.9. So a deletion may be another client's, or the first sign of
- * the session's end. An answer over the same connection shows that the session lives: events and answers keep their order.
- * The term itself has ended by then, as soon as its node was seen to be gone.
+ * Finds out why a leader's node is gone; the term has ended by then, as soon as that was seen. A server that ends a session
+ * deletes its nodes first. Whether the session is notified of that before its connection ends is a race, which goes either
+ * way with ZooKeeper 3.8 and 3.9. So a deletion may be another client's, or the first sign of the session's end. An answer
+ * over the same connection shows that the session lives: events and answers keep their order.
  */
 export class Demotion {
   readonly #session: Session;
   readonly #concluded = deferred();
   #announce: ((reason: DemotionReason) => void) | undefined;
 
-  /**
-   * @param path - the node that is gone
-   * @param announce - called once: when it is known whether the session lives, or after a lease with what is known then
-   */
+  /** @param announce - called once: when it is known whether the session lives, or after a lease with what is known then */
   constructor(session: Session, path: string, announce: (reason: DemotionReason) => void) {
     this.#session = session;
     this.#announce = announce;
@@ -26,7 +21,6 @@ export class Demotion {
     whenSettled(session.clock, asked, session.leaseMs, () => this.conclude());
   }
 
-  /** Resolves when the reason was announced. */
   get concluded(): Promise<void> {
     return this.#concluded.promise;
   }

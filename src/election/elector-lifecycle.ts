@@ -34,17 +34,11 @@ class StopRequest extends Error {}
 
 /** What a lifecycle needs of its elector. */
 export interface ElectorPort {
-  emit<Event extends keyof LeaderElectorEvents>(
-    event: Event,
-    ...args: Parameters<LeaderElectorEvents[Event]>
-  ): void;
+  emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;
   readonly report: (error: Error) => void;
 }
 
-/**
- * The life of an elector: its states, what leads from one to the next, and what it does in each of them. See {@link
- * ElectorState} for the states, and `LeaderElector` for what is promised.
- */
+/** The life of an elector: its states ({@link ElectorState}), what leads from one to the next, and what it does in each. */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly session: Session;
   readonly clock: Clock;
@@ -167,14 +161,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#finish();
   }
 
-  /** @internal */
   onWaiting(position: QueuePosition): void {
     this.#become({ name: 'waiting', ...position });
     this.#placed.resolve();
     this.#port.emit('waiting', position);
   }
 
-  /** @internal */
   onClaiming(): void {
     this.#become({ name: 'claiming' });
     this.#placed.resolve();
@@ -260,7 +252,6 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     return this.#state.name === 'leading' ? this.#state.term : undefined;
   }
 
-  /** @internal */
   stepDown(term: ElectedTerm, settleBy: number): void {
     this.#endTerm(term, 'revoked', { settleBy });
   }

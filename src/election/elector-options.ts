@@ -29,10 +29,7 @@ export interface CandidacyOptions {
    * at once: use fencing tokens. @default what the former leader's lease needs
    */
   readonly takeoverDelayMs?: number;
-  /**
-   * What to do when work still runs at the lease's end: `report` it by an `error` event, or `exit` the process with code 70,
-   * so that the work surely ends. @default 'report'
-   */
+  /** If work overruns the lease: `report` it by an `error` event, or end it: `exit` the process, code 70. @default 'report' */
   readonly onOverrun?: 'report' | 'exit';
   /**
    * Ends the process, by SIGKILL from a separate thread, when the main thread has been blocked past the end of a term's
@@ -43,8 +40,8 @@ export interface CandidacyOptions {
   /**
    * From 0 to 255. At each change of the leader the candidate with the highest priority leads next, wherever it is in the
    * queue; among equals the queue decides. No leader has to step down for it. A candidate counts once its `start()` has
-   * resolved. A candidate that joins while a term is being given back may have to wait for the change after that, and so
-   * may a candidate whose session may not write the leader's node. @default 0
+   * resolved. A candidate that joins while a term is being given back may have to wait for the change after that, and so may
+   * a candidate whose session may not write the leader's node. @default 0
    */
   readonly priority?: number;
   /**
@@ -54,9 +51,8 @@ export interface CandidacyOptions {
    */
   readonly seats?: number;
   /**
-   * Whether to step down when `revokeLeader` asks for it: `false`, or a promise of it, refuses. The function may use the
-   * request's grace to finish work. If it hasn't answered by the end of the grace, or throws, the term ends.
-   * @default yes, at once
+   * Whether to step down when `revokeLeader` asks: `false`, or a promise of it, refuses. It may use the request's grace to
+   * finish work. If it throws, or hasn't answered by the end of the grace, the term ends. @default yes, at once
    */
   readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;
 }

@@ -17,8 +17,7 @@ import type { Term } from './term/term.js';
  * - `ending`: the term has ended, its work has still to settle.
  * - `stopped`, `expired`: final.
  *
- * idle → starting → waiting → claiming → leading → ending → joining → waiting → …, without `waiting` if no candidate is ahead;
- * any → stopped; any → expired.
+ * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any → expired.
  */
 export type ElectorState<T extends Term = Term> =
   | { readonly name: 'idle' }
@@ -31,16 +30,10 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
 
-/** The state with what an elector keeps for itself. */
+/** The state with what an elector keeps for itself: a `demotion` while the leader's node is gone and it isn't known yet why. */
 export type LifecycleState =
   | ElectorState<ElectedTerm>
-  /** The leader's node is gone, and it isn't known yet why. */
-  | {
-      readonly name: 'ending';
-      readonly term: ElectedTerm;
-      readonly reason: DemotionReason;
-      readonly demotion: Demotion;
-    };
+  | (Extract<ElectorState<ElectedTerm>, { name: 'ending' }> & { readonly demotion: Demotion });
 
 /** What the application sees of the state. */
 export function publicStateOf(state: LifecycleState): ElectorState {

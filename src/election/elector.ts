@@ -104,9 +104,8 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Ends its term cleanly in favour of a candidate anywhere in the queue: the candidates ahead of that one let it lead
-   * first, and keep their places. If that candidate is gone by then, or doesn't claim within a lease, the queue decides.
-   * Resolves as {@link LeaderElector.resign} does.
+   * Ends its term cleanly in favour of any candidate in the queue: those ahead of it let it lead first, and keep their places.
+   * If it is gone by then, or doesn't claim within a lease, the queue decides. Resolves as {@link LeaderElector.resign} does.
    *
    * @param candidate - its id or the name of its node; of several with that id the first in the queue
    * @throws InvalidStateError unless it leads, and still does when the candidate has been nominated
@@ -118,10 +117,9 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over;
-   * while no server can be reached, after a lease and a half at most, and the node is deleted as soon as one can be. Called
-   * from inside the leader's work (`lead`, or a function given to `waitUntil`), resolves as soon as the term's signal has
-   * aborted.
+   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over; while no
+   * server can be reached, after a lease and a half at most, and the node is deleted as soon as one can be. Called from
+   * inside the leader's work (`lead`, or a function given to `waitUntil`), resolves once the term's signal has aborted.
    *
    * The work is waited for as long as it takes, and nothing is given back before, since it may still be acting. If it takes
    * longer than a lease, `error` says so once. A call that rejects for its `timeoutMs` has asked for the end all the same.
@@ -145,12 +143,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.stop();
   }
 
-  /**
-   * Calls `task` when a term's work has settled, before the term is given back, from the next end of a term on.
-   *
-   * @internal
-   * @param task - must not reject
-   */
+  /** From the next term's end on, calls `task` when the work has settled, before the release. It must not reject. @internal */
   beforeRelease(task: () => Promise<void>): void {
     this.#lifecycle.beforeRelease(task);
   }
@@ -195,10 +188,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return new ElectionReader(this.#session, this.path).candidates();
   }
 
-  /**
-   * The holder of the current term, by the record; `undefined` if it is vacant. It may have changed since. With several seats
-   * the leader of the first seat that is taken.
-   */
+  /** The holder of the current term, by the record, of the first taken seat; `undefined` if none. It may have changed since. */
   async leader(): Promise<Candidate | undefined> {
     return (await this.leaders()).find((leader) => leader !== undefined);
   }

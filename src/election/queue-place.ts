@@ -19,7 +19,6 @@ import type { Claims } from './term/claimant.js';
 /** What a place in the queue needs of the elector that takes it. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
   readonly session: Session;
-  /** The election's path. */
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   readonly claims: Claims;
@@ -39,7 +38,6 @@ export class QueuePlace {
   readonly #releasePlan: ReleasePlan | undefined;
   #next: ReturnType<ReleasePlan['next']> | undefined;
 
-  /** @param expected - what was seen of the record while joining */
   private constructor(
     host: QueuePlaceHost,
     contender: Contender,
@@ -57,11 +55,8 @@ export class QueuePlace {
   }
 
   /**
-   * Takes a place at the end of the queue. A candidate with a priority marks the leader's node before `waiting` is
-   * emitted: from then on the leader considers it.
-   *
-   * @throws the signal's reason, what ended the session, or what `joinQueue` and `Claims.prepare` throw; then the
-   *   place, if there was one, is left
+   * Joins the queue. With a priority, it first marks the leader's node: from `waiting` on, the leader considers it.
+   * @throws the signal's reason, what ended the session, what `joinQueue` and `Claims.prepare` throw; a place taken is left
    */
   static async join(host: QueuePlaceHost, signal: Abortable): Promise<QueuePlace> {
     const { session, path, options, claims, advertisement } = host;

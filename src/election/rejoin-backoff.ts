@@ -7,10 +7,7 @@ export class RejoinBackoff {
   #failedAttempts = 0;
   #notBefore = 0;
 
-  /**
-   * A term, or an attempt to join, has ended: did it come to nothing at once? Work that fails, or ends as soon as it has
-   * begun, must not make the election spin.
-   */
+  /** Whether a term, or an attempt to join, came to nothing at once: work that does so must not make the election spin. */
   note(fruitless: boolean): void {
     this.#failedAttempts = fruitless ? this.#failedAttempts + 1 : 0;
   }

@@ -1,12 +1,7 @@
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { LeaderElectorOptions, Revocation } from './elector-options.js';
 
-/**
- * Whether a leader steps down on request: as its policy `onRevoke` decides. If the policy fails, or hasn't decided before
- * the grace is over, the leader steps down.
- *
- * @param onFailure - called with what the policy threw
- */
+/** Whether a leader steps down: as its policy `onRevoke` decides; also if that fails (`onFailure`) or outlasts the grace. */
 export async function stepsDown(
   onRevoke: LeaderElectorOptions['onRevoke'],
   revocation: Revocation,

@@ -16,11 +16,8 @@ export interface NodeContent {
 }
 
 /**
- * An ephemeral node of this session, and what is known of it: until when it surely exists (its lease), and, as soon as
- * any reply shows it, that it is gone.
- *
- * Of this session means: with the session's id as its `ephemeralOwner`. A node at this path that belongs to another
- * session isn't this one, whatever its name.
+ * An ephemeral node with this session as its `ephemeralOwner` (another session's node at this path isn't this one), and what
+ * is known of it: until when it surely exists (its lease), and, as soon as any reply shows it, that it is gone.
  */
 export class EphemeralNode implements HeartbeatNode, NodeListener {
   readonly path: string;
@@ -56,10 +53,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     this.lose(this.#session.ended.reason as Error);
   }
 
-  /**
-   * Aborts when the node is known to be gone: with `NodeLostError`, or with what ended the session. Not when
-   * {@link EphemeralNode.release} was called before.
-   */
+  /** Aborts when the node is known to be gone, unless released before: with `NodeLostError`, or with what ended the session. */
   get lost(): LazyAbortController<Error> {
     return this.#lost;
   }
@@ -106,10 +100,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     if (!this.#hasEnded) this.#session.heartbeat.add(this);
   }
 
-  /**
-   * A heartbeat that was sent at `sentAt` found the node in place. The first one also begins a watch: not earlier, since a
-   * lock that was free is mostly released before the first heartbeat.
-   */
+  /** A heartbeat sent at `sentAt` found the node. The first begins a watch: a lock that was free is mostly released by then. */
   confirmed(sentAt: number): void {
     if (this.#hasEnded) return; // Released while the reply was on its way.
     this.extendLease(sentAt);
@@ -122,10 +113,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     this.#loseFor(() => new NodeLostError(why));
   }
 
-  /**
-   * @internal The session isn't allowed to read the node. As far as is known the node exists, but no heartbeat can prove it:
-   * so the node counts as lost before its lease is over.
-   */
+  /** @internal The session may not read the node. No heartbeat can prove it: it counts as lost before its lease is over. */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
     const why = `the session can't prove any more that ${this.absolutePath} is there (${describe(cause)}): it is given up. Its access list has to let the session read it; see who has changed that`;
@@ -135,9 +123,8 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /**
-   * Proves now that the node exists, and extends its lease. After a lost reply it is also a barrier, after which reads
-   * show the outcome: a write sent before it, on any connection of this session, has been carried out or never will be.
-   *
+   * Proves now that the node exists, and extends its lease. After a lost reply it is also a barrier, after which reads show
+   * the outcome: a write sent before it, on any connection of this session, has been carried out or never will be.
    * @throws NodeLostError if the node is gone, what ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
@@ -154,7 +141,6 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
 
   /**
    * Writes `parts` in one transaction that is carried out only while the node exists, and extends its lease.
-   *
    * @param others - further nodes of this session that have to exist
    * @throws NodeLostError if one of the nodes is gone: nothing is written then; and what `Session.commit` throws
    */

@@ -9,9 +9,8 @@ import { type GuardedTransaction, HolderTransaction } from './guarded-transactio
 export type LossReason = Exclude<HoldEndReason, 'released'>;
 
 /**
- * The time during which something is held, a lock or a term: it begins when it was granted and ends once, for one
- * reason. It is a value with a lifetime, not a flag: every question asks the clock, because after a stalled event loop
- * the lease is over before any callback could say so.
+ * The time during which a lock or a term is held: it begins with the grant and ends once, for one reason. It is a value with
+ * a lifetime, not a flag: it asks the clock, since after a stalled event loop the lease is over before a callback says so.
  */
 export abstract class Hold {
   readonly #node: EphemeralNode;

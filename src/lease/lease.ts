@@ -10,12 +10,10 @@ export interface LeaseTerms {
 /**
  * Until when a node surely belongs to this session, by this process's clock.
  *
- * The rule: a write that was sent at `sentAt`, and committed while the node existed, proves that the servers had not
- * given the node away before `sentAt`. So its holder may act until `sentAt` plus the lease. It counts from when the write
- * was *sent*: the reply may have been on its way for any time.
- *
- * The lease keeps the newest `sentAt`, not its end: `leaseMs` shrinks when a server grants a shorter session timeout, and
- * from then on a successor waits out the shorter lease only.
+ * The rule: a write that was sent at `sentAt`, and committed while the node existed, proves that the servers had not given
+ * the node away before `sentAt`. So its holder may act until `sentAt` plus the lease. It counts from when the write was
+ * *sent*: the reply may have been on its way for any time. The lease keeps the newest `sentAt`, not its end: `leaseMs`
+ * shrinks when a server grants a shorter session timeout, and from then on a successor waits out the shorter lease only.
  */
 export class Lease {
   readonly #terms: LeaseTerms;
@@ -37,9 +35,8 @@ export class Lease {
   }
 
   /**
-   * As {@link Lease.remainingMs}, or more by as long as the machine has been suspended since the clock was last asked. It
-   * costs less. For timers, which stand still during a suspension as well, and for renewing in good time; never for
-   * whether to act.
+   * As {@link remainingMs}, or more by as long as the machine has been suspended since the clock was last asked. It costs
+   * less. For timers, which stand still during a suspension too, and for renewing in good time; never for whether to act.
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;

@@ -16,9 +16,8 @@ export interface LeaderRunCoordinatorOptions {
   /** The parent of the nodes, one for each task, that hold its last firing that was run. @default `<the election's path>/cron` */
   readonly path?: string;
   /**
-   * How long a firing waits for this process to be elected before it is skipped, in milliseconds: during a handover there
-   * is no leader for a moment, and no process would run a firing of that moment. Less than the shortest period, or firings
-   * overlap. @default 500
+   * How long a firing waits for this process to be elected before it is skipped, in milliseconds: otherwise no process would
+   * run a firing during a handover. Less than the shortest period, or firings overlap. @default 500
    */
   readonly graceMs?: number;
   /**
@@ -122,11 +121,11 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * The term of a running job, from the context that node-cron passes to the job: with the token for the stores to which
-   * the job writes, its signal, and `isHeld()` to ask before it acts.
+   * The term of a running job, from the context that node-cron passes to the job: with the token for the stores to which the
+   * job writes, its signal, and `isHeld()` to ask before it acts.
    *
-   * @throws InvalidStateError if this coordinator runs no such job in this process: it was started by `task.execute()`,
-   *   runs in the background, or has ended
+   * @throws InvalidStateError if this coordinator runs no such job in this process: it was started by `task.execute()`, runs
+   *   in the background, or has ended
    */
   termOf({ date, task }: JobContext): Term {
     const run = task?.name === undefined ? undefined : this.#runs.get(keyOf(task.name, date));

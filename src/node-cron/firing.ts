@@ -35,15 +35,10 @@ export function keyOf(task: string, date: Date): string {
 const MOST_SKEW_MS = 60_000;
 
 /**
- * Whether a firing is still to be run, given the last one that was run.
- *
- * Firings are run in order, so that a host with a slow clock doesn't run a firing again. A last run that is far ahead was
- * written by a host whose clock is wrong: it must not keep the task from running until then.
+ * Whether a firing is still to be run. Firings run in order, so that a host with a slow clock doesn't run a firing again. A
+ * last run far ahead was written by a host with a wrong clock: it must not keep the task from running until then.
  */
-export function isDue(
-  { at }: Firing,
-  last: LastRun | undefined,
-): 'due' | 'done' | 'due, against a wrong clock' {
+export function isDue({ at }: Firing, last?: LastRun): 'due' | 'done' | 'due, against a wrong clock' {
   if (last === undefined || at > last.at) return 'due';
   return last.at - at > MOST_SKEW_MS ? 'due, against a wrong clock' : 'done';
 }

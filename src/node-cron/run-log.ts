@@ -35,7 +35,6 @@ export class RunLog {
 
   /**
    * Reserves `firing` for `term`. `false`: it isn't to be run, because it was run before, or the term has ended.
-   *
    * @throws ZooKeeperError if a server refuses, SessionExpiredError, SessionClosedError if the session ends
    */
   async reserve(firing: Firing, term: Term, session: Session): Promise<boolean> {

@@ -33,10 +33,7 @@ export function parseRequest(data: Buffer): CandidateRequest | undefined {
   return { kind, key, by, graceMs, ...(refused === true && { refused }) };
 }
 
-/**
- * The data of a candidate's node with `request` in it, or without a request if `request` is `undefined`. Returns
- * `undefined` for the node of another client, which would not act on a request.
- */
+/** A candidate's node with `request` in it, or with none; `undefined` for another client's node, which wouldn't act on it. */
 export function withRequest(data: Buffer, request: CandidateRequest | undefined): Buffer | undefined {
   const node = parseJsonObject(data);
   if (typeof node?.id !== 'string') return undefined;
@@ -45,10 +42,7 @@ export function withRequest(data: Buffer, request: CandidateRequest | undefined)
 
 const PRIORITY_MARK = 'priority';
 
-/**
- * Whether a leader's node is marked: a candidate with a priority has joined its queue. The mark stays until the node is
- * gone. What isn't a candidate's node can't carry the mark, and counts as marked.
- */
+/** Whether a candidate with a priority joined: the mark stays for good. What isn't a candidate's node counts as marked. */
 export function hasPriorityMark(data: Buffer): boolean {
   const node = parseJsonObject(data);
   return typeof node?.id !== 'string' || node.note === PRIORITY_MARK;

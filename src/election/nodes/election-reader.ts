@@ -45,7 +45,6 @@ export class ElectionReader {
 
   /**
    * The record and its holder's node, by two reads at most however many candidates are in the queue.
-   *
    * @param watch - reports the next change to what was read; an election that is missing has nothing to be watched
    */
   async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
@@ -59,8 +58,8 @@ export class ElectionReader {
   }
 
   /**
-   * After it, a read shows at least what any client has read before: it commits a write, at which the server has
-   * everything that was committed earlier. It needs no more than the right to read.
+   * After it, a read shows at least what any client has read before: it commits a write, at which the server has everything
+   * that was committed earlier. It needs no more than the right to read.
    */
   async catchUp(signal: AbortSignal): Promise<void> {
     await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);

@@ -6,8 +6,7 @@ export const HIGHEST_PRIORITY = 255;
 
 /**
  * A uuid that carries a priority: of version 8, which RFC 9562 leaves to its users, with the priority in two digits of its
- * third group. So a listing of the queue, which is one request, shows all priorities. For priority 0 the uuid stays as it
- * is.
+ * third group. So a listing of the queue, which is one request, shows all priorities. Priority 0 leaves the uuid as it is.
  */
 export function uuidWithPriority(uuid: string, priority: number): string {
   if (priority === 0) return uuid;
@@ -18,7 +17,6 @@ export function uuidWithPriority(uuid: string, priority: number): string {
 
 // After `_c_` and two groups of a uuid that is written with hyphens.
 const VERSION_AT = 17;
-
 const EIGHT = 0x38;
 
 /** Whether a candidate may have a priority, by one character of its name: parsing a thousand names takes long. */
@@ -31,12 +29,7 @@ export function priorityOf({ id }: QueueEntry): number {
   return version8 === null ? 0 : Number.parseInt(version8[1] as string, 16);
 }
 
-/**
- * The entry that should lead next: the first in the queue with the highest priority. `undefined` if that is the first in
- * the queue, whose turn it is anyway.
- *
- * @param queue - the entries that may lead, in the order in which they joined
- */
+/** The entry to lead next, of those that may: the first of the highest priority; `undefined` if that is the first anyway. */
 export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | undefined {
   const highest = queue.reduce((most, entry) => Math.max(most, priorityOf(entry)), 0);
   const preferred = queue.find((entry) => priorityOf(entry) === highest);

@@ -42,10 +42,8 @@ export function serializeRecord(record: ElectionRecord): Buffer {
 }
 
 /**
- * Reads a record. A node without data that was never written is a new election: vacant, term 0. Any client may have
- * written the node: data that isn't exactly a record is unreadable, and counts as held.
- *
- * @param version - how often the node was written
+ * Reads a record. A node without data that was never written, at version 0, is a new election: vacant, term 0. Any client
+ * may have written the node: data that isn't exactly a record is unreadable, and counts as held.
  */
 export function parseRecord(data: Buffer, version: number): ReadRecord {
   const unreadable = { state: 'unreadable' } as const;
@@ -75,27 +73,20 @@ export interface ExpectedRecord {
   readonly version: number;
 }
 
-/**
- * How often a claim writes the record: once over an even version, twice over an odd one. So a held record always has an
- * odd version, also when it was claimed over another held one after an unclean end.
- */
+/** How often a claim writes the record: a held one always has an odd version, also if claimed over another held one. */
 export function writesOfClaim(version: number): 1 | 2 {
   return version % 2 === 0 ? 1 : 2;
 }
 
 /**
- * How often a release writes the record: an odd number of times, so that a vacant record has an even version. More than
- * once if it names a successor: the next in the queue, which claims the version after a plain release without reading
- * it, then finds another version and reads.
+ * How often a release writes the record: an odd number, so that a vacant record has an even version. More than once if it
+ * names a successor: the next in the queue, which claims the version after a plain release unread, then finds another one.
  */
 export function writesOfRelease(successor: string | undefined): 1 | 3 {
   return successor === undefined ? 1 : 3;
 }
 
-/**
- * The claim that may follow a vacant record which names no successor. If the record has changed since it was read, it is
- * at another version, and the claim is refused.
- */
+/** The claim that may follow a vacant record without a successor. If the record has changed by then, the claim is refused. */
 export function vacancy(record: ReadRecord, version: number): ExpectedRecord | undefined {
   if (record.state !== 'vacant' || record.successor !== undefined || version % 2 !== 0) return undefined;
   return { term: record.term + 1, version };

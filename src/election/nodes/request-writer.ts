@@ -11,7 +11,6 @@ import {
 
 /**
  * Writes a request on a candidate's node, beside what the node advertises, and never over a change of that.
- *
  * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
  */
 export function writeRequest(

@@ -5,9 +5,8 @@ import { type Candidate, parseCandidate } from './candidate.js';
 import { parseRecord } from './record.js';
 
 /**
- * What one read of an election shows: its record, and the node of the candidate that the record names. With the zxids of
- * the transactions that wrote the two, which rise over the ensemble's whole life, also when nodes are deleted and created
- * anew.
+ * What one read of an election shows: its record, and the node of the candidate that the record names. With the zxids of the
+ * transactions that wrote the two, which rise over the ensemble's whole life, also when nodes are deleted and created anew.
  */
 export type LeaderSnapshot =
   /** There is no such election. */
@@ -25,21 +24,17 @@ export type LeaderSnapshot =
     };
 
 /** The queue entry that the record names: its node has to be read too, to know whether it leads. */
-export function holderOf(
-  election: NodeData,
-): { readonly term: number; readonly entry: QueueEntry } | undefined {
+export function holderOf(election: NodeData): { term: number; entry: QueueEntry } | undefined {
   const record = parseRecord(election.data, election.stat.version);
   const entry = record.state === 'held' ? parseEntry(record.node) : undefined;
   return record.state === 'held' && entry !== undefined ? { term: record.term, entry } : undefined;
 }
 
 /**
- * Puts together two reads, of which the election's node came first.
- *
- * Time may pass between them. If the holder's node was there at the second read, the holder led then: a term is given
- * back in the transaction that deletes the node, and no candidate claims the next term while the node is there. If the
- * node was gone, its deletion came between the two, and right after that there was no leader.
- *
+ * Puts together two reads, of which the election's node came first. Time may pass between them. If the holder's node was
+ * there at the second read, the holder led then: a term is given back in the transaction that deletes the node, and no
+ * candidate claims the next term while the node is there. If the node was gone, its deletion came between the two, and right
+ * after that there was no leader.
  * @param holder - the node of the entry that {@link holderOf} named, if it is there
  */
 export function snapshotOf(election: NodeData | undefined, holder: NodeData | undefined): LeaderSnapshot {

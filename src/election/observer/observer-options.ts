@@ -22,7 +22,7 @@ export interface ElectionObserverOptions {
 }
 
 /** @internal Options that were checked. */
-export interface ResolvedObserverOptions {
+interface ResolvedObserverOptions {
   readonly seat: number | undefined;
   readonly source: SessionSource;
   readonly logger: Logger;
@@ -32,12 +32,7 @@ export interface ResolvedObserverOptions {
 
 const KNOWN = ['seat', 'session', 'logger'] as const;
 
-/**
- * @internal
- * @param from - a `Session`, a connect string or a source of sessions
- * @param onError - receives the errors of sessions that the observer has opened
- * @throws InvalidOptionError naming the option, the value and what would be right
- */
+/** @param onError - receives the errors of sessions that the observer has opened. @throws InvalidOptionError @internal */
 export function resolveObserverOptions(
   from: unknown,
   given: unknown,

@@ -18,11 +18,7 @@ import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import type { Candidate } from '../nodes/candidate.js';
 import { LeaderWatch, type LeaderWatchPort } from './leader-watch.js';
-import {
-  type ElectionObserverOptions,
-  type ResolvedObserverOptions,
-  resolveObserverOptions,
-} from './observer-options.js';
+import { type ElectionObserverOptions, resolveObserverOptions } from './observer-options.js';
 import {
   type ElectionObserverEvents,
   lastReadOf,
@@ -68,7 +64,7 @@ export class ElectionObserver
 {
   /** The election's path. */
   readonly path: string;
-  readonly #options: ResolvedObserverOptions;
+  readonly #options: ReturnType<typeof resolveObserverOptions>;
   readonly #stop = new AbortController();
   readonly #started: Deferred<void> = deferred();
   readonly #iterators = new Set<DropOldestQueue<Candidate | undefined>>();
@@ -130,9 +126,8 @@ export class ElectionObserver
   }
 
   /**
-   * Gives the present leader as soon as there was a first read, then every change, to each iterator. It ends without an
-   * error when the observer does, after the changes that are still waiting. A consumer that is over 1000 changes behind
-   * misses the oldest of them.
+   * Gives each iterator the present leader as soon as there was a first read, then every change. It ends without an error
+   * when the observer does, after the changes that still wait. A consumer that is over 1000 changes behind misses the oldest.
    */
   // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
   [Symbol.asyncIterator](): AsyncIterator<Candidate | undefined, undefined> &

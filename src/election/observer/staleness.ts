@@ -2,11 +2,8 @@ import type { Timer } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
 
 /**
- * Reports when the session has had no server for a full session timeout: after that, nothing it has read can be trusted.
- * And reports when a server serves it again, which is possible even then: an ensemble that was away as a whole lets its
- * sessions live on.
- *
- * @returns what unsubscribes
+ * Reports when the session has had no server for a session timeout, after which nothing it has read can be trusted; and when
+ * it is served again: an ensemble that was away as a whole lets its sessions live on. Returns what unsubscribes.
  */
 export function onStale(session: Session, stale: () => void, resumed: () => void): () => void {
   let timer: Timer | undefined;

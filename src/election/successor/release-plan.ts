@@ -6,23 +6,19 @@ import { type NextInLine, nextInLineIfAt } from './next-in-line.js';
 import type { Successor } from './successor.js';
 
 /**
- * What a leader knows of candidates that may lead before the next in the queue, so that it can give its term back without
- * a delay if there are none.
- *
- * It lists its queue right after its claim. A candidate with a priority that joins after that marks the leader's node
- * ({@link Successor.reportPriority}). So none is missed: the mark of a candidate whose `start()` has resolved has raised
- * the version of the leader's node, on which the release depends.
+ * Whether any candidate may lead before the next in the queue: if none may, a leader gives its term back without a delay. It
+ * lists the queue right after its claim. A candidate with a priority that joins after that marks the leader's node ({@link
+ * Successor.reportPriority}). So none is missed: the mark of a candidate whose `start()` has resolved has raised the version
+ * of the leader's node, on which the release depends.
  */
 export class ReleasePlan {
   readonly #session: Session;
   readonly #successor: Successor;
   readonly #leader: Contender;
   readonly #lastRead: () => NodeContent | undefined;
-  /** Whether a candidate with a priority was in the queue when the term began. */
   #preferable: boolean | undefined;
   #listing: Promise<boolean | undefined> | undefined;
 
-  /** @param lastRead - returns the leader's node as it was last read */
   constructor(
     session: Session,
     successor: Successor,

@@ -9,12 +9,10 @@ import { parseRecord } from '../nodes/record.js';
 import { writePriorityMark, writeRequest } from '../nodes/request-writer.js';
 
 /**
- * Nominates the successor when it isn't the next in the queue: the candidate that the leader named, or one with a higher
- * priority.
- *
- * A nomination is a request on the candidate's own node to claim as soon as the leader's node is gone. Safety doesn't
- * depend on which candidate claims: a claim replaces a record at an exact version, and the record says whether the former
- * leader has stopped. The queue only gives an order, and a nomination changes it.
+ * Nominates a successor that isn't the next in the queue: the candidate that the leader named, or one with a higher
+ * priority. A nomination is a request on the candidate's own node to claim as soon as the leader's node is gone. Safety
+ * doesn't depend on which candidate claims: a claim replaces a record at an exact version, and the record says whether the
+ * former leader has stopped. The queue only gives an order, and a nomination changes it.
  */
 export class Successor {
   readonly #session: Session;
@@ -27,7 +25,6 @@ export class Successor {
 
   /**
    * Nominates the candidate with that id, or that name of its node, to lead after `leader`. Returns its node's name.
-   *
    * @throws NoCandidateError if there is none, or its client doesn't act on requests
    */
   async nominate(candidate: string, leader: Contender): Promise<string> {
@@ -41,15 +38,11 @@ export class Successor {
   }
 
   /**
-   * Reports to the leader that `joiner`, which has a priority, is in the queue: by a mark on the leader's node. A leader
-   * that claimed after the joiner's node was created needs no mark: it lists the queue itself, after its claim.
-   *
-   * Each read here comes after the joiner's creation in the same session, so it shows at least what was there then: a
-   * record that is vacant, or held by a node that is gone, will be claimed by a candidate that sees the joiner.
-   *
-   * If this session may not write the leader's node, the leader doesn't learn of the joiner, and the queue decides.
-   *
-   * @throws what ended the session
+   * Reports to the leader that `joiner`, which has a priority, is in the queue: by a mark on the leader's node. If this
+   * session may not write that node, the queue decides. A leader that claimed after the joiner's node was created needs no
+   * mark: it lists the queue itself, after its claim. Each read here comes after the joiner's creation in the same session,
+   * so it shows at least what was there then: a record that is vacant, or held by a node that is gone, will be claimed by a
+   * candidate that sees the joiner. @throws what ended the session
    */
   async reportPriority(joiner: Contender): Promise<void> {
     let gone: string | undefined;
@@ -87,10 +80,7 @@ export class Successor {
     return await this.#nominatePreferred(leader.entry.node, ({ node }) => node !== leader.entry.node);
   }
 
-  /**
-   * Nominates a candidate behind `first`, the first in the queue, that has a higher priority, to lead after `after`; as
-   * {@link nominatePreferred} does.
-   */
+  /** As {@link nominatePreferred}, to lead after `after`: a candidate behind `first`, the first in the queue. */
   async nominatePreferredTo(first: Contender, after: string): Promise<string | undefined> {
     return await this.#nominatePreferred(
       after,

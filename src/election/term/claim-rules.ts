@@ -1,10 +1,7 @@
 import type { ReadRecord } from '../nodes/record.js';
 import type { UncleanEnd } from './takeover-delay.js';
 
-/**
- * What the first in the queue may do, given the record that it has read. Decided by a pure function, since a mistake here
- * would make two leaders at once.
- */
+/** What the first in the queue may do, by the record it has read. A pure decision: a mistake would make two leaders at once. */
 export type ClaimStep =
   /** Claim this term, if the record is still at this version. */
   | { readonly kind: 'claim'; readonly term: number; readonly version: number }
@@ -15,13 +12,15 @@ export type ClaimStep =
   /** The former leader has named another candidate: let that one lead first, if its node exists. */
   | { readonly kind: 'defer'; readonly to: string };
 
-/** What is known when the record has been read. */
-export interface ClaimSituation {
+/** The record as it was read, with its version and the transaction that wrote it. */
+export interface RecordRead {
   readonly record: ReadRecord;
-  /** The record's version, as read together with it. */
   readonly version: number;
-  /** The transaction that wrote it. */
   readonly zxid: bigint;
+}
+
+/** What is known when the record has been read. */
+export interface ClaimSituation extends RecordRead {
   /** The name of this candidate's node. */
   readonly ownNode: string;
   /** The unclean end that is being waited out. It counts only for the record that its transaction wrote. */
@@ -53,10 +52,7 @@ export function nextClaimStep(situation: ClaimSituation): ClaimStep {
   return { kind: 'claim', term: nextTerm(record, version), version };
 }
 
-/**
- * The term after a record that can't be read is its version plus one: every claim writes the record once, so no
- * earlier term can have been higher.
- */
+/** After an unreadable record, its version plus one: every claim writes the record, so no earlier term can have been higher. */
 function nextTerm(record: ReadRecord, version: number): number {
   return record.state === 'unreadable' ? version + 1 : record.term + 1;
 }

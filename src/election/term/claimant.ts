@@ -21,7 +21,7 @@ import {
 import type { NextInLine } from '../successor/next-in-line.js';
 import { Successor } from '../successor/successor.js';
 import type { Claim } from './claim.js';
-import { nextClaimStep } from './claim-rules.js';
+import { nextClaimStep, type RecordRead } from './claim-rules.js';
 import { recordWrites, releaseParts } from './release.js';
 import { takeoverDelayMs, type UncleanEnd } from './takeover-delay.js';
 
@@ -50,13 +50,6 @@ export type Claims = Pick<
   'prepare' | 'notePlaceLost' | 'readAhead' | 'predictRecord' | 'claim' | 'release'
 >;
 
-interface RecordRead {
-  readonly record: ReadRecord;
-  readonly version: number;
-  /** The transaction that wrote it. */
-  readonly zxid: bigint;
-}
-
 /** The claims of one candidate on one record. */
 export class Claimant {
   readonly #session: Session;
@@ -70,10 +63,7 @@ export class Claimant {
   #deferredAt: bigint | undefined;
   #placeLost = false;
 
-  /**
-   * @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs
-   * @param seat - which seat's record it is, of an election with several
-   */
+  /** @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs */
   constructor(session: Session, path: string, id: string, delayMs: number | undefined, seat?: number) {
     this.#session = session;
     this.#recordPath = recordPath(path, seat);
@@ -95,12 +85,7 @@ export class Claimant {
     return { record, version: stat.version, zxid: stat.mzxid };
   }
 
-  /**
-   * Makes sure that the election has as many seats as this candidate's options say: with another number it would be in the
-   * way of other candidates in the queue. Gives what it has read of the record, as {@link readAhead} does.
-   *
-   * @throws SeatsMismatchError
-   */
+  /** As {@link readAhead}. @throws SeatsMismatchError for another number of seats, with which it would be in others' way */
   async prepare(): Promise<ExpectedRecord | undefined> {
     try {
       return this.#vacancy(await this.read());
@@ -139,13 +124,10 @@ export class Claimant {
   }
 
   /**
-   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its
-   * lease is surely over. If the reply to a claim is lost, the record is read: the outcome is never guessed.
-   *
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its lease
+   * is surely over. If the reply to a claim is lost, the record is read: the outcome is never guessed.
    * @param onSent - called when a claim has just been sent: the reply to a request that is sent now shows the state after it
-   * @returns the claim, or the candidate that leads, or should lead, before this contender
-   * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason; while a
-   *   claim is under way the signal waits for its outcome
+   * @throws NodeLostError for a gone node, what ended the session, or, never before a claim's outcome, the signal's reason
    */
   async claim(
     contender: Contender,

@@ -105,7 +105,6 @@ export class ElectedTerm extends Hold implements Term {
     return this.#work.size > 0;
   }
 
-  /** How many pieces of work have still to settle. */
   get workCount(): number {
     return this.#work.size;
   }
@@ -152,7 +151,6 @@ export class ElectedTerm extends Hold implements Term {
 
   /**
    * Resolves when all work has settled, also work that was added meanwhile; from then on `waitUntil` throws.
-   *
    * @param onOverrun - called once if the lease, or the time that the term's end allows, is over before that
    */
   async settled(onOverrun: () => void): Promise<void> {

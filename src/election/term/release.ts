@@ -5,8 +5,6 @@ import type { ReleasableClaim } from './claim.js';
 /**
  * The writes of a clean release: the record says vacant and the node is gone, all or nothing. Nothing if the record was
  * written since the claim, or the node is gone; so they can be carried out twice.
- *
- * @param successor - the name of the node that was called to lead next, if that isn't the next in line
  * @param nodeVersion - nothing unless the leader's node is at this version
  */
 export function releaseParts(

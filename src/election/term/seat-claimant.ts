@@ -26,13 +26,10 @@ const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
 
 /**
  * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
- * tokens and takeover delays, as if it were an election. The queue is common: a contender that has fewer ahead of it
- * than there are seats takes the first seat that it can.
- *
- * A seat's record that was deleted, with the whole election for example, counts as held.
- *
- * At any time no more contenders may take a seat than there are seats, and each of them at most one: there is always a seat
- * for each, or one whose leader is gone.
+ * tokens and takeover delays, as if it were an election. A seat's record that was deleted, with the whole election for
+ * example, counts as held. The queue is common: a contender that has fewer ahead of it than there are seats takes the first
+ * seat that it can. At any time no more contenders may take a seat than there are seats, each of them at most one: so each
+ * finds a seat, or one whose leader is gone.
  */
 export class SeatClaimant implements Claims {
   readonly #session: Session;

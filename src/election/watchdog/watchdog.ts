@@ -8,11 +8,9 @@ const MARGIN_MS = 50;
 
 /**
  * A thread that ends the process, with SIGKILL, when the main thread has been blocked past the end of a term's lease: the
- * blocked work would go on as a leader that has been replaced.
- *
- * The thread reads the monotonic clock, which doesn't count time for which the machine was suspended: after that the main
- * thread runs as soon as the watchdog does, and reads its own clock. It can't use the injected clock, which lives in the
- * blocked thread.
+ * blocked work would go on as a leader that has been replaced. The thread reads the monotonic clock, which doesn't count
+ * time for which the machine was suspended: after that the main thread runs as soon as the watchdog does, and reads its own
+ * clock. It can't use the injected clock, which lives in the blocked thread.
  */
 export class Watchdog {
   readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
