@@ -9,8 +9,7 @@ import type { Session } from './session.js';
  */
 export class EnsembleHistory {
   #former: Session | undefined;
-  /** The newest transaction that any session before the former one has seen; 0 after a reset. */
-  #seenZxid = 0n;
+  #seenZxid = 0n; // The newest transaction that any session before the former one has seen; 0 after a reset.
 
   /**
    * Compares a new session with the former ones, and keeps it. Costs no request at first, later mostly one read. Never rejects.

@@ -19,8 +19,7 @@ export interface NodeListener {
   failed(error: unknown): void;
 }
 
-/** Ends a read after `stop()`. Never seen outside. */
-const STOPPED = new Error('the watch was stopped');
+const STOPPED = new Error('the watch was stopped'); // Ends a read after `stop()`. Never seen outside.
 
 /**
  * Reads a node, and again after each change, until it is gone. Between changes it is hardly more than its entry in the watch
@@ -34,8 +33,7 @@ export class NodeWatch implements Watcher {
   readonly #path: string;
   readonly #listener: NodeListener;
   #hasEnded = false;
-  /** Stopped without a connection: a read that was held then will set the watch all the same. */
-  #leavesWatch = false;
+  #leavesWatch = false; // Stopped without a connection: a read that was held then will set the watch all the same.
 
   constructor(operations: NodeOperations, path: string, listener: NodeListener) {
     this.#operations = operations;

@@ -1,8 +1,7 @@
 import type { Logger } from '../platform/logging/logger.js';
 import { hasSession, type Stat } from './protocol/records.js';
 
-// A path that is removed is only checked again.
-const MAX_PATHS = 10_000;
+const MAX_PATHS = 10_000; // A path that is removed is only checked again.
 
 /**
  * Nodes that have a contender's name and belong to no session, as far as this session has seen. Every client's contenders are

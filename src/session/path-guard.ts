@@ -4,8 +4,7 @@ import type { Operations } from './operations.js';
 import { OwnerlessNodes } from './ownerless-nodes.js';
 import * as acl from './protocol/acl.js';
 
-// Enough for the locks of a service, unless it makes up their names by the thousand.
-const MAX_PATHS = 1000;
+const MAX_PATHS = 1000; // Enough for the locks of a service, unless it makes up their names by the thousand.
 
 /** What to do about a path: check that it is protected, warn once that no path is, or trust it. */
 export type PathPolicy = 'check' | 'warn' | 'trust';
@@ -40,8 +39,7 @@ export class PathGuard {
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  /** The protected paths, if paths are checked at all. */
-  readonly #protected: Map<string, Validity> | undefined;
+  readonly #protected: Map<string, Validity> | undefined; // The protected paths, if paths are checked at all.
 
   constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
     this.#operations = operations;

@@ -65,10 +65,8 @@ export class ServerSearch {
   /** Ends the search. Until then it outlives the session's end, when a server has still to close the session. */
   readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
-  /** While no server serves the session, and one is looked for. */
-  #search: Promise<void> | undefined;
-  /** Made when a caller waits for a connection. */
-  #served: Deferred<void> | undefined;
+  #search: Promise<void> | undefined; // While no server serves the session, and one is looked for.
+  #served: Deferred<void> | undefined; // Made when a caller waits for a connection.
 
   constructor(
     session: SearchingSession,

@@ -60,8 +60,7 @@ export interface CloseOptions {
   readonly timeoutMs?: number;
 }
 
-// `close()` settles within 2 s; the difference is for what comes after the wait.
-const CLOSE_WITHIN_MS = 1500;
+const CLOSE_WITHIN_MS = 1500; // `close()` settles within 2 s; the difference is for what comes after the wait.
 
 export function resolveCloseOptions(given: unknown): number {
   const { timeoutMs } = checkOptions<CloseOptions>('close', given, ['timeoutMs']);
@@ -89,8 +88,7 @@ export const SESSION_OPTIONS = [
   'signal',
   'environment',
 ] as const;
-// A session timeout travels as a signed 32-bit number of milliseconds.
-const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1;
+const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
 
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
   const options = checkOptions<SessionOptions>('session', given, SESSION_OPTIONS);
@@ -128,8 +126,7 @@ function checkEnvironment(value: Environment): Environment {
   throw new InvalidOptionError('environment', value, '{ clock, random, uuid, resolve, openSocket }');
 }
 
-/** One array for all sessions without credentials. */
-const NO_CREDENTIALS: readonly Credentials[] = [];
+const NO_CREDENTIALS: readonly Credentials[] = []; // One array for all sessions without credentials.
 
 /** The error never shows the value: it may hold a password, wherever the caller put it. */
 function checkAuth(auth: unknown): readonly Credentials[] {

@@ -30,8 +30,7 @@ export class OwnSessions implements SessionSource {
   readonly #outage = new Outage();
   #session: Session | undefined;
   #openedAt = 0;
-  /** Sessions in a row that weren't opened, or ended at once. */
-  #failedAttempts = 0;
+  #failedAttempts = 0; // Sessions in a row that weren't opened, or ended at once.
 
   /** @param onError - gets each error: that no server serves, say, after the first round and then less and less often */
   constructor(connect: string, options: OwnSessionOptions, onError: (error: unknown) => void) {

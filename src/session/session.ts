@@ -56,8 +56,7 @@ export class Session extends Operations<SessionEvents> {
   readonly ended = new LazyAbortController();
   readonly #search: ServerSearch;
   #state: State = { name: 'connecting' };
-  /** All calls of `close()` share one. */
-  #closing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined; // All calls of `close()` share one.
   /** The async context in which the session was opened: a connection's end may be found amid a caller's unrelated work. */
   readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
 

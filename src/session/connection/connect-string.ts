@@ -12,8 +12,7 @@ export interface ConnectTarget {
 const DEFAULT_PORT = 2181;
 /** A URL's scheme, as `zookeeper://`: of the first server or a later one. */
 const SCHEME = /(?<=^|,)\s*[a-z][a-z\d+.-]*:\/\//i;
-// What the domain name system can look up; a label has 63 characters at most.
-const MAX_HOST_CHARACTERS = 253;
+const MAX_HOST_CHARACTERS = 253; // What the domain name system can look up; a label has 63 characters at most.
 const HOST = /^(?:(?!-)[\p{L}\p{M}\p{N}_-]{1,63}(?<!-)(?:\.(?!$)|\.?$))+$/u;
 
 /**

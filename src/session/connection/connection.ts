@@ -61,8 +61,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #writer: BatchWriter;
   readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
-  /** In the order of the requests, which is that of the replies. */
-  readonly #pending = new LinkedList<Pending>();
+  readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is that of the replies.
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
   #handshake: Deferred<requests.HandshakeReply> | undefined;
@@ -71,8 +70,7 @@ export class Connection {
   #xid = 0;
   #lastZxid = 0n;
   #repliedZxid = 0n;
-  /** How many requests that set watches again haven't been answered. */
-  #restoring = 0;
+  #restoring = 0; // How many requests that set watches again haven't been answered.
 
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;

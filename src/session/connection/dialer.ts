@@ -78,8 +78,7 @@ export interface Dialed {
  */
 export class Dialer {
   readonly #options: DialerOptions;
-  /** In the order to try them. */
-  readonly #servers: readonly Server[];
+  readonly #servers: readonly Server[]; // In the order to try them.
   /** How many addresses each server had when its name was last looked up, if one was. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;

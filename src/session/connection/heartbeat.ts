@@ -50,10 +50,8 @@ function batchOf(nodes: readonly HeartbeatNode[]): Batch {
   return { nodes, request: checksRequest(nodes.map(({ absolutePath }) => absolutePath)) };
 }
 
-// A request must stay under a server's 1 MB, and a path may have 4 KB.
-const NODES_PER_REQUEST = 200;
-// A session that waits in more queues than that checks them in turn.
-const PROBES_AT_ONCE = 20;
+const NODES_PER_REQUEST = 200; // A request must stay under a server's 1 MB, and a path may have 4 KB.
+const PROBES_AT_ONCE = 20; // A session that waits in more queues than that checks them in turn.
 
 /**
  * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout. With
@@ -78,18 +76,15 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
 export class Heartbeat {
   readonly #clock: Clock;
   #nodes: SmallSet<HeartbeatNode>;
-  /** The probe that has waited longest comes first. */
-  #probes: SmallSet<ExistenceProbe>;
+  #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest comes first.
   #probedAt = Number.NEGATIVE_INFINITY;
-  /** Of all nodes, until one is added or removed. */
-  #batches: readonly Batch[] | undefined;
+  #batches: readonly Batch[] | undefined; // Of all nodes, until one is added or removed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
   #lastAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
-  /** When the timer is due. */
-  #timerAt = Number.POSITIVE_INFINITY;
+  #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
 
   constructor(clock: Clock) {
     this.#clock = clock;

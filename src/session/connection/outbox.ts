@@ -13,8 +13,7 @@ type OutboxState =
   | { readonly name: 'open'; readonly connection: Connection }
   | { readonly name: 'ended'; readonly reason: Error };
 
-/** Of a request whose answer doesn't matter. */
-const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore };
+const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // Of a request whose answer doesn't matter.
 
 /**
  * The operations of a session on their way to a server. Those issued without a connection are held, in order, and sent over the
@@ -149,10 +148,8 @@ class Deadlines {
   readonly #outbox: Outbox;
   readonly #waiting = new LinkedList<Operation>();
   #timer: Timer | undefined;
-  /** The time of this turn of the event loop, if it was read. */
-  #turnAt: number | undefined;
-  /** When the timer is due. */
-  #timerAt = Number.POSITIVE_INFINITY;
+  #turnAt: number | undefined; // The time of this turn of the event loop, if it was read.
+  #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
 
   constructor(clock: Clock, outbox: Outbox) {
     this.#clock = clock;

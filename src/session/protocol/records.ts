@@ -26,10 +26,8 @@ export const OP = {
 
 export const ANY_VERSION = -1;
 const FLAGS = { persistent: 0, ephemeral: 1, 'ephemeral-sequential': 3 } as const;
-/** Written for data that aren't given. */
-const NO_DATA = Buffer.alloc(0);
-/** The data of a node without any. Not `NO_DATA`, since callers get it. */
-const EMPTY = Buffer.alloc(0);
+const NO_DATA = Buffer.alloc(0); // Written for data that aren't given.
+const EMPTY = Buffer.alloc(0); // The data of a node without any. Not `NO_DATA`, since callers get it.
 
 /**
  * What ZooKeeper keeps about a node. Times are the servers', in milliseconds since the epoch. In JSON transactions are strings, and
@@ -49,8 +47,7 @@ export interface Stat {
   readonly numChildren: number;
 }
 
-// `Long.MIN_VALUE`. Session ids are never this.
-const CONTAINER_OWNER = -(2n ** 63n);
+const CONTAINER_OWNER = -(2n ** 63n); // `Long.MIN_VALUE`. Session ids are never this.
 
 /**
  * Whether a session owns the node: it is neither persistent nor a container. A node with a time to live counts as owned: its owner
@@ -102,8 +99,7 @@ export function writePart(out: WireWriter, part: TransactionPart, access: Access
 }
 
 const PART_CODES = { check: OP.check, create: OP.create, set: OP.setData, delete: OP.delete } as const;
-/** Stands for the operation and the error after the last part. */
-const NONE = -1;
+const NONE = -1; // Stands for the operation and the error after the last part.
 
 export function writeParts(out: WireWriter, parts: readonly TransactionPart[], access: Access): void {
   for (const part of parts) {

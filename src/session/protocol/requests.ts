@@ -28,15 +28,11 @@ export interface Request<T> {
 
 // In the answer to the handshake: after the protocol's version, the timeout and the session's id.
 const PASSWORD_OFFSET = 16;
-// In a request: after its length.
-const XID_OFFSET = 4;
-// Its xid, zxid and error code.
-const REPLY_HEADER_BYTES = 16;
-/** The kind of watch to remove. */
-const DATA_WATCHES = 2;
+const XID_OFFSET = 4; // In a request: after its length.
+const REPLY_HEADER_BYTES = 16; // Its xid, zxid and error code.
+const DATA_WATCHES = 2; // The kind of watch to remove.
 const protocol = jute.protocol;
-/** Each packet is copied from here when it is complete. */
-const out = new WireWriter();
+const out = new WireWriter(); // Each packet is copied from here when it is complete.
 
 /** @param decode - reads the created node's path from the answer */
 export function createRequest(
