@@ -21,6 +21,8 @@ import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './
 import * as requests from './protocol/requests.js';
 import { type Watcher, WatchRegistry } from './watch-registry.js';
 
+const NO_CHROOT = new Chroot(''); // One for all sessions without.
+
 /** How a node is created. */
 export interface CreateOptions {
   /** @default 'persistent' */
@@ -65,7 +67,7 @@ export abstract class Operations<
     { access, environment }: { readonly access: Access; readonly environment: Environment },
   ) {
     super();
-    this.#chroot = new Chroot(chroot);
+    this.#chroot = chroot === '' ? NO_CHROOT : new Chroot(chroot);
     this.#access = access;
     this.outbox = new Outbox(environment.clock);
   }

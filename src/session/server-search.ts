@@ -80,7 +80,8 @@ export class ServerSearch {
     this.#outage = outage;
     this.#identity = newIdentity(options, credentials);
     const onTried = () => this.#reportOutage(servers.length);
-    this.#dialer = new Dialer({ ...options, servers, outage, onTried });
+    const { environment, tls, logger } = options;
+    this.#dialer = new Dialer({ servers, environment, tls, logger, outage, onTried });
   }
 
   get identity(): Identity {
