@@ -17,7 +17,7 @@ export default {
     'src/lease/lease.ts',
     'src/lock/queue/{order,sequence-overflow,turn-rule}.ts',
     'src/election/{advertisement,elector-options,rejoin-backoff}.ts',
-    'src/election/nodes/{candidate,candidate-request,priority,record,snapshot}.ts',
+    'src/election/nodes/{candidate,candidate-request,candidate-uuid,priority,record,snapshot}.ts',
     'src/election/{observer/{observer-options,staleness},term/claim-rules}.ts',
     'src/cluster/supervisor/{health,supervisor-options}.ts',
   ],

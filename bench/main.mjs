@@ -7,11 +7,13 @@ import { isMet } from './harness/finding.mjs';
 import { stopAllServers } from './harness/servers.mjs';
 import { HELP, parseOptions } from './options.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
-import { body, fillIn, page } from './report/markdown.mjs';
+import { fillIn, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
+import { summary } from './report/summary.mjs';
 
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
-const PICTURES = join(import.meta.dirname, '../docs/benchmarks');
+const DETAILS = join(import.meta.dirname, '../docs/benchmarks');
+const INTRODUCTION = '[Benchmarks](../benchmarks.md) says how they were measured, and has them in short.';
 const args = process.argv.slice(2);
 const began = performance.now();
 let isInterrupted = false;
@@ -104,9 +106,10 @@ function keep(results, { out, docs }) {
   const names = Object.keys(drawn);
   writeFileSync(join(out, 'results.md'), page(results, names));
   if (!docs) return;
-  writePlots(PICTURES, drawn);
-  const links = names.map((name) => relative(dirname(DOCUMENT), join(PICTURES, name)));
-  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), body(results, links, '###')));
+  writePlots(DETAILS, drawn);
+  writeFileSync(join(DETAILS, 'results.md'), page(results, names, INTRODUCTION));
+  const links = names.map((name) => relative(dirname(DOCUMENT), join(DETAILS, name)));
+  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), summary(results, links, '###')));
 }
 
 /** @param {string} folder @param {Record<string, string>} drawn files by their names */

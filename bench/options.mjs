@@ -7,7 +7,8 @@ export const ROWS = /** @type {const} */ ([
   'election-handover',
   'herd',
   'guarded-failover',
-  'unguarded-failover',
+  'host-failover',
+  'false-takeovers',
   'memory',
   'idle',
   'lost-sessions',
@@ -18,7 +19,7 @@ export const ROWS = /** @type {const} */ ([
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 70 to 80 minutes
+  npm run bench                        everything: 95 to 105 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
 
@@ -26,7 +27,7 @@ export const HELP = `Compares Conclave with other clients, on ZooKeeper servers 
   --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
   --crowds N,N         numbers of contenders for what is handed over (15,100,1000; with --quick 15,100)
   --out FOLDER         where results.json, results.md and the plots go (bench/results)
-  --docs               also puts tables and the machine's description into docs/benchmarks.md, and the plots beside it
+  --docs               also writes docs/benchmarks/results.md, with the plots, and a summary into docs/benchmarks.md
 
 Missing packages of the other clients are installed, as root on Debian; clients that can't be installed are left out.`;
 

@@ -1,27 +1,36 @@
 /**
- * Searches the states of the recipe's model, `test/model/recipe.pml`, and of its variants, and prints the results.
+ * Searches the states of the models in `test/model`, and of their variants, and prints the results.
  *
- * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs those of the named variants, and prints the steps by
- * which each of them fails. The exit code is 0 only if the recipe holds, with every state visited and every statement
- * reached, and every variant fails as expected.
+ * `npm run model` runs all searches. `npm run model -- NO_UUID …` runs those of the named variants, or models, and prints the
+ * steps by which each of them fails. The exit code is 0 only if the models hold, with every state visited and every statement
+ * reached, and every variant comes out as expected.
  */
 import { availableParallelism } from 'node:os';
-import { ALL, isAsExpected, MODEL } from '../test/model/searches.mjs';
+import { isAsExpected } from '../test/model/questions.mjs';
+import { MODELS } from '../test/model/searches.mjs';
 import { findSpin, search } from '../tools/spin/search.mjs';
 
-/** @import { Question } from '../test/model/searches.mjs' */
+/** @import { Model, Question } from '../test/model/questions.mjs' */
 /** @import { Finding } from '../tools/spin/search.mjs' */
 
 const names = process.argv.slice(2);
-const known = [...new Set(ALL.map(({ name }) => name))];
+const known = [...new Set(MODELS.flatMap(({ all }) => all.map(({ name }) => name)))];
 const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
 findSpin();
 const began = performance.now();
-const asked = names.length === 0 ? ALL : ALL.filter(({ name }) => names.includes(name));
-const answers = await askAll(asked, names.length > 0);
-printTable(answers);
+const asked = MODELS.flatMap((model) =>
+  model.all
+    .filter(({ name }) => names.length === 0 || names.includes(name))
+    .map((question) => ({ model, question })),
+);
+const results = await askAll(asked, names.length > 0);
+for (const model of MODELS) {
+  const ofModel = results.filter((result) => result.model === model);
+  if (ofModel.length > 0) printTable(model, ofModel);
+}
+const answers = results.map(({ question, finding }) => /** @type {const} */ ([question, finding]));
 for (const answer of answers) printDetails(...answer);
 
 const wrong = answers
@@ -32,39 +41,35 @@ if (wrong.length === 0) console.log(`\nAll ${answers.length} came out as they mu
 else console.log(`\nNOT as it must be: ${wrong.join('; ')}.`);
 process.exitCode = wrong.length === 0 ? 0 : 1;
 
+/** @typedef {{ model: Model, question: Question }} Asked */
+
+/** @typedef {Asked & { finding: Finding }} Result */
+
 /**
  * Runs as many searches at a time as there are processors, but at most two, because of the memory they need.
  *
- * @param {readonly Question[]} questions
+ * @param {readonly Asked[]} questions
  * @param {boolean} story
- * @returns {Promise<[Question, Finding][]>}
  */
 async function askAll(questions, story) {
   const waiting = [...questions.entries()];
-  /** @type {[Question, Finding][]} */
-  const answers = [];
+  /** @type {Result[]} */
+  const found = [];
   const ask = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [at, question] = next;
-      answers[at] = [question, await search(MODEL, { ...question.search, story })];
+      const [at, { model, question }] = next;
+      found[at] = { model, question, finding: await search(model.path, { ...question.search, story }) };
     }
   };
   await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, ask));
-  return answers;
+  return found;
 }
 
-/** @param {[Question, Finding][]} answers */
-function printTable(answers) {
-  const head = [
-    'variant',
-    'faults, losses, stops, calls, again',
-    'property',
-    'states',
-    'depth',
-    'seconds',
-    'result',
-  ];
-  const rows = answers.map(([question, finding]) => [
+/** @param {Model} model @param {Result[]} results */
+function printTable({ about, bounds }, results) {
+  console.log(`\n${about}\n`);
+  const head = ['variant', bounds.join(', '), 'property', 'states', 'depth', 'seconds', 'result'];
+  const rows = results.map(({ question, finding }) => [
     question.name,
     boundsOf(question),
     question.property,

@@ -293,9 +293,11 @@ export class LockLostError extends ConclaveError {
  * Why a term ended: `resigned` and `stopped` by a call of that name (closing the session counts as `stopped`),
  * `finished` because `lead` returned or threw, and the rest because leadership was lost.
  *
- * A server that ends a session may report the end of its node first. Then a term ends at once, and its signal's reason is
- * `node-deleted`; the event `demoted` waits until it is known whether the session lives, a round trip and at most a lease,
- * and says `session-expired` if it doesn't.
+ * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock.
+ *
+ * The end of its node may be all that a leader hears at first. Then a term ends at once, and its signal's reason is
+ * `node-deleted`; the event `demoted` waits until it is known why, a round trip and at most a lease, and says
+ * `session-expired` or `superseded` if that is so.
  */
 export type DemotionReason =
   | 'resigned'
@@ -304,6 +306,7 @@ export type DemotionReason =
   | 'lease-expired'
   | 'session-expired'
   | 'node-deleted'
+  | 'superseded'
   | 'revoked';
 
 /** The term is over: the code that gets this must not act for it any more. It is also the reason of `term.signal`. */
@@ -343,7 +346,7 @@ export interface StopWait {
 const STOP_ADVICE: Record<StopWait['by'], string> = {
   work:
     'nothing was given back, since that may still be acting: it has to end soon after `term.signal` aborts. ' +
-    'A later stop() waits on; the end of the process lets another lead, when the session has timed out',
+    'A later stop() waits on; the end of the process lets another lead, as after a kill',
   cleanup: 'a later stop() waits on, for `cleanupTimeoutMs` at most',
   servers: 'a later stop() waits on, in bounded time',
 };

@@ -81,7 +81,7 @@ export async function settled(meter, before, count) {
  * @param {import('./meter.mjs').Meter} meter
  * @param {(holdings: import('./meter.mjs').Holdings) => boolean} complete
  */
-async function untilSettled(meter, complete) {
+export async function untilSettled(meter, complete) {
   const deadline = performance.now() + SETTLED_WITHIN_MS;
   let last = await meter.holdings();
   let since = performance.now();

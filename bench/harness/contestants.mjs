@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { findCuratorClassPath, findGo, findKazoo } from '../../tools/peers/installed.mjs';
+import { findCuratorClassPath, findEtcd, findGo, findKazoo } from '../../tools/peers/installed.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PEERS = join(ROOT, 'bench/peers');
@@ -12,7 +12,8 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 /**
  * @typedef {object} Contestant
  * @property {string} name
- * @property {'lock' | 'election'} kind with which others it is compared
+ * @property {'lock' | 'election' | 'failover'} kind with which others it is compared. `failover`: after failures only, its program
+ *   hands nothing over
  * @property {string} recipe the recipe that its program uses
  * @property {import('./handovers.mjs').Pace} [lowerBound] the pace at which it is a lower bound: no client on Node can be faster.
  *   At once the next contender must list the queue; after a while it may know that it is next
@@ -39,6 +40,12 @@ const curator = once(() => {
   return ['java', '-Xmx2g', '-Xss256k', '-cp', `${COMPILED}:${classPath}`, 'Curator'];
 });
 const kazoo = once(() => [...findKazoo(), join(PEERS, 'kazoo_peer.py')]);
+const etcd = once(() => {
+  findEtcd();
+  return [process.execPath, join(PEERS, 'etcd.mjs')];
+});
+/** The only contestant that isn't a client of ZooKeeper. */
+export const ETCD = 'etcd election';
 
 /** @type {readonly Contestant[]} */
 export const CONTESTANTS = [
@@ -49,6 +56,8 @@ export const CONTESTANTS = [
   { name: 'kazoo Lock', kind: 'lock', recipe: 'lock', command: kazoo },
   { name: 'Conclave election', kind: 'election', recipe: 'election', command: conclave },
   { name: 'Curator LeaderLatch', kind: 'election', recipe: 'latch', command: curator },
+  { name: 'kazoo Election', kind: 'failover', recipe: 'election', command: kazoo },
+  { name: ETCD, kind: 'failover', recipe: 'election', command: etcd },
   {
     name: 'ready-made packets',
     kind: 'lock',

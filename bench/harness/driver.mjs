@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
  * @property {string} connect the servers
  * @property {number} sessionMs the timeout of each session, in milliseconds
  * @property {string} recipe
+ * @property {Readonly<Record<string, unknown>>} [options] of the recipe, for programs that have any
  */
 
 const COMPLAINTS_CHARS = 10_000;
@@ -43,8 +44,6 @@ function killWithUs(kill) {
 
 /** A contestant's program in a child process. `bench/peers/README.md` describes the protocol. */
 export class Driver {
-  /** When the program printed `held`, by `performance.now()`. @type {Promise<number>} */
-  held;
   /** The exit code or signal, once the program has ended and its output was read. @type {Promise<number | string>} */
   ended;
   #process;
@@ -56,20 +55,15 @@ export class Driver {
   /** @type {Error | undefined} */
   #end;
   #complaints = '';
-  /** @type {(at: number) => void} */
-  #resolveHeld = () => undefined;
-  /** @type {(error: Error) => void} */
-  #rejectHeld = () => undefined;
+  /** By the number of the session whose contender stands. @type {Map<number, Promise<number>>} */
+  #held = new Map();
+  /** Settle these. @type {Map<number, { resolve: (at: number) => void, reject: (error: Error) => void }>} */
+  #standing = new Map();
 
   /** @param {readonly string[]} command @param {Contention} contention */
-  constructor([command = '', ...args], { connect, sessionMs, recipe }) {
-    this.held = new Promise((resolve, reject) => {
-      this.#resolveHeld = resolve;
-      this.#rejectHeld = reject;
-    });
-    // Only few drivers are asked to `stand`.
-    this.held.catch(() => undefined);
-    const child = spawn(command, [...args, connect, String(sessionMs), recipe], {
+  constructor([command = '', ...args], { connect, sessionMs, recipe, options }) {
+    const more = options === undefined ? [] : [JSON.stringify(options)];
+    const child = spawn(command, [...args, connect, String(sessionMs), recipe, ...more], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#process = child;
@@ -144,9 +138,35 @@ export class Driver {
     await this.#ask('leave', 'left');
   }
 
-  /** @param {string} path */
-  async stand(path) {
-    await this.#ask(`stand ${path}`, 'standing');
+  /**
+   * Lets the contender of one session join a queue, on its own.
+   *
+   * @param {string} path
+   * @param {number} [session] its number, from 0
+   */
+  async stand(path, session = 0) {
+    const held = new Promise((resolve, reject) => this.#standing.set(session, { resolve, reject }));
+    // A caller may not ask for it.
+    held.catch(() => undefined);
+    this.#held.set(session, held);
+    await this.#ask(`stand ${path} ${session}`, 'standing');
+  }
+
+  /**
+   * When the program printed that this contender holds, by `performance.now()`.
+   *
+   * @param {number} [session] of which a contender was asked to {@link stand}
+   * @returns {Promise<number>}
+   */
+  async held(session = 0) {
+    const held = this.#held.get(session);
+    if (held === undefined) throw new Error(`no contender of session ${session} stands`);
+    return await held;
+  }
+
+  /** Suspends the program with its connections open. {@link kill} ends it as well. */
+  freeze() {
+    this.#process.kill('SIGSTOP');
   }
 
   /** Lets the program close its sessions, and waits for its end. */
@@ -178,7 +198,7 @@ export class Driver {
   /** @param {string} line */
   #hear(line) {
     const [answer, ...words] = line.trim().split(' ');
-    if (answer === 'held') return this.#resolveHeld(performance.now());
+    if (answer === 'held') return this.#standing.get(Number(words[0]))?.resolve(performance.now());
     if (answer === this.#questions[0]?.expected) return this.#questions.shift()?.resolve(words);
     // After `failed` the program ends by itself; after an unexpected line it may not.
     this.#reason ??= answer === 'failed' ? line : `expected the driver to say something else than: ${line}`;
@@ -189,6 +209,6 @@ export class Driver {
   #rejectAll(error) {
     this.#end = error;
     for (const { reject } of this.#questions.splice(0)) reject(error);
-    this.#rejectHeld(error);
+    for (const { reject } of this.#standing.values()) reject(error);
   }
 }

@@ -33,18 +33,42 @@ describe("a benchmark's driver", () => {
     expect(await Promise.all(answers)).toEqual([[1.5, 2.5], 42, [1.5], undefined]);
   });
 
-  it('gives when the program held', async () => {
+  it('gives when each contender held', async () => {
     const driver = await start();
     const before = performance.now();
     await driver.stand('/stand');
-    const heldAt = await driver.held;
+    const heldAt = await driver.held();
     expect(heldAt).toBeGreaterThan(before);
-    expect(heldAt).toBeLessThanOrEqual(performance.now());
+    await driver.stand('/stand-1', 1);
+    const nextHeldAt = await driver.held(1);
+    expect(nextHeldAt).toBeGreaterThan(heldAt);
+    expect(nextHeldAt).toBeLessThanOrEqual(performance.now());
+    expect(await driver.held()).toBe(heldAt);
+    await expect(driver.held(2)).rejects.toThrow('no contender of session 2 stands');
+  });
+
+  it("hands the recipe's options over as JSON", async () => {
+    const program = "console.log('ready'); console.log('failed', ...process.argv.slice(-2))";
+    const driver = await Driver.start([process.execPath, '-e', program], {
+      connect: 'here:2181',
+      sessionMs: 5000,
+      recipe: 'election',
+      options: { leaseMs: 500 },
+    });
+    await expect(driver.open(1)).rejects.toThrow('failed election {"leaseMs":500}');
+    await driver.ended;
+  });
+
+  it('ends a program that it has frozen', async () => {
+    const driver = await start();
+    driver.freeze();
+    expect(await driver.kill()).toBe('SIGKILL');
   });
 
   it('rejects all outstanding commands when one fails, with the standard error', async () => {
     const driver = await start('failing');
-    const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
+    const hand = driver.hand();
+    const outcomes = await Promise.allSettled([hand, driver.leave(), driver.stand('/stand')]);
     for (const outcome of outcomes)
       expect(outcome).toEqual({ status: 'rejected', reason: new Error('failed NoNode\nfor this reason\n') });
     await expect(driver.open(1)).rejects.toThrow('failed NoNode');
@@ -53,7 +77,8 @@ describe("a benchmark's driver", () => {
 
   it('rejects all outstanding commands when its process ends', async () => {
     const driver = await start('dying');
-    const outcomes = await Promise.allSettled([driver.hand(), driver.leave(), driver.held]);
+    const hand = driver.hand();
+    const outcomes = await Promise.allSettled([hand, driver.leave(), driver.stand('/stand'), driver.held()]);
     for (const outcome of outcomes)
       expect(outcome).toEqual({
         status: 'rejected',

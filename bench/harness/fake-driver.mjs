@@ -12,7 +12,7 @@ const commands = {
   queue: ([path, count]) => say(path === '/queue' && count === '3' ? 'queued' : 'failed to understand'),
   hand: () => say('took 42.0'),
   leave: () => say('left'),
-  stand: () => say('standing\nheld'),
+  stand: ([, session]) => say(`standing\nheld ${session}`),
   quit: () => process.exit(0),
 };
 

@@ -16,11 +16,18 @@
  * @property {string} [unit]
  * @property {boolean} [atLeast] met if the measured value is not lower
  *
+ * @typedef {object} Summary how a finding's table is shortened: one line for each setting, one column for each contestant
+ * @property {readonly string[]} lines the table's columns that name a setting
+ * @property {string} across the table's column with the names of the contestants
+ * @property {string} value the table's column with the value to show
+ * @property {readonly string[]} [only] the contestants to show, in this order, if not all
+ *
  * @typedef {object} Finding
  * @property {string} id
  * @property {string} title
  * @property {string[]} columns of the table
  * @property {(string | number)[][]} table
+ * @property {Summary} [summary] without one, only the bars are shown in short
  * @property {Bar[]} bars
  * @property {string[]} notes conditions of the measurement
  * @property {unknown} data all measured values

@@ -16,6 +16,16 @@ export const COLUMNS = [
   'notifications',
 ];
 
+/** Of the lower bounds those that send all that Conclave's guarantees need. @type {import('./finding.mjs').Summary} */
+export const SUMMARY = {
+  lines: ['servers', 'contenders', 'one handover after the other'],
+  across: 'who',
+  value: 'p50 µs',
+  only: CONTESTANTS.filter(({ lowerBound, keeps }) => lowerBound === undefined || keeps).map(
+    ({ name }) => name,
+  ),
+};
+
 /** @param {readonly Handovers[]} measured */
 export function rowsOf(measured) {
   return measured.flatMap(({ setting: { servers, crowd, pace, sessions }, series }) =>

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startEtcdServer } from '../../tools/peers/etcd-server.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { Meter } from './meter.mjs';
 
@@ -27,9 +28,7 @@ export async function stopAllServers() {
  * @param {Record<string, string | number>} [options.settings] more lines of `zoo.cfg`
  */
 export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500, settings = {} } = {}) {
-  const folder = await mkdtemp(join(storage === 'tmpfs' ? MEMORY : tmpdir(), 'conclave-bench-'));
-  const remove = () => rm(folder, { recursive: true, force: true });
-  running.add(remove);
+  const { folder, remove } = await makeFolder(storage);
   const ensemble = await startZooKeeper({
     servers: count,
     tickMs,
@@ -45,16 +44,36 @@ export async function startServers({ count = 1, storage = 'tmpfs', tickMs = 500,
       folder: join(folder, String(at + 1)),
     })),
   });
+  return {
+    connect: ensemble.connectString,
+    meter: new Meter(ensemble.servers.map(({ port }) => port)),
+    stop: registeredStop(ensemble.stop, remove),
+  };
+}
+
+/** Starts a server of etcd, with its data in memory. */
+export async function startEtcd() {
+  const { folder, remove } = await makeFolder('tmpfs');
+  const { address, stop } = await startEtcdServer(join(folder, 'etcd'));
+  return { connect: address, stop: registeredStop(stop, remove) };
+}
+
+/** A folder that is removed when the benchmark is interrupted. @param {Storage} storage */
+async function makeFolder(storage) {
+  const folder = await mkdtemp(join(storage === 'tmpfs' ? MEMORY : tmpdir(), 'conclave-bench-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  running.add(remove);
+  return { folder, remove };
+}
+
+/** Also when the benchmark is interrupted. @param {() => Promise<void>} end @param {() => Promise<void>} remove */
+function registeredStop(end, remove) {
   const stop = async () => {
-    await ensemble.stop();
+    await end();
     await remove();
     running.delete(stop);
   };
   running.add(stop);
   running.delete(remove);
-  return {
-    connect: ensemble.connectString,
-    meter: new Meter(ensemble.servers.map(({ port }) => port)),
-    stop,
-  };
+  return stop;
 }

@@ -73,7 +73,8 @@ public class Curator {
         while (inLine > 0) handOver();
         say("left");
       }
-      case "stand" -> contenders.get(0).getInLine(words[1], () -> say("standing"), () -> say("held"));
+      case "stand" -> contenders.get(Integer.parseInt(words[2]))
+          .getInLine(words[1], () -> say("standing"), () -> say("held " + words[2]));
       default -> throw new IllegalArgumentException("no such command: " + words[0]);
     }
   }

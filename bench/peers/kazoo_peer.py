@@ -1,4 +1,4 @@
-"""Contends with kazoo's Lock. bench/peers/README.md describes the protocol."""
+"""Contends with kazoo's Lock or Election. bench/peers/README.md describes the protocol."""
 
 import logging
 import os
@@ -49,11 +49,13 @@ class Contender(threading.Thread):
                 say("failed", repr(error))
                 os._exit(1)
 
-    def stand(self, path):
-        self.lock = self.client.Lock(path)
+    def stand(self, recipe, path, session):
         say("standing")
-        self.lock.acquire()
-        say("held")
+        if recipe == "election":
+            self.client.Election(path).run(lambda: lead(session))
+        else:
+            self.client.Lock(path).acquire()
+            say("held", session)
 
     def wait_in_line(self, path, begun):
         self.lock = self.client.Lock(path)
@@ -67,8 +69,14 @@ class Contender(threading.Thread):
         self.client.close()
 
 
+def lead(session):
+    say("held", session)
+    closing.wait()
+
+
 class Peer:
-    def __init__(self, servers, timeout_ms):
+    def __init__(self, servers, timeout_ms, recipe):
+        self.recipe = recipe
         self.servers = servers
         self.timeout_ms = timeout_ms
         self.contenders = []
@@ -126,9 +134,9 @@ class Peer:
             self.holder = held.get()
         return start
 
-    def stand(self, path):
-        contender = self.contenders[0]
-        contender.tasks.put((contender.stand, path))
+    def stand(self, path, session):
+        contender = self.contenders[int(session)]
+        contender.tasks.put((contender.stand, self.recipe, path, session))
 
     def close(self):
         closing.set()
@@ -137,12 +145,12 @@ class Peer:
 
 
 def main(servers, timeout_ms, recipe):
-    if recipe != "lock":
+    if recipe not in ("lock", "election"):
         raise ValueError(f"no such recipe: {recipe}")
     # For four threads a session.
     threading.stack_size(256 * 1024)
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-    peer = Peer(servers, int(timeout_ms))
+    peer = Peer(servers, int(timeout_ms), recipe)
     say("ready")
     for line in sys.stdin:
         command, *arguments = line.split()

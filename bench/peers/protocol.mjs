@@ -17,7 +17,13 @@ import { createInterface } from 'node:readline';
  * @property {() => Promise<unknown>} close
  */
 
-const [connect = '', sessionTimeout = '', recipe = ''] = process.argv.slice(2);
+/**
+ * Opens a session. The options are the recipe's, as the program's arguments give them.
+ *
+ * @typedef {(connect: string, sessionTimeoutMs: number, options: Record<string, unknown>) => Promise<Client>} Open
+ */
+
+const [connect = '', sessionTimeout = '', recipe = '', options = '{}'] = process.argv.slice(2);
 
 const nowUs = () => Number(process.hrtime.bigint()) / 1000;
 
@@ -76,7 +82,7 @@ class Line {
 /**
  * Carries out the commands of `README.md` until `quit`.
  *
- * @param {Record<string, (connect: string, sessionTimeoutMs: number) => Promise<Client>>} recipes
+ * @param {Record<string, Open>} recipes
  */
 export async function obey(recipes) {
   const open = recipes[recipe];
@@ -85,9 +91,9 @@ export async function obey(recipes) {
   /** @type {Client[]} */
   const clients = [];
   let line = new Line();
-  const first = () => {
-    const [client] = clients;
-    if (client === undefined) throw new Error('no session is open');
+  const nth = (/** @type {number} */ number) => {
+    const client = clients[number];
+    if (client === undefined) throw new Error(`session ${number} isn't open`);
     return client;
   };
   /** @type {Record<string, (...args: string[]) => Promise<string>>} */
@@ -95,13 +101,15 @@ export async function obey(recipes) {
     async open(count) {
       const missing = Number(count) - clients.length;
       const opened = await Promise.all(
-        Array.from({ length: Math.max(0, missing) }, () => open(connect, Number(sessionTimeout))),
+        Array.from({ length: Math.max(0, missing) }, () =>
+          open(connect, Number(sessionTimeout), JSON.parse(options)),
+        ),
       );
       clients.push(...opened);
       return 'opened';
     },
     async cycle(path = '', count = '0') {
-      const contender = first().contender(path);
+      const contender = nth(0).contender(path);
       const times = [];
       for (let at = 0; at < Number(count); at++) {
         const startedUs = nowUs();
@@ -123,11 +131,11 @@ export async function obey(recipes) {
       await line.leave();
       return 'left';
     },
-    async stand(path = '') {
-      void first()
+    async stand(path = '', session = '0') {
+      void nth(Number(session))
         .contender(path)
         .join()
-        .then(() => console.log('held'));
+        .then(() => console.log(`held ${session}`));
       return 'standing';
     },
   };

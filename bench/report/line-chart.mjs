@@ -54,8 +54,21 @@ export function draw({ title, x, y, lines, steps = false }) {
         lineStyle: { type: dashed ? 'dashed' : 'solid' },
       })),
     });
-    return `${chart.renderToSVGString()}\n`;
+    return `${asPicture(chart.renderToSVGString(), title)}\n`;
   } finally {
     chart.dispose();
   }
+}
+
+/**
+ * As a picture that is only looked at: with a title for those who can't see it, and without what a pointer does to it.
+ *
+ * @param {string} svg
+ * @param {string} title
+ */
+function asPicture(svg, title) {
+  const text = title.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return svg
+    .replace(/<style.*?<\/style>\s*/s, '')
+    .replace(/^<svg[^>]*>/, (tag) => `${tag}\n<title>${text}</title>`);
 }

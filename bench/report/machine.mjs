@@ -7,6 +7,7 @@ const PACKAGES = {
   Curator: 'libcurator-recipes-java',
   kazoo: 'python3-kazoo',
   'go-zookeeper': 'golang-github-samuel-go-zookeeper-dev',
+  etcd: 'etcd-server',
 };
 
 /**

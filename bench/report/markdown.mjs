@@ -19,27 +19,31 @@ const BEGIN = '<!-- results: begin -->';
 const END = '<!-- results: end -->';
 
 /**
- * @param {Results} results
- * @param {readonly string[]} plots paths of the files, relative to the page
- */
-export function page(results, plots) {
-  return `# Benchmark\n\n${body(results, plots, '##')}`;
-}
-
-/**
- * The part of a document that shows the results.
+ * A page with everything but the single values.
  *
  * @param {Results} results
- * @param {readonly string[]} plots paths of the files, relative to the document
- * @param {string} heading of each finding
+ * @param {readonly string[]} plots paths of the files, relative to the page
+ * @param {string} [introduction] a sentence or two, with links that work where the page is
  */
-export function body(results, plots, heading) {
+export function page(results, plots, introduction) {
   return [
+    '# Results of the benchmark\n',
+    ...(introduction === undefined ? [] : [`${introduction}\n`]),
     conditions(results),
-    ...results.failures.map(({ row, reason }) => `**${row} failed**: ${reason}\n`),
-    ...plots.map((file) => `![${file.slice(file.lastIndexOf('/') + 1)}](${file})\n`),
-    ...results.findings.map((finding) => section(finding, heading)),
+    ...results.failures.map(failed),
+    ...plots.map(picture),
+    ...results.findings.map((finding) => section(finding, '##')),
   ].join('\n');
+}
+
+/** @param {Results['failures'][number]} failure */
+export function failed({ row, reason }) {
+  return `**${row} failed**: ${reason}\n`;
+}
+
+/** @param {string} file the path of a plot, relative to the document */
+export function picture(file) {
+  return `![${file.slice(file.lastIndexOf('/') + 1)}](${file})\n`;
 }
 
 /** @param {Results} results */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { barRow, body, conditions, fillIn, page, section, tableOf } from './markdown.mjs';
+import { barRow, conditions, fillIn, page, section, tableOf } from './markdown.mjs';
 
 const finding = {
   id: 'uncontended',
@@ -67,10 +67,15 @@ describe("a benchmark's page", () => {
   });
 
   it('reports failures, and links the plots', () => {
-    const text = page(results, ['handover.svg']);
+    const text = page(results, ['handover.svg', '../results/herd.svg']);
     expect(text).toContain('**memory failed**: out of it');
     expect(text).toContain('\n![handover.svg](handover.svg)\n');
-    expect(body(results, ['../results/herd.svg'], '###')).toContain('![herd.svg](../results/herd.svg)');
+    expect(text).toContain('\n![herd.svg](../results/herd.svg)\n');
+  });
+
+  it('begins with an introduction if it has one', () => {
+    expect(page(results, [])).toMatch(/^# Results of the benchmark\n\n`npm run bench/);
+    expect(page(results, [], 'See there.')).toMatch(/^# Results of the benchmark\n\nSee there\.\n\n`npm run/);
   });
 
   it('replaces the text between the marks of a document', () => {

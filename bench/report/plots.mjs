@@ -1,9 +1,12 @@
 /** Draws plots of the rows' results. */
 import { median } from '../harness/quantiles.mjs';
+import { LOCKS, SHORT_SESSION_MS } from '../rows/host-failover/settings.mjs';
 import { draw } from './line-chart.mjs';
 
 /** @import { Finding } from '../harness/finding.mjs' */
 /** @import { Line } from './line-chart.mjs' */
+
+const FAILOVERS = { x: 'ms until the successor leads', y: 'share of the failovers', steps: true };
 
 /**
  * Draws the plots for which there are results.
@@ -18,7 +21,8 @@ export function plots(findings) {
     'handover.svg': handovers(data('handover'), 'Handover of a lock'),
     'election-handover.svg': handovers(data('election-handover'), 'Handover of an election'),
     'herd.svg': herd(data('herd')),
-    'failover.svg': failover(data('guarded-failover'), data('unguarded-failover')),
+    'failover.svg': guardedFailover(data('guarded-failover')),
+    'host-failover.svg': hostFailover(data('host-failover')),
   });
   return Object.fromEntries(drawn.flatMap(([name, svg]) => (svg === undefined ? [] : [[name, svg]])));
 }
@@ -64,29 +68,31 @@ function herd(costs = []) {
   });
 }
 
-/**
- * @param {{ times: { guarded: boolean, sessionTimeoutMs: number, tookMs: number[] }[] }} [guarded]
- * @param {{ name: string, tookMs: number[] }[]} [unguarded]
- */
-function failover(guarded, unguarded = []) {
-  const lines = [
-    ...(guarded?.times ?? []).map(({ guarded: is, sessionTimeoutMs, tookMs }) => ({
-      name: `Conclave, ${is ? 'guardian' : 'alone'}, ${sessionTimeoutMs / 1000} s`,
-      points: distribution(tookMs),
-    })),
-    ...unguarded.map(({ name, tookMs }) => ({
-      name: `${name}, 2 s`,
-      dashed: true,
-      points: distribution(tookMs),
-    })),
-  ];
-  return drawIfAny({
-    title: "Failover after kill -9, by the session's timeout",
-    x: 'ms until the successor leads',
-    y: 'share of the failovers',
-    lines,
-    steps: true,
-  });
+/** @param {{ times: { guarded: boolean, sessionTimeoutMs: number, tookMs: number[] }[] }} [guarded] */
+function guardedFailover(guarded) {
+  const lines = (guarded?.times ?? []).map(({ guarded: is, sessionTimeoutMs, tookMs }) => ({
+    name: `Conclave, ${is ? 'guardian' : 'alone'}, ${sessionTimeoutMs / 1000} s`,
+    points: distribution(tookMs),
+  }));
+  return drawIfAny({ ...FAILOVERS, title: "Failover after kill -9, by the session's timeout", lines });
+}
+
+/** Of elections after kill -9. @param {readonly import('../rows/host-failover/report.mjs').Failovers[]} [measured] */
+function hostFailover(measured = []) {
+  const lines = measured
+    .filter(({ setting }) => setting.fault === 'killed' && isPlotted(setting))
+    .map(({ setting: { who, sessionMs }, rounds }) => ({
+      name: `${who}, ${sessionMs / 1000} s`,
+      dashed: sessionMs === SHORT_SESSION_MS,
+      points: distribution(rounds.flat()),
+    }));
+  return drawIfAny({ ...FAILOVERS, title: 'Failover after kill -9, without a guardian', lines });
+}
+
+/** Locks fail over as elections do, and a short lease gains nothing if the session's end is waited for. @param {import('../rows/host-failover/settings.mjs').Setting} setting */
+function isPlotted({ contestant, options }) {
+  const isShort = options?.leaseMs !== undefined;
+  return !LOCKS.includes(contestant) && !(isShort && options.takeover === 'session');
 }
 
 /** The cumulative distribution: the share of all times that are not longer. @param {readonly number[]} times @returns {[number, number][]} */

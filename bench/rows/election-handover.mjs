@@ -6,6 +6,7 @@ import {
   notesOfFailures,
   notesOfLowerBounds,
   rowsOf,
+  SUMMARY,
 } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
@@ -38,10 +39,11 @@ export default async function electionHandover(bench) {
     title: 'Handover of an election, from stepping down until the next one knows that it leads',
     columns: COLUMNS,
     table: rowsOf(measured),
+    summary: SUMMARY,
     bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS)],
     notes: [
       'The paces are those of the locks.',
-      "Conclave's successor has its claim committed by a quorum before it leads: a transaction more than the latch does.",
+      "Conclave's successor is written into the record by the release, and reads that; the latch lists the queue.",
       ...notesOfLowerBounds(measured, COMPARISON),
       ...notesOfFailures(measured),
     ],

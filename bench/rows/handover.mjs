@@ -6,6 +6,7 @@ import {
   notesOfFailures,
   notesOfLowerBounds,
   rowsOf,
+  SUMMARY,
 } from '../harness/handover-report.mjs';
 import { measureHandovers } from '../harness/handovers.mjs';
 import { plansOf } from '../harness/plans.mjs';
@@ -47,6 +48,7 @@ export default async function handover(bench) {
     title: 'Handover of a lock, from the release until the next one knows that it holds',
     columns: COLUMNS,
     table: rowsOf(measured),
+    summary: SUMMARY,
     bars: [...measured.flatMap((each) => barsBeside(each, COMPARISON)), ...barsOfCrowds(measured, OURS)],
     notes: [
       'At once: each handover right after the one before, sessions of a day, of ten minutes with three servers. After a while: sessions of 5 s, of which each holder holds for 1.3 s.',

@@ -35,6 +35,7 @@ export default async function herd({ quick, crowds, say }) {
         rounded(notifications),
       ];
     }),
+    summary: { lines: ['contenders'], across: 'what each contender does', value: 'p50 µs' },
     bars: [],
     notes: [
       'The strategies are those of `bench/strategies`. A handover includes all requests that follow from it, but not those to join again.',

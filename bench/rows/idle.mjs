@@ -7,6 +7,7 @@ import { startServers } from '../harness/servers.mjs';
 const SCRIPT = new URL('processes/candidates.mjs', import.meta.url);
 const PINGS_PER_TIMEOUT = 5;
 const HEARTBEATS_PER_LEASE = 4;
+const PROBES_PER_LEASE = 2; // Of a session that beats: with every second heartbeat.
 const SETTLE_MS = 1500;
 
 /**
@@ -50,26 +51,40 @@ export default async function idle({ quick, say }) {
 function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
   // Many sessions are opened at the same time: only its requests show which one is the leader's.
   const beating = lines.filter(({ multisAt }) => multisAt.length > 0);
-  const waiting = lines.filter(({ multisAt }) => multisAt.length === 0);
+  const quiet = lines.filter(({ multisAt }) => multisAt.length === 0);
+  // The third in line follows the leader's heartbeats too: it reads more often than any that only probes.
+  const third = quiet.reduce((most, line) => (readsOf(line) > readsOf(most) ? line : most));
+  const waiting = quiet.filter((line) => line !== third);
   const sent = totals(waiting);
-  // In place of a ping, a waiting candidate checks that the second predecessor's node exists.
-  const { ping: pings = 0, exists: probes = 0, ...others } = sent;
+  // In place of a ping, a waiting candidate checks that the second predecessor's node exists, or reads the record.
+  const { ping: pings = 0, exists = 0, getData: recordReads = 0, ...others } = sent;
+  const probes = exists + recordReads;
   const timeouts = elapsedMs / sessionMs;
   const leaseMs = sessionMs / 3;
   const each = (/** @type {number} */ count) => count / waiting.length / timeouts;
   const notifications = lines.reduce((sum, line) => sum + line.notifications, 0);
   const perLease = Math.max(...beating.map(({ multisAt }) => heartbeatsPerLease(multisAt, leaseMs)));
   const besidesHeartbeats = sum(totals(beating)) - (totals(beating).multi ?? 0);
+  const leases = elapsedMs / leaseMs;
+  const ofNext = besidesHeartbeats / leases;
+  const ofThird = sum(totals([third])) / leases;
   return {
     id: 'idle',
     title: `What ${lines.length - 1} waiting candidates and a leader send while nothing happens`,
     columns: ['who', 'sends', 'each, per session timeout', 'each, per lease'],
     table: [
       ['the leader and the next in line', 'heartbeats', rounded(3 * perLease, 2), rounded(perLease, 2)],
+      [
+        'the next in line',
+        "reads of the leader's heartbeat node",
+        rounded(3 * ofNext, 2),
+        rounded(ofNext, 2),
+      ],
+      ['the third in line', 'the same, and probes', rounded(3 * ofThird, 2), rounded(ofThird, 2)],
       [`the ${waiting.length} others`, 'pings', rounded(each(pings), 2), rounded(each(pings) / 3, 2)],
       [
         'the others',
-        'an existence probe in place of a ping',
+        'an existence probe or a read of the record, in place of a ping',
         rounded(each(probes), 2),
         rounded(each(probes) / 3, 2),
       ],
@@ -93,13 +108,23 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
         bar: HEARTBEATS_PER_LEASE,
       },
       { what: 'sessions that heartbeat: the leader, and the next in line', measured: beating.length, bar: 2 },
-      { what: 'other requests of these', measured: besidesHeartbeats, bar: 0 },
+      {
+        what: 'other requests of these, per lease: one read with each heartbeat of the next in line',
+        measured: rounded(ofNext, 2),
+        bar: HEARTBEATS_PER_LEASE,
+      },
+      {
+        what: 'requests of the third in line, per lease: as many reads, and its probes',
+        measured: rounded(ofThird, 2),
+        bar: HEARTBEATS_PER_LEASE + PROBES_PER_LEASE,
+      },
       { what: 'notifications', measured: notifications, bar: 0 },
     ],
     notes: [
       `${rounded(elapsedMs / 1000)} s with session timeouts of ${sessionMs / 1000} s, so leases of ${rounded(leaseMs / 1000)} s; a session each, all in one process.`,
       `The server counted ${traffic.requests} requests and ${traffic.notifications} notifications meanwhile; the kinds were counted by a proxy before it, ${sum(totals(lines))} requests.`,
       `The process took ${rounded((100 * cpuMs) / elapsedMs)} % of a core for all ${lines.length}.`,
+      "The next two in line read the version of the leader's heartbeat node with each heartbeat, four times in a lease.",
       'The next in line keeps its lease warm, so that it holds at the very notification: it heartbeats as the leader does.',
     ],
     data: { elapsedMs, cpuMs, traffic, waiting: sent, beating },
@@ -111,6 +136,11 @@ function heartbeatsPerLease(at, leaseMs) {
   const first = at[0] ?? Number.NaN;
   const last = at.at(-1) ?? Number.NaN;
   return leaseMs / ((last - first) / (at.length - 1));
+}
+
+/** @param {import('../harness/counting-proxy.mjs').Line} line */
+function readsOf(line) {
+  return totals([line]).exists ?? 0;
 }
 
 /** @param {Record<string, number>} counts */

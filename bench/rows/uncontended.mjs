@@ -39,8 +39,11 @@ async function measure(bench, place) {
   const running = await startAll(
     chosen(
       bench,
-      ({ name, lowerBound, keeps }) =>
-        lowerBound !== 'after a while' && !keeps && !(bench.quick && SLOW_TO_START.includes(name)),
+      ({ name, kind, lowerBound, keeps }) =>
+        kind !== 'failover' &&
+        lowerBound !== 'after a while' &&
+        !keeps &&
+        !(bench.quick && SLOW_TO_START.includes(name)),
     ),
     { connect: servers.connect, sessionMs: SESSION_MS },
   );
@@ -90,6 +93,7 @@ function report(measured) {
         return [words(place), name, rounded(p50, 0), rounded(p99, 0), rounded(requests, 2)];
       }),
     ),
+    summary: { lines: ['servers'], across: 'who', value: 'p50 µs' },
     bars: measured.flatMap(({ place, cycles }) => barsOf(place, cycles)),
     notes: [
       'Blocks of cycles, one contestant after the other in each round, after a warm-up of each; the ratios are medians of those of the rounds.',

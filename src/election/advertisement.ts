@@ -9,7 +9,7 @@ import { withWritesOfOthers } from './nodes/candidate-request.js';
 /** What a candidate advertises. One write at a time, of the newest: none with a lost reply can overwrite a newer one. */
 export class Advertisement {
   readonly #id: string;
-  #bytes: Buffer;
+  #data: string | Uint8Array | undefined;
   #revision = 0;
   /** The revision that the node is known to have. */
   #published = 0;
@@ -17,12 +17,13 @@ export class Advertisement {
 
   constructor(id: string, data: string | Uint8Array | undefined) {
     this.#id = id;
-    this.#bytes = serializeCandidate(id, data);
+    this.change(data);
+    this.#revision = 0;
   }
 
   /** What a new node is created with. */
-  get bytes(): Buffer {
-    return this.#bytes;
+  bytes(): Buffer {
+    return serializeCandidate(this.#id, this.#data);
   }
 
   get revision(): number {
@@ -35,8 +36,8 @@ export class Advertisement {
   }
 
   /** Takes a copy: what the caller does to its bytes later isn't advertised. */
-  change(data: string | Uint8Array): void {
-    this.#bytes = serializeCandidate(this.#id, data);
+  change(data: string | Uint8Array | undefined): void {
+    this.#data = typeof data === 'string' ? data : data && Uint8Array.from(data);
     this.#revision++;
   }
 
@@ -57,7 +58,7 @@ export class Advertisement {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
       // What others have asked of this candidate stays, and is never overwritten unseen.
-      const bytes = withWritesOfOthers(this.#bytes, data);
+      const bytes = withWritesOfOthers(this.bytes(), data);
       try {
         await session.setData(own.path, bytes, stat.version);
         this.#published = revision;

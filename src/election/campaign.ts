@@ -1,12 +1,16 @@
+import { ZooKeeperError } from '../errors.js';
 import type { Contender } from '../lock/queue/contender.js';
 import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
 import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
-import { anyAbort, ignore } from '../platform/async/promises.js';
-import type { ExpectedRecord } from './nodes/record.js';
-import type { ReleasePlan } from './successor/release-plan.js';
+import { anyAbort } from '../platform/async/promises.js';
+import type { AccompanyingRead } from '../session/connection/heartbeat.js';
+import type { ChildNames } from '../session/protocol/child-names.js';
+import type { Vacancy } from './nodes/record.js';
+import type { Succession } from './successor/succession.js';
+import type { LeaderFailure } from './takeover/failure-detector.js';
 import type { Claim } from './term/claim.js';
-import type { Blocked, Claims, Turn } from './term/claimant.js';
+import type { Blocked, Claims, RecordReading, Turn } from './term/claimant.js';
 
 /** What a campaign reports while it goes on. */
 export interface CampaignListener {
@@ -15,14 +19,44 @@ export interface CampaignListener {
   onClaiming(): void;
 }
 
-const NOTHING_KNOWN = Promise.resolve(undefined);
+/** The reason with which a handover interrupts a wait in the queue. Never seen outside. */
+class HandedOver extends Error {
+  constructor(readonly claim: Claim) {
+    super();
+  }
+}
 
-/** The reason with which a nomination interrupts a wait in the queue. Never seen outside. */
-class Nomination extends Error {}
+/** The reason with which the failure of a leader interrupts a wait. Never seen outside. */
+class Failed extends Error {
+  readonly turn: Turn;
+
+  constructor(failure: LeaderFailure) {
+    super();
+    // Others may be ahead in the queue: if the claim is refused, the contender waits on.
+    this.turn = { outOfTurn: true, failure };
+  }
+}
+
+type CampaignState =
+  /** Whether the contender's node has changed before. */
+  | { readonly name: 'unstarted'; readonly mayLead: boolean }
+  | { readonly name: 'waiting'; readonly signal: Abortable }
+  | { readonly name: 'over' };
+
+/** The leaders that are followed during a wait. */
+interface FollowedLeaders {
+  /** Aborts with a {@link Failed}. */
+  readonly controller: LazyAbortController;
+  /** @param position - how many nodes that block the contender are ahead of it in the queue */
+  follow(position: number, ahead: string): void;
+  /** With one seat a candidate learns from the record that it has become the third in line. */
+  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined;
+  stop(): void;
+}
 
 /**
- * One contender's way from the queue to a term: it waits for its turn, which comes when no contender is ahead or when it is
- * nominated to lead out of turn, and claims. As long as another candidate leads, or should lead before, it waits on.
+ * One contender's way from the queue to a term: it waits for its turn, which comes when no contender is ahead, and claims; or a leader
+ * hands its term over to it. As long as another candidate leads, it waits on.
  */
 export class Campaign {
   readonly #contender: Contender;
@@ -30,97 +64,168 @@ export class Campaign {
   /** All ahead must be gone, or, with several seats, all but as many as there are other seats. */
   readonly #rule: TurnRule;
   readonly #listener: CampaignListener;
-  readonly #releasePlan: ReleasePlan | undefined;
+  readonly #succession: Succession | undefined;
   /** What was seen of the record when this contender joined, until its first wait. */
-  #expected: ExpectedRecord | undefined;
-  #nominations = new LazyAbortController();
-  #nominatedAfter: string | undefined;
+  #vacancy: Vacancy | undefined;
+  /** Aborts when the campaign is over. */
+  readonly #over = new LazyAbortController();
+  /** Aborts with a {@link HandedOver}, or with what refuses to show whether there was one. */
+  readonly #handover = new LazyAbortController();
+  /** While the record is read, since a term may have been handed over. It never rejects. */
+  #looking: Promise<Claim | undefined> | undefined;
+  /** Whether the contender's node has changed since the record was read last. */
+  #hasChanged = false;
+  #state: CampaignState = { name: 'unstarted', mayLead: false };
 
-  /** @param expected - what may be claimed if it is the contender's turn at once */
+  /** @param vacancy - what may be claimed if it is the contender's turn at once */
   constructor(
     contender: Contender,
     claims: Claims,
     seats: number,
     listener: CampaignListener,
-    releasePlan?: ReleasePlan,
-    expected?: ExpectedRecord,
+    succession?: Succession,
+    vacancy?: Vacancy,
   ) {
-    this.#expected = expected;
+    this.#vacancy = vacancy;
     this.#contender = contender;
     this.#claims = claims;
     this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
-    this.#releasePlan = releasePlan;
+    this.#succession = succession;
   }
 
-  /** The leader, or the first in the queue, asks this candidate to lead when the node named `after` is gone. */
-  nominate(after: string): void {
-    // The request stays on the node, and is seen again with every other change of it.
-    if (after === this.#nominatedAfter) return;
-    this.#nominatedAfter = after;
-    this.#nominations.abort(new Nomination());
+  /** The contender's node has changed: mostly since a term was handed over to it. The record shows whether that is so. */
+  mayLead(): void {
+    if (this.#state.name === 'unstarted') this.#state = { name: 'unstarted', mayLead: true };
+    if (this.#state.name !== 'waiting' || this.#handover.aborted) return;
+    this.#hasChanged = true; // What is being read may be older.
+    this.#looking ??= this.#look(this.#state.signal);
   }
+
+  /** Reads the record, and again if the node has changed meanwhile. Never rejects. */
+  async #look(signal: Abortable): Promise<Claim | undefined> {
+    const { controller, unsubscribe } = anyAbort(signal, this.#over);
+    let claim: Claim | undefined;
+    try {
+      while (this.#hasChanged && claim === undefined) {
+        this.#hasChanged = false;
+        claim = await this.#claims.handedOver(this.#contender, controller);
+      }
+      if (claim !== undefined) {
+        this.#onSent();
+        this.#handover.abort(new HandedOver(claim));
+      }
+    } catch (error) {
+      // It may hold a term that it can't take up: it leaves. What else ends a look ends the wait as well.
+      if (error instanceof ZooKeeperError) this.#handover.abort(error);
+    } finally {
+      unsubscribe();
+      this.#looking = undefined;
+    }
+    return claim;
+  }
+
+  readonly #onSent = () => this.#succession?.list();
 
   /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
   async untilElected(signal: Abortable): Promise<Claim> {
-    let turn = await this.#untilTurn(signal);
-    for (;;) {
+    const { mayLead } = { mayLead: false, ...this.#state };
+    this.#state = { name: 'waiting', signal };
+    if (mayLead) this.mayLead();
+    try {
+      let turn = await this.#untilTurn(signal);
+      for (;;) {
+        this.#listener.onClaiming();
+        this.#contender.node.keepAlive();
+        // The end of the one ahead comes right behind the handover, which is being looked at.
+        const handed = await this.#looking;
+        if (handed !== undefined) return handed;
+        const outcome = await this.#claims.claim(this.#contender, turn, signal, this.#onSent);
+        if (!('blockedBy' in outcome)) return outcome;
+        this.#succession?.forget();
+        turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
+      }
+    } catch (error) {
+      if (!(error instanceof HandedOver)) throw error;
       this.#listener.onClaiming();
-      this.#contender.node.keepAlive();
-      const outcome = await this.#claims.claim(this.#contender, turn, signal, () =>
-        this.#releasePlan?.list(),
-      );
-      if (!('blockedBy' in outcome)) return outcome;
-      turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
+      return error.claim;
+    } finally {
+      this.#state = { name: 'over' }; // A leader's node is written for other reasons.
+      this.#over.abort(undefined);
     }
   }
 
   async #untilTurn(signal: Abortable): Promise<Turn> {
-    const { controller, unsubscribe } = anyAbort(signal, this.#nominations);
-    let expected = Promise.resolve(this.#expected);
-    this.#expected = undefined;
-    const onWaiting = ({ position, ahead }: QueuePosition) => {
-      // What was read before says nothing of the record that the one ahead leaves behind.
-      expected = position === 1 ? this.#claims.predictRecord(ahead, signal) : NOTHING_KNOWN;
-    };
-    const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
-    const onListing = () => {
-      expected = this.#claims.readAhead(signal);
-    };
-    try {
-      const options = { signal: controller, onWaiting, onWatching, onListing };
+    const vacancy = this.#vacancy;
+    this.#vacancy = undefined;
+    let hasWaited = false;
+    let reading: RecordReading | undefined;
+    return await this.#until(signal, async (failures, controller) => {
+      const onWaiting = ({ position, ahead }: QueuePosition) => {
+        hasWaited = true;
+        reading = undefined;
+        this.#succession?.forget();
+        failures.follow(position, ahead);
+      };
+      const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
+      // If it is its turn now, the term may have been handed over: both requests go out together. A listing behind a record that is
+      // the contender's shows the queue after that.
+      const beforeListing = () => {
+        reading = this.#claims.readAhead(signal);
+      };
+      const onListing = (listing: Promise<ChildNames>) => this.#succession?.look(listing);
+      const { insteadOfProbe } = failures;
+      const options = { signal: controller, onWaiting, onWatching, beforeListing, onListing, insteadOfProbe };
       await untilTurn(this.#contender, options, this.#rule);
-      return { outOfTurn: false, expected: await expected };
-    } catch (error) {
-      if (!(error instanceof Nomination)) throw error;
-      this.#nominations = new LazyAbortController();
-      this.#contender.node.keepAlive();
-      return { outOfTurn: await this.#untilGoneOrFirst(this.#nominatedAfter as string, signal) };
-    } finally {
-      unsubscribe();
-    }
+      // What was read before says nothing of the record that the one ahead has left behind.
+      return { outOfTurn: false, vacancy: hasWaited ? undefined : vacancy, reading };
+    });
   }
 
-  /** Whether the node is gone: `false` if the contender's turn has come first. The candidate that nominated it may never go. */
-  async #untilGoneOrFirst(after: string, signal: Abortable): Promise<boolean> {
-    const { controller, unsubscribe } = anyAbort(signal);
-    const gone = this.#contender.untilGone(after, controller).then(() => true);
-    const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
-    const turn = untilTurn(this.#contender, { signal: controller, onWatching }, this.#rule).then(() => false);
+  /** The contender is the first in the queue, and yet another candidate leads. */
+  async #untilUnblocked({ blockedBy }: Blocked, signal: Abortable): Promise<Turn> {
+    return await this.#until(signal, async (failures, controller) => {
+      failures.follow(0, blockedBy);
+      this.#listener.onWaiting({ position: 1, ahead: blockedBy });
+      await this.#contender.untilGone(blockedBy, controller);
+      return { outOfTurn: false };
+    });
+  }
+
+  /** Waits as `wait` does, unless a leader fails before. @throws HandedOver */
+  async #until(
+    signal: Abortable,
+    wait: (failures: FollowedLeaders, controller: LazyAbortController) => Promise<Turn>,
+  ): Promise<Turn> {
+    const failures = this.#detectFailures();
+    const { controller, unsubscribe } = anyAbort(signal, this.#handover, failures.controller);
     try {
-      return await Promise.race([gone, turn]);
+      return await wait(failures, controller);
+    } catch (error) {
+      if (error instanceof Failed) return error.turn;
+      throw error;
     } finally {
       unsubscribe();
-      controller.abort(undefined);
-      for (const each of [gone, turn]) each.catch(ignore); // The other one doesn't matter any more.
+      failures.stop();
     }
   }
 
-  /** The contender is the first in the queue, and yet another candidate leads, or was nominated. */
-  async #untilUnblocked({ blockedBy, atMostMs }: Blocked, signal: Abortable): Promise<Turn> {
-    const expected = this.#claims.predictRecord(blockedBy, signal);
-    this.#listener.onWaiting({ position: 1, ahead: blockedBy });
-    await this.#contender.untilGone(blockedBy, signal, atMostMs);
-    return { outOfTurn: false, expected: await expected };
+  /** Follows the leaders while the contender waits. A failure interrupts the wait, by a {@link Failed}. */
+  #detectFailures(): FollowedLeaders {
+    const controller = new LazyAbortController();
+    const detectors = this.#claims.detectors(this.#contender, (failure) =>
+      controller.abort(new Failed(failure)),
+    );
+    return {
+      controller,
+      follow: (position, ahead) => {
+        for (const detector of detectors) detector.follow(position, ahead);
+      },
+      insteadOfProbe: (secondPredecessor) =>
+        detectors.length === 1 ? detectors[0]?.lookForLeader(secondPredecessor) : undefined,
+      stop: () => {
+        for (const detector of detectors) detector.stop();
+      },
+    };
   }
 }

@@ -47,7 +47,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly claims: ReturnType<typeof claimsOf>;
   readonly advertisement: Advertisement;
   readonly stopping: Stopping;
-  readonly rejoinBackoff = new RejoinBackoff();
+  readonly rejoinBackoff: RejoinBackoff;
   readonly report: ElectorPort['report'];
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
@@ -69,6 +69,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.options = options;
     this.claims = claimsOf(session, path, options.id, options);
     this.advertisement = new Advertisement(options.id, options.data);
+    this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
     this.report = port.report;
     this.#port = port;
@@ -101,8 +102,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       throw new InvalidStateError('only a leader can hand over');
     if (this.options.seats > 1)
       throw new InvalidStateError('with several seats the queue decides who leads next');
-    const successor = await this.#place.nominate(candidate);
-    // The nomination took time: the term may have been lost meanwhile, and even another one be led.
+    const successor = await this.#place.find(candidate);
+    // That took time: the term may have been lost meanwhile, and even another one be led.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
     await this.resign();
@@ -175,7 +176,10 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /** From the term's beginning until its work has settled. */
   async #lead(place: QueuePlace, claim: Claim): Promise<void> {
     // Stopped, or lost, between the claim and now: the term is given back before the application has heard of it.
-    if (this.#stop.aborted || !place.node.isHeld()) return place.planRelease();
+    if (this.#stop.aborted || !place.node.isHeld()) {
+      if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
+      return place.planRelease();
+    }
     const { lead, logger } = this.options;
     const beganAt = lowerBoundNow(this.clock);
     const ended = deferred();
@@ -196,6 +200,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     });
     place.handleRequests(); // What was asked between the claim and now.
     await ended.promise;
+    this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - beganAt, this.session.leaseMs);
     place.planRelease(term.ending.successor); // While the work settles.
     await this.#untilSettled(term);
     const lastedMs = this.clock.now() - beganAt;
@@ -222,7 +227,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#become({ name: 'ending', term, reason });
     term.end(reason, ending);
     if (reason !== 'node-deleted') return this.#announceEnd(term, reason);
-    const demotion = new Demotion(this.session, term.claim.node, (why) => this.#announceEnd(term, why));
+    const demotion = new Demotion(this.session, term.claim, (why) => this.#announceEnd(term, why));
     this.#become({ name: 'ending', term, reason, demotion });
   }
 
@@ -273,7 +278,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   }
 
   async #coolDown(): Promise<void> {
-    const ms = this.rejoinBackoff.pauseMs(this.session.environment);
+    const ms = this.rejoinBackoff.pauseMs();
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
     const { controller, unsubscribe } = anyAbort(this.#stop, this.session.ended);

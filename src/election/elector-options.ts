@@ -21,14 +21,26 @@ export interface CandidacyOptions {
   readonly data?: string | Uint8Array;
   /**
    * The leader's work. Called when a term begins. When the promise it returns has settled, the term is given back and the
-   * elector joins the queue again. It should end soon after `term.signal` aborts: only then can another candidate lead.
+   * elector joins the queue again. It should end soon after `term.signal` aborts: only then is the term given back.
    */
   readonly lead?: (term: Term) => unknown;
   /**
-   * How long to wait before claiming after a leader ended uncleanly. 0 makes failover shorter, but two leaders may then act
-   * at once: use fencing tokens. @default what the former leader's lease needs
+   * How long to wait at least before claiming after a leader ended uncleanly: a shorter time than that leader's lease needs has
+   * no effect. The lease's length is waited out with 3 % and 50 ms, which are the whole margin for clocks. Give more where
+   * clocks can't be trusted: a guest's may stand still while its host migrates it live. @default what the lease needs
    */
   readonly takeoverDelayMs?: number;
+  /**
+   * When a leader that is silent may be replaced. `lease`: when its lease is surely over, and no heartbeat of it has come
+   * meanwhile. `session`: when its session has ended as well, a session timeout and up to a tick of the servers later.
+   *
+   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice is for work that
+   * doesn't ask: a leader that stands still for longer than a lease and goes on acts once more before it notices. With
+   * `session` no other leads by then unless it stood still for longer than the session timeout. Each term goes the way that
+   * its own leader chose. A session that keeps very many terms replaceable so (64) has `session` for further ones.
+   * @default 'lease'
+   */
+  readonly takeover?: 'lease' | 'session';
   /** If work overruns the lease: `report` it by an `error` event, or end it: `exit` the process, code 70. @default 'report' */
   readonly onOverrun?: 'report' | 'exit';
   /**
@@ -83,6 +95,7 @@ export const CANDIDACY_OPTIONS = [
   'data',
   'lead',
   'takeoverDelayMs',
+  'takeover',
   'onOverrun',
   'watchdog',
   'priority',
@@ -109,6 +122,7 @@ export function checkCandidacyOptions(options: CandidacyOptions) {
     data: checkMetadata('data', options.data),
     lead: checkFunction('lead', options.lead),
     takeoverDelayMs: checkMs('takeoverDelayMs', options.takeoverDelayMs),
+    takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
     onOverrun: checkOneOf('onOverrun', options.onOverrun, ['report', 'exit'], 'report'),
     watchdog: checkBoolean('watchdog', options.watchdog, false),
     priority: checkPriority(options.priority, seats),

@@ -24,7 +24,10 @@ import type { Term } from './term/term.js';
  * session and ends with it; `ElectionSupervisor` goes on with the next session.
  *
  * Guaranteed: candidates lead in the order of joining, one at a time; a term's signal aborts before `demoted`; a leader's
- * work has settled before the term is given back, as long as its session lives. See {@link Term} for acting as a leader.
+ * work has settled before the term is given back. A leader of which the servers hear nothing for a lease can't give it back:
+ * the next candidate takes over, see `takeover`, and the leader, if its session lives, joins the queue again when its work has
+ * settled. See {@link Term} for acting as a leader.
+ * A candidate whose lease ends within two leases, for the second term in a row, stays out of the election for 12 to 15 s, and then for 24 to 30 s.
  *
  * @example
  * ```ts
@@ -104,11 +107,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Ends its term cleanly in favour of any candidate in the queue: those ahead of it let it lead first, and keep their places.
-   * If it is gone by then, or doesn't claim within a lease, the queue decides. Resolves as {@link LeaderElector.resign} does.
+   * Ends its term cleanly in favour of any candidate in the queue, which holds the next term from then on; those ahead of it keep their
+   * places. If it is gone by then, the queue decides. If it is there and does nothing, since its process is stopped say, it is
+   * replaced as any leader that ends uncleanly; one that has never been the next in line, when its session ends. Resolves as
+   * {@link LeaderElector.resign} does.
    *
    * @param candidate - its id or the name of its node; of several with that id the first in the queue
-   * @throws InvalidStateError unless it leads, and still does when the candidate has been nominated
+   * @throws InvalidStateError unless it leads, and still does when the candidate has been found
    * @throws NoCandidateError if there is no such candidate, or it is another client's; the term goes on
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -168,6 +173,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   /** After the term that it leads, it joins the queue again no sooner than at `atMs` by the session's clock. @internal */
   standAgainAt(atMs: number): void {
     this.#lifecycle.rejoinBackoff.notBefore(atMs);
+  }
+
+  /** Before this time, by the session's clock, it stays out of the election. @internal */
+  get standsAgainAt(): number {
+    return this.#lifecycle.rejoinBackoff.notBeforeMs;
   }
 
   /**

@@ -1,20 +1,25 @@
-// Imports more than 15 modules: 16, half of them for types; it ties the queue, which knows no election, to the election.
+// Imports more than 15 modules: 18, half of them for types; it ties the queue, which knows no election, to the election.
 import type { Contender } from '../lock/queue/contender.js';
-import { joinQueue, withdraw } from '../lock/queue/join.js';
+import { firstContender, joinQueue } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
-import { abortable } from '../platform/async/promises.js';
+import { abortable, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { uuidWithPriority } from './nodes/priority.js';
-import type { ExpectedRecord } from './nodes/record.js';
+import { candidateUuid } from './nodes/candidate-uuid.js';
+import { heartbeatPathOf } from './nodes/heartbeat-node.js';
+import { recordPath, type Vacancy } from './nodes/record.js';
 import { RequestHandler, type RequestHandlerPort } from './request-handler.js';
-import { ReleasePlan } from './successor/release-plan.js';
-import { Successor } from './successor/successor.js';
+import { reportPriority } from './successor/report-priority.js';
+import { type NextLeader, Succession } from './successor/succession.js';
+import type { MarkedSuccessor } from './successor/successor.js';
+import { SuccessorSearch } from './successor/successor-search.js';
 import type { Claim } from './term/claim.js';
 import type { Claims } from './term/claimant.js';
+import { leaveQueue } from './term/leave-queue.js';
+import { releaseTerm } from './term/release.js';
 
 /** What a place in the queue needs of the elector that takes it. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
@@ -32,50 +37,89 @@ export class QueuePlace {
   readonly #host: QueuePlaceHost;
   readonly #contender: Contender;
   readonly #campaign: Campaign;
-  readonly #successor: Successor;
+  readonly #search: SuccessorSearch;
   readonly #requestHandler: RequestHandler;
   /** With one seat. With several the queue alone decides who leads next. */
-  readonly #releasePlan: ReleasePlan | undefined;
-  #next: ReturnType<ReleasePlan['next']> | undefined;
+  readonly #succession: Succession | undefined;
+  /** The term that was claimed with the place. */
+  #claim: Claim | undefined;
+  #next: Promise<NextLeader> | undefined;
 
   private constructor(
     host: QueuePlaceHost,
     contender: Contender,
-    successor: Successor,
-    expected: ExpectedRecord | undefined,
+    search: SuccessorSearch,
+    data: Buffer,
+    vacancy?: Vacancy,
   ) {
     const { session, options, claims } = host;
     this.#host = host;
     this.#contender = contender;
-    this.#successor = successor;
+    this.#search = search;
     this.#requestHandler = new RequestHandler(session, options.onRevoke, host);
+    const created = { data, version: 0 };
     if (options.seats === 1)
-      this.#releasePlan = new ReleasePlan(session, successor, contender, () => this.#requestHandler.lastRead);
-    this.#campaign = new Campaign(contender, claims, options.seats, host, this.#releasePlan, expected);
+      this.#succession = new Succession(search, contender, () => this.#requestHandler.lastRead ?? created);
+    this.#campaign = new Campaign(contender, claims, options.seats, host, this.#succession, vacancy);
+    if (options.takeover === 'lease') contender.node.raiseVersionAt(heartbeatPathOf);
   }
 
   /**
-   * Joins the queue. With a priority, it first marks the leader's node: from `waiting` on, the leader considers it.
+   * Joins the queue; where no candidate is in it, and the record is vacant, with a claim in the same write. With a priority, it
+   * first marks the leader's node: from `waiting` on, the leader considers it.
    * @throws the signal's reason, what ended the session, what `joinQueue` and `Claims.prepare` throw; a place taken is left
    */
   static async join(host: QueuePlaceHost, signal: Abortable): Promise<QueuePlace> {
     const { session, path, options, claims, advertisement } = host;
-    const { bytes, revision } = advertisement;
-    const id = uuidWithPriority(session.environment.uuid(), options.priority);
-    const successor = new Successor(session, path);
+    const { revision } = advertisement;
+    const search = new SuccessorSearch(session, path);
+    if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
+    const { leaseMs, environment, guard } = session; // The lease never gets longer.
+    const takeover = options.takeover === 'lease' ? options.takeover : undefined;
+    const newId = () => candidateUuid(environment.uuid(), options.priority, { leaseMs, takeover });
+    const data = advertisement.bytes();
     const preparing = claims.prepare();
-    const joining = joinQueue(session, path, { id, data: bytes, parse: parseEntry, signal });
+    let vacancy = options.seats === 1 ? await abortable(preparing, signal) : undefined;
+    if (vacancy?.isDeserted === true) await abortable(Promise.resolve(guard.check(path)), signal);
+    if (vacancy?.isDeserted === true && guard.isForGood(path)) {
+      const contender = firstContender(session, path, newId(), parseEntry);
+      const place = new QueuePlace(host, contender, search, data);
+      if (await place.#joinAndClaim(data, vacancy, signal)) {
+        advertisement.created(revision);
+        return place;
+      }
+      vacancy = undefined;
+    }
+    const joining = joinQueue(session, path, { id: newId(), data, parse: parseEntry, signal });
     try {
       const announced = joining.then((contender) =>
-        options.priority > 0 ? successor.reportPriority(contender) : undefined,
+        options.priority > 0 ? reportPriority(contender) : undefined,
       );
-      const [contender, expected] = await abortable(Promise.all([joining, preparing, announced]), signal);
+      const [contender] = await abortable(Promise.all([joining, preparing, announced]), signal);
       advertisement.created(revision);
-      return new QueuePlace(host, contender, successor, expected);
+      return new QueuePlace(host, contender, search, data, vacancy);
     } catch (error) {
-      await host.untilLeft(withdraw(joining));
+      // It may never have had a node, or the session may be over.
+      await host.untilLeft(
+        joining.then((contender) => leaveQueue(contender, search, recordIn(host))).catch(ignore),
+      );
       throw error;
     }
+  }
+
+  /** `false`: there is no node, and nothing was claimed. @throws as {@link QueuePlace.join} does */
+  async #joinAndClaim(data: Buffer, vacancy: Vacancy, signal: Abortable): Promise<boolean> {
+    const onSent = () => this.#succession?.list();
+    try {
+      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onSent);
+    } catch (error) {
+      await this.leave();
+      throw error;
+    }
+    if (this.#claim !== undefined) return true;
+    this.#succession?.end();
+    this.node.release();
+    return false;
   }
 
   /** The elector's node in the queue, and its lease. */
@@ -88,11 +132,13 @@ export class QueuePlace {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
 
-  /** Waits for its turn, or for a nomination, and claims. @throws as `Campaign.untilElected` does */
+  /** Waits for its turn and claims, or until a term is handed over to it. @throws as `Campaign.untilElected` does */
   async untilElected(signal: Abortable): Promise<Claim> {
     this.handleRequests();
     await this.publish(signal);
-    return await this.#campaign.untilElected(signal);
+    if (this.#claim === undefined) return await this.#campaign.untilElected(signal);
+    this.#host.onClaiming();
+    return this.#claim;
   }
 
   /** Handles what others ask of the elector on its node, now and whenever that changes. */
@@ -100,25 +146,31 @@ export class QueuePlace {
     this.#requestHandler.handle(this.#contender, this.#campaign);
   }
 
-  /** Nominates the next leader. Gives the name of its node. @throws NoCandidateError if there is no such candidate */
-  nominate(candidate: string): Promise<string> {
-    return this.#successor.nominate(candidate, this.#contender);
+  /** The candidate with that id, or that name of its node. @throws NoCandidateError if there is no such candidate */
+  find(candidate: string): Promise<MarkedSuccessor> {
+    return this.#search.named(candidate, this.#contender.entry);
   }
 
-  /** Finds out which candidate leads next, while the work settles. @param nominated - the node that the leader nominated */
-  planRelease(nominated?: string): void {
-    this.#next =
-      nominated === undefined ? this.#releasePlan?.next() : Promise.resolve({ successor: nominated });
+  /** Finds out which candidate leads next, while the work settles. @param named - the one that the leader named */
+  planRelease(named?: MarkedSuccessor): void {
+    if (named !== undefined) this.#succession?.name(named);
+    this.#next = this.#succession?.next();
   }
 
   /** Gives the term and the place back, in one write. Resolves when that has begun: {@link leave} waits for it. */
   async release(claim: Claim): Promise<void> {
     const next = await this.#next;
-    void this.#host.claims.release(this.#contender, claim, next); // Never rejects.
+    void releaseTerm(this.#contender, claim, next, this.#succession); // Never rejects.
   }
 
   /** Gives the place back, if that hasn't been done with the term. Never rejects. */
   leave(): Promise<void> {
-    return this.#host.untilLeft(this.#contender.leave());
+    this.#succession?.end();
+    return this.#host.untilLeft(leaveQueue(this.#contender, this.#search, recordIn(this.#host)));
   }
+}
+
+/** The record that may be handed over to a candidate: the election's own. */
+function recordIn({ path, options }: QueuePlaceHost): string | undefined {
+  return options.seats === 1 ? recordPath(path) : undefined;
 }

@@ -18,7 +18,7 @@ export interface RequestHandlerPort {
   report(error: Error): void;
 }
 
-/** Handles the requests that other clients write on a candidate's node: to lead out of turn, or to step down. */
+/** Handles what other clients write on a candidate's node: that a term was handed over to it, or that it is to step down. */
 export class RequestHandler {
   readonly #session: Session;
   readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
@@ -41,12 +41,22 @@ export class RequestHandler {
   /** Handles the request on the contender's node, now and whenever that changes. */
   handle(contender: Contender, campaign: Campaign): void {
     this.#lastRead = undefined;
-    contender.node.whenRead((content) => {
+    let isLookedAt = false;
+    const onChanging = () => {
+      isLookedAt = true;
+      campaign.mayLead();
+    };
+    const onRead = (content: NodeContent) => {
+      const before = this.#lastRead?.version ?? 0;
       this.#lastRead = content;
       const request = parseRequest(content.data);
-      if (request?.kind === 'succeed') campaign.nominate(request.after);
+      // A change that came between the look and this read was reported by no event of its own.
+      const seen = before + (isLookedAt ? 1 : 0);
+      if (content.version > seen || request?.kind === 'lead') campaign.mayLead();
+      isLookedAt = false;
       if (request?.kind === 'step-down') void this.#consider(contender, request); // Never rejects.
-    });
+    };
+    contender.node.whenRead(onRead, onChanging);
   }
 
   async #consider(contender: Contender, request: StepDownRequest): Promise<void> {

@@ -1,25 +1,29 @@
+// Longer than 350 lines: 365; what is known of one node: its lease, watch and heartbeats begin and end together.
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
-import { sleep } from '../platform/time/clock.js';
-import type { HeartbeatNode } from '../session/connection/heartbeat.js';
+import type { ProvenNode } from '../session/connection/heartbeat-batch.js';
 import type { Reply } from '../session/connection/reply.js';
 import { type NodeListener, NodeWatch } from '../session/node-watch.js';
 import type { NodeData, PartResult, TransactionPart } from '../session/protocol/records.js';
 import type { Session } from '../session/session.js';
+import { deleteForSure } from './delete-for-sure.js';
+import {
+  type CommitParts,
+  HeartbeatVersion,
+  type HeartbeatVersionOwner,
+  isAbout,
+} from './heartbeat-version.js';
 import { Lease } from './lease.js';
 
 /** A node's data at one of its versions: all that its holder keeps of what it read. */
-export interface NodeContent {
-  readonly data: Buffer;
-  readonly version: number;
-}
+export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
 
 /**
  * An ephemeral node with this session as its `ephemeralOwner` (another session's node at this path isn't this one), and what
  * is known of it: until when it surely exists (its lease), and, as soon as any reply shows it, that it is gone.
  */
-export class EphemeralNode implements HeartbeatNode, NodeListener {
+export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersionOwner {
   readonly path: string;
   /** The path with the chroot. */
   readonly absolutePath: string;
@@ -30,8 +34,13 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   #hasEnded = false;
   #lastRead: NodeContent | undefined;
   #onRead: (content: NodeContent) => void = ignore;
+  #onChanging: () => void = ignore;
   #onConfirmed: () => void = ignore;
   #watch: NodeWatch | undefined;
+  /** Gives the path of the node whose version its heartbeats are to raise; `undefined`: they raise none. */
+  #heartbeatPathOf: ((path: string) => string) | undefined;
+  #raised: HeartbeatVersion | undefined;
+  #mustRaise = false;
 
   /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
   static of(session: Session, path: string, sentAt?: number): EphemeralNode {
@@ -63,7 +72,7 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     return this.#lost.signal;
   }
 
-  /** Whether the node is known to be gone: lost, or gone with its session. */
+  /** Whether the node is known to be gone, with or without its session. */
   get isGone(): boolean {
     return this.#lost.aborted || this.#session.ended.aborted;
   }
@@ -95,9 +104,60 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     this.#onConfirmed = listener;
   }
 
+  /**
+   * Its heartbeats are to raise the version of the node at that path. To be called before {@link keepAlive}. From then on
+   * nothing else extends the lease, but for a claim. A session with very many such nodes has checks for the others.
+   */
+  raiseVersionAt(heartbeatPathOf: (path: string) => string): void {
+    this.#heartbeatPathOf = heartbeatPathOf;
+  }
+
+  /** The version that its heartbeats raise, since they began; `undefined` if they are checks. */
+  get raised(): HeartbeatVersion | undefined {
+    return this.#raised;
+  }
+
   /** Sends heartbeats for the node from now on, which extend its lease again and again. */
   keepAlive(): void {
-    if (!this.#hasEnded) this.#session.heartbeat.add(this);
+    const { heartbeat } = this.#session;
+    if (this.#hasEnded || heartbeat.has(this)) return;
+    this.decideHeartbeats();
+    heartbeat.add(this);
+  }
+
+  /** Whether its heartbeats raise a version is decided now, and room for that is taken. {@link keepAlive} does so otherwise. */
+  decideHeartbeats(): void {
+    if (this.#raised !== undefined || !this.#session.heartbeat.hasRoomToRaise()) return;
+    const path = this.#heartbeatPathOf?.(this.path);
+    if (path === undefined) return;
+    this.#raised = new HeartbeatVersion(path, this.#session.absolute(path), this);
+    this.#session.heartbeat.takeRoom(this);
+  }
+
+  /** @internal */
+  onChanged(): void {
+    this.#session.heartbeat.changed();
+  }
+
+  /** From now on the node is lost if its heartbeats can raise no version. `false`: it is known already that they can't. */
+  raiseOrLose(): boolean {
+    this.#mustRaise = this.#raised !== undefined;
+    return this.#mustRaise;
+  }
+
+  /** @internal */
+  onUnavailable(cause: Error): void {
+    if (this.#mustRaise) return this.onUnprovable('its heartbeat node can not be created', cause);
+    this.#raised = undefined;
+    this.#session.logger.warn(
+      { path: this.absolutePath, cause: describe(cause) },
+      'no heartbeat node can be created: a leader can be replaced only when its session has ended',
+    );
+  }
+
+  /** @internal */
+  onUnprovable(why: string, cause?: Error): void {
+    this.lose(new NodeLostError(`${this.path} is given up: ${why}`, { cause }));
   }
 
   /** A heartbeat sent at `sentAt` found the node. The first begins a watch: a lock that was free is mostly released by then. */
@@ -123,24 +183,45 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   }
 
   /**
-   * Proves now that the node exists, and extends its lease. After a lost reply it is also a barrier, after which reads show
-   * the outcome: a write sent before it, on any connection of this session, has been carried out or never will be.
+   * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: a write sent
+   * before it, on any connection of this session, has been carried out or never will be. It is a barrier alone, and extends no lease,
+   * while it isn't known whether a claim has made the heartbeat node.
    * @throws NodeLostError if the node is gone, what ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
-    try {
-      const check = () => this.#session.commit([{ kind: 'check', path: this.path }]);
-      const { sentAt } = await this.#session.retryUntilAnswered(check, signal);
-      this.extendLease(sentAt);
-    } catch (error) {
-      if (error instanceof NoNodeError) this.gone();
-      else throw error;
-    }
+    for (let isProven = false; !isProven && !this.#lost.aborted; ) isProven = await this.#prove(signal);
     this.#lost.throwIfAborted();
   }
 
+  /** `false`: the heartbeat node was there already, can't be made, or was made anew: no lease has begun. */
+  async #prove(signal?: Abortable): Promise<boolean> {
+    const raised = this.#raised;
+    let proof: TransactionPart | undefined;
+    const prove = () => {
+      proof = raised?.nextProof(); // Another one after a lost reply.
+      return this.#session.commit([this.#check, ...(proof === undefined ? [] : [proof])]);
+    };
+    try {
+      const { sentAt, value, zxid } = await this.#session.retryUntilAnswered(prove, signal);
+      if (raised !== undefined && proof === undefined) return true; // A barrier alone.
+      if (raised?.written(value[1] as PartResult, zxid) === false) return false;
+      this.extendLease(sentAt);
+      return true;
+    } catch (error) {
+      if (proof === undefined || !isAbout(error, proof))
+        throw error instanceof NoNodeError ? this.#goneError() : error;
+      raised?.refused(error);
+      return false;
+    }
+  }
+
+  get #check(): TransactionPart {
+    return { kind: 'check', path: this.path };
+  }
+
   /**
-   * Writes `parts` in one transaction that is carried out only while the node exists, and extends its lease.
+   * Writes `parts` in one transaction that is carried out only while the node exists. Extends the lease, unless the node
+   * raises a version: a lease that began with a write which raises none would be seen by no other session.
    * @param others - further nodes of this session that have to exist
    * @throws NodeLostError if one of the nodes is gone: nothing is written then; and what `Session.commit` throws
    */
@@ -149,24 +230,84 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     others: readonly EphemeralNode[] = [],
   ): Promise<Reply<PartResult[]>> {
     const guards = [this, ...others];
+    const reply = await this.#commitGuarded(parts, guards);
+    for (const guard of guards) if (guard.#raised === undefined) guard.extendLease(reply.sentAt);
+    return reply;
+  }
+
+  /**
+   * Writes `parts`, which claim a term, as {@link commit} does. The lease of the term begins with it: the record shows it to
+   * others. It makes the heartbeat node, unless a heartbeat has. If it isn't answered, the caller finds out whether it was
+   * carried out, and calls {@link claimSettled}: until then no heartbeat is sent, if it was to make that node.
+   */
+  claim(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    return this.#claim(parts, (all) => this.#commitGuarded(all, [this]));
+  }
+
+  /** Creates the node, and writes `parts` as {@link claim} does, in one transaction. @throws what `Session.commit` throws */
+  createWithClaim(data: Buffer, parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    const creation = { kind: 'create', path: this.path, mode: 'ephemeral', data } as const;
+    return this.#claim(parts, (all) => this.#commitBehind([creation], all));
+  }
+
+  async #claim(parts: readonly TransactionPart[], commit: CommitParts): Promise<Reply<PartResult[]>> {
+    const raised = this.#raised;
+    const reply = await (raised === undefined ? commit(parts) : raised.claimWith(parts, commit));
+    this.extendLease(reply.sentAt);
+    return reply;
+  }
+
+  /** A claim that wasn't answered was carried out, or never will be. Whether it made the heartbeat node, the next proof finds out. */
+  claimSettled(): void {
+    this.#raised?.claimSettled();
+  }
+
+  /** The part of a transaction that deletes the heartbeat node with this one, as far as there is one. */
+  get heartbeatDeletion(): TransactionPart[] {
+    return this.#raised?.exists === true ? [{ kind: 'delete', path: this.#raised.path }] : [];
+  }
+
+  /** Whether there may be a heartbeat node that {@link heartbeatDeletion} doesn't delete: its creation isn't answered. */
+  get mayLeaveHeartbeatNode(): boolean {
+    return this.#raised?.mayExist === true && !this.#raised.exists;
+  }
+
+  async #commitGuarded(
+    parts: readonly TransactionPart[],
+    guards: readonly EphemeralNode[],
+  ): Promise<Reply<PartResult[]>> {
     for (const { lost } of guards) lost.throwIfAborted();
     try {
-      const checks = guards.map(({ path }) => ({ kind: 'check', path }) as const);
-      const reply = await this.#session.commit([...checks, ...parts]);
-      for (const guard of guards) guard.extendLease(reply.sentAt);
-      return { ...reply, value: reply.value.slice(guards.length) };
+      const checks = guards.map((guard) => guard.#check);
+      return await this.#commitBehind(checks, parts);
     } catch (error) {
-      // The parts contain no other checks.
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
-      const missing = guards.find((guard) => guard.absolutePath === error.path) ?? this;
-      missing.gone();
-      throw missing.lost.reason ?? new NodeLostError(`${missing.path} is gone`);
+      const missing = guards.find((guard) => guard.absolutePath === error.path);
+      if (missing === undefined) throw error; // The parts check another session's node.
+      throw missing.#goneError();
     }
   }
 
-  /** Calls `listener` with the node's data, as soon as they are known and after each change. */
-  whenRead(listener: (content: NodeContent) => void): void {
+  async #commitBehind(
+    first: readonly TransactionPart[],
+    parts: readonly TransactionPart[],
+  ): Promise<Reply<PartResult[]>> {
+    const reply = await this.#session.commit([...first, ...parts]);
+    return { ...reply, value: reply.value.slice(first.length) };
+  }
+
+  #goneError(): Error {
+    this.gone();
+    return this.#lost.reason ?? new NodeLostError(`${this.path} is gone`);
+  }
+
+  /**
+   * Calls `listener` with the node's data, as soon as they are known and after each change.
+   * @param onChanging - called when it has changed, and is about to be read
+   */
+  whenRead(listener: (content: NodeContent) => void, onChanging = ignore): void {
     this.#onRead = listener;
+    this.#onChanging = onChanging;
     this.watch();
     if (this.#lastRead !== undefined) listener(this.#lastRead);
   }
@@ -181,6 +322,15 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
       this.#session.heartbeat.remove(this);
       this.#session.ended.removeEventListener('abort', this);
     });
+  }
+
+  /**
+   * Deletes the node, and what is beside it, and retries until both are gone or the session is over. The session reports the
+   * first refusal: as long as the node stays, every contender behind it waits. Never rejects.
+   */
+  async deleteForSure(): Promise<void> {
+    const paths = [this.path, ...(this.#raised?.mayExist === true ? [this.#raised.path] : [])];
+    await Promise.all(paths.map((path) => deleteForSure(this.#session, path)));
   }
 
   /** The node is gone. The first reason counts. */
@@ -199,6 +349,11 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
     if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.#session, this.path, this);
   }
 
+  /** @internal */
+  changing(): void {
+    if (!this.#hasEnded) this.#onChanging();
+  }
+
   /** @internal The node's data and stat, at first and after each change. */
   read({ data, stat }: NodeData): void {
     if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
@@ -210,24 +365,5 @@ export class EphemeralNode implements HeartbeatNode, NodeListener {
   failed(error: unknown): void {
     if (error instanceof ZooKeeperError) this.unreadable(error);
     else this.lose(error as Error);
-  }
-}
-
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
-
-/**
- * Deletes a node of this session, and retries until it is gone or the session is over. The session reports the first
- * refusal: as long as the node stays, every contender behind it waits. Never rejects.
- */
-export async function deleteForSure(session: Session, path: string): Promise<void> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return await session.retryUntilAnswered(() => session.remove(path));
-    } catch (error) {
-      if (error instanceof NoNodeError || session.ended.aborted) return; // Gone already, or gone with the session.
-      if (pauseMs === FIRST_PAUSE_MS) session.report(error as Error, 'a node can not be deleted: trying on');
-      await sleep(session.clock, pauseMs, session.ended).catch(ignore); // Seen at the next try.
-    }
   }
 }

@@ -61,12 +61,17 @@ export class PathGuard {
     return this.#ask(path, this.#protected, access);
   }
 
+  /** Whether the path needs no check, neither before nor after a contender's node is created below it. */
+  isForGood(path: string): boolean {
+    return this.#protected === undefined || this.#protected.get(path) === 'for-good';
+  }
+
   /**
    * To be called after the contender's node was created: checks the path again if it may have been deleted and created since
    * the first check. Otherwise gives no promise to wait for. @throws as {@link PathGuard.check} does
    */
   confirm(path: string): Promise<void> | undefined {
-    if (this.#protected === undefined || this.#protected.get(path) === 'for-good') return undefined;
+    if (this.isForGood(path)) return undefined;
     return this.#checkItself(path);
   }
 

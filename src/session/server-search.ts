@@ -65,6 +65,8 @@ export class ServerSearch {
   /** Ends the search. Until then it outlives the session's end, when a server has still to close the session. */
   readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
+  /** When the handshake was lost that explains the newest move of the session to another server. */
+  #explainedMoveBy = Number.NEGATIVE_INFINITY;
   #search: Promise<void> | undefined; // While no server serves the session, and one is looked for.
   #served: Deferred<void> | undefined; // Made when a caller waits for a connection.
 
@@ -141,12 +143,19 @@ export class ServerSearch {
 
   /**
    * Whether a connection has ended because another process has taken the session. A handshake of our own, sent to another server
-   * and given up before the answer, may have moved the session as well: then the next handshake takes it back. Taking
-   * it back from another process would only begin a fight.
+   * and given up before the answer, may have moved the session as well: then the next handshake takes it back. A server refuses
+   * writes for that, and a follower answers reads, so a session that only reads may learn of it much later: each lost handshake
+   * explains one move, whenever that shows, and within a session timeout all of them, since other handshakes lost before it may
+   * still be on their way. Taking the session back from another process would only begin a fight.
    */
   wasTaken(reason: Error): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
-    return this.#clock.now() - this.#dialer.handshakeLostAt > this.#identity.sessionTimeoutMs;
+    const { handshakeLostAt } = this.#dialer;
+    const isExplained =
+      handshakeLostAt > this.#explainedMoveBy ||
+      this.#clock.now() - handshakeLostAt <= this.#identity.sessionTimeoutMs;
+    this.#explainedMoveBy = handshakeLostAt;
+    return !isExplained;
   }
 
   /** Never rejects. */

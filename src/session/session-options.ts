@@ -18,11 +18,18 @@ import { type Access, checkAccess } from './protocol/acl.js';
 export interface SessionOptions {
   /**
    * How long the servers wait for a session that is silent before they end it. They keep it within bounds of their
-   * own: `session.sessionTimeoutMs` is what they granted. Short: a dead host is replaced soon. Long: a pause or a
-   * lost connection does no harm. @default 6000
+   * own: `session.sessionTimeoutMs` is what they granted. Short: what a dead host holds is free soon; a
+   * leader is replaced by its lease, see `takeover` of the elections. Long: a pause or a lost connection costs no session.
+   * @default 6000
    */
   readonly sessionTimeoutMs?: number;
-  /** How long one heartbeat lets a holder act. Must be under the session timeout. @default a third of the granted session timeout */
+  /**
+   * How long one heartbeat lets a holder act. Must be under the session timeout. Heartbeats are sent four times in a lease, but
+   * none before the last one is answered: so replies have to come within half a lease, also when this process is busy. A lease
+   * that replies can't keep, which three late ones in a row show, is warned of once; what is held is lost then, and the link
+   * stays. Works down to 300 ms with any session timeout; less isn't refused, and isn't tested.
+   * @default a third of the granted session timeout
+   */
   readonly leaseMs?: number;
   /** How long to wait for the first server that accepts the session; `Infinity` waits for ever. @default 10000 */
   readonly connectTimeoutMs?: number;

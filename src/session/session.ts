@@ -56,6 +56,7 @@ export class Session extends Operations<SessionEvents> {
   readonly ended = new LazyAbortController();
   readonly #search: ServerSearch;
   #state: State = { name: 'connecting' };
+  #connections = 0; // How many have served it.
   #closing: Promise<void> | undefined; // All calls of `close()` share one.
   /** The async context in which the session was opened: a connection's end may be found amid a caller's unrelated work. */
   readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
@@ -72,7 +73,7 @@ export class Session extends Operations<SessionEvents> {
     if (owner.onError !== undefined) this.on('error', owner.onError);
     this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
-    this.heartbeat = new Heartbeat(this.clock);
+    this.heartbeat = new Heartbeat(this.clock, this.logger, options.access);
   }
 
   /**
@@ -142,6 +143,11 @@ export class Session extends Operations<SessionEvents> {
   /** @internal With these, any client can take the session over. They are a secret: never log them. */
   get credentials(): SessionCredentials {
     return credentialsOf(this.#search.identity);
+  }
+
+  /** @internal Which of its connections serves the session, counted from 1; `undefined` while none does. */
+  get connectionNumber(): number | undefined {
+    return this.#state.name === 'connected' ? this.#connections : undefined;
   }
 
   /** @internal The newest transaction that a server has shown to this session; 0 before the first answer. */
@@ -218,6 +224,7 @@ export class Session extends Operations<SessionEvents> {
     const wasSuspended = this.#state.name === 'suspended';
     const { repliedZxid, leaseMs, sessionTimeoutMs } = this.#search.identity;
     connection.restoreWatches(this.watches.portions(WATCHES_PORTION_BYTES), repliedZxid);
+    this.#connections++;
     this.#become({ name: 'connected', connection });
     this.outbox.open(connection);
     this.heartbeat.start(connection, { leaseMs, sessionTimeoutMs });

@@ -243,11 +243,12 @@ async function handovers(fault: Fault, leaseMs: number) {
   const waiting = await openLastingSession(cast);
   const elections = await holders(cast, leaseMs, async (session) => {
     const path = uniquePath('election');
-    const first = new LeaderElector(session, path);
+    // By the lease another leads before the node is gone.
+    const first = new LeaderElector(session, path, { takeover: 'session' });
     const elected = nextEvent<[Term]>(first, 'elected');
     await first.start();
     const [term] = await elected;
-    const second = new LeaderElector(waiting, path);
+    const second = new LeaderElector(waiting, path, { takeover: 'session' });
     const queued = nextEvent<[QueuePosition]>(second, 'waiting');
     const handover = nextEvent(second, 'elected').then(() => ({ at: clock.now(), held: term.isHeld() }));
     await second.start();

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFailed } from 'vitest';
+import { describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import {
   type Activity,
@@ -123,6 +123,9 @@ describe('conclave run', () => {
       const { term, candidate } = acts[0] as Activity;
       const leader = replicas.find((replica) => replica.name === candidate) as Replica;
       const command = acts.find(({ role }) => role === 'child') as Activity;
+      // A runner whose terms are lost at once, one after the other, stays out of the election.
+      const lostAtOnceUntil = (acts[0] as Activity).atMs + 2 * LEASE_MS;
+      if (fault.endsLease) await until(() => machineNowMs() > lostAtOnceUntil, 'a term that has lasted');
       const beganAt = machineNowMs();
       await fault.begin(leader, command);
       await until(() => (log.newest()[0]?.term ?? 0) > term, `another command after '${name}'`);
@@ -138,6 +141,53 @@ describe('conclave run', () => {
       await fault.end?.(leader);
     }
     console.log(reports.join('\n'));
+    expect(overlaps(log.terms())).toEqual([]);
+  });
+});
+
+describe('a host that stands still for longer than a lease, with the runner, the keeper and the command', () => {
+  /** `conclave run` with a command and its child, and another one that waits. */
+  async function runTwo(options: readonly string[]) {
+    const log = new ActivityLog();
+    const words = ['run', uniquePath('run'), '-v', '--session-timeout', String(SESSION_TIMEOUT_MS)];
+    const command = ['--', process.execPath, STUBBORN, log.file];
+    const runner = new RunningCommand([...words, ...options, ...command]);
+    await until(() => log.newest().length > 0, 'a command that runs, and its child');
+    const next = new RunningCommand([...words, ...command]);
+    await until(() => next.stderr.includes('waiting'), 'a place in the queue');
+    const commands = [...new Set(log.newest().map(({ pid }) => pid))];
+    const host = [...commands, runner.pid, runner.keeperPid]; // The keeper is the last to go on.
+    const signal = (name: NodeJS.Signals) => {
+      for (const pid of host) kill(pid, name);
+    };
+    onTestFinished(() => signal('SIGCONT')); // Also when it fails: what is stopped would stay.
+    return { log, runner, commands, signal };
+  }
+
+  it('goes on beside the next command until its keeper ends the command, well within a lease', async () => {
+    const { log, runner, commands, signal } = await runTwo([]);
+    signal('SIGSTOP');
+    const stoppedAt = machineNowMs();
+    await until(() => (log.newest()[0]?.term ?? 0) > 1, 'the next command');
+    expect(machineNowMs() - stoppedAt).toBeLessThan(SESSION_TIMEOUT_MS);
+    const resumedAt = machineNowMs();
+    signal('SIGCONT');
+    expect(await runner.exit()).toBe(76);
+    expect(commands.filter(isAlive)).toEqual([]);
+    const lastAct = log.terms().get(1)?.at(-1) as Activity;
+    console.log(`acted for the last time ${Math.round(lastAct.atMs - resumedAt)} ms after it went on`);
+    expect(lastAct.atMs - resumedAt).toBeLessThan(LEASE_MS / 2);
+  });
+
+  it('goes on alone with --takeover session, unless it stood still for a session timeout', async () => {
+    const { log, runner, commands, signal } = await runTwo(['--takeover', 'session']);
+    signal('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS)); // Enough to be replaced by the lease.
+    expect(log.newest()[0]?.term).toBe(1);
+    signal('SIGCONT');
+    expect(await runner.exit()).toBe(76);
+    expect(commands.filter(isAlive)).toEqual([]);
+    await until(() => (log.newest()[0]?.term ?? 0) > 1, 'the next command');
     expect(overlaps(log.terms())).toEqual([]);
   });
 });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
+import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { candidateNodes } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };
@@ -24,8 +27,11 @@ describe('with auth', () => {
     const [top, path] = [uniquePath('mine'), uniquePath('election')];
     const elector = new LeaderElector(session, `${top}${path}`);
     await elector.start();
-    const [contender] = await session.getChildren(`${top}${path}`);
-    for (const each of [top, `${top}${path}`, `${top}${path}/${contender}`]) {
+    const election = `${top}${path}`;
+    const [contender] = await candidateNodes(session, election);
+    const heartbeat = heartbeatPathOf(`${election}/${contender}`);
+    await until(async () => (await session.exists(heartbeat)) !== undefined, 'its heartbeat node');
+    for (const each of [top, election, `${election}/${contender}`, heartbeat]) {
       const access = await session.getAcl(each);
       expect(access).toHaveLength(1);
       expect(access[0]).toMatchObject({ scheme: 'digest', permissions: 31 });

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
-import { campaign, lead } from '../support/conclave/electors.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 /** Runs a command line in this process, and returns what it printed. */
@@ -70,6 +72,7 @@ describe('a command about an election', () => {
     [['elect', '/a', '--takeover-delay', '5'], '5 would be 5 milliseconds: write 5s'],
     [['run', '/a', '--grace', '10', '--', 'ls'], '10 would be 10 milliseconds: write 10s'],
     [['resign', '/a', '--grace', '10'], '10 would be 10 milliseconds: write 10s'],
+    [['elect', '/a', '--takeover', 'never'], 'Allowed choices are lease, session.'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
     [['elect', '/a', 'one', '--data', 'two'], 'the data are given twice: as an argument and with --data'],
@@ -157,18 +160,23 @@ describe('conclave status', () => {
   it('prints the leader and the waiting candidates in the order of the queue, with control characters escaped', async () => {
     const path = uniquePath('cli');
     const session = await openSession();
-    const [{ id }] = await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
+    await lead(session, path, { id: 'one', data: 'at\n\u001b[2Jhome' });
     await campaign(session, path, { id: 'two', data: new Uint8Array([1, 2, 255]) });
     await campaign(session, path, { id: 'three' });
     expect(await conclave('status', path)).toMatchObject({
       exitCode: 0,
-      stdout: [`term 1  ${id}  at\\u000a\\u001b[2Jhome\nwaits  two  (3 bytes)\nwaits  three`],
+      stdout: [
+        expect.stringMatching(
+          /^term 1 {2}one {2}at\\u000a\\u001b\[2Jhome\nheartbeat {2}\d+ ms ago, .*\nwaits {2}two {2}\(3 bytes\)\nwaits {2}three$/,
+        ),
+      ],
     });
     const { stdout } = await conclave('status', path, '--json');
     expect(JSON.parse(stdout[0] as string)).toMatchObject({
       exists: true,
       term: 1,
       leader: { id: 'one', position: 0, data: 'at\n\u001b[2Jhome' },
+      heartbeatAgeMs: expect.any(Number),
       candidates: [
         { id: 'one', position: 0 },
         { id: 'two', position: 1, base64: 'AQL/' },
@@ -182,7 +190,30 @@ describe('conclave status', () => {
     const session = await openSession();
     await lead(session, path, { id: 'one', seats: 2 });
     await lead(session, path, { id: 'two', seats: 2 });
-    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual(['term 1  two\nwaits  one']);
+    expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
+      expect.stringMatching(/^term 1 {2}two\nheartbeat {2}\d+ ms ago, .*\nwaits {2}one$/),
+    ]);
+  });
+
+  it('prints how old the newest heartbeat of a leader is that falls silent', async () => {
+    const path = uniquePath('cli');
+    const proxy = await startProxy();
+    await lead(await openSession({ sessionTimeoutMs: 20_000, leaseMs: 400 }, proxy.connectString), path);
+    const age = async () => {
+      const { stdout } = await conclave('status', path, '--json');
+      return JSON.parse(stdout[0] as string).heartbeatAgeMs as number;
+    };
+    await until(async () => (await age()) < 400, 'a heartbeat');
+    proxy.partition();
+    await until(async () => (await age()) > 1000, 'none for longer than two leases');
+  });
+
+  it('prints no age of a heartbeat for a leader whose term goes by its session', async () => {
+    const path = uniquePath('cli');
+    await lead(await openSession(), path, { id: 'one', takeover: 'session' });
+    expect((await conclave('status', path)).stdout).toEqual(['term 1  one']);
+    const { stdout } = await conclave('status', path, '--json');
+    expect(JSON.parse(stdout[0] as string)).not.toHaveProperty('heartbeatAgeMs');
   });
 });
 
@@ -235,7 +266,7 @@ describe('conclave elect', () => {
     await until(() => json.stdout.includes('\n'), 'the second election');
     expect(json.stdout).toMatch(/^\{"id":"b","seat":1,"term":1,"token":"\d+"\}\n$/);
     expect((await conclave('status', path, '--seat', '1')).stdout).toEqual([
-      'term 1  b  here\nwaits  a  here',
+      expect.stringMatching(/^term 1 {2}b {2}here\nheartbeat {2}\d+ ms ago, .*\nwaits {2}a {2}here$/),
     ]);
     text.signal('SIGTERM');
     expect(await text.exit()).toBe(0);
@@ -246,6 +277,19 @@ describe('conclave elect', () => {
     const wrong = new RunningCommand(['run', path, '--seats', '3', ...show]);
     expect(await wrong.exit()).toBe(64);
     expect(wrong.stderr).toContain('was given 3 seats, and has 2');
+  });
+
+  it.each([
+    ['lease', 'lease'],
+    ['session', undefined],
+  ])('leads a term that can be taken over by its %s', async (takeover, written) => {
+    const path = uniquePath('cli');
+    const runner = new RunningCommand(['elect', path, '--takeover', takeover]);
+    await until(() => runner.stdout.includes('\n'), 'its election');
+    const { data, stat } = await (await openSession()).getData(path);
+    const record = parseRecord(data, stat.version);
+    expect(record).toMatchObject({ state: 'held', term: 1 });
+    expect('takeover' in record ? record.takeover : undefined).toBe(written);
   });
 
   it('exits with 76 when it was asked to step down', async () => {
@@ -261,7 +305,7 @@ describe('conclave elect', () => {
     const session = await openSession();
     const runner = new RunningCommand(['elect', path]);
     await until(() => runner.stdout.includes('\n'), 'its election');
-    const [node] = await session.getChildren(path);
+    const [node] = await candidateNodes(session, path);
     await session.remove(`${path}/${node}`);
     expect(await runner.exit()).toBe(76);
     expect(runner.stderr).toBe('conclave: leadership lost\n');

@@ -11,7 +11,7 @@ import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
-  const supervisor = new ElectionSupervisor({ connect: connectString(), takeoverDelayMs: 0, ...options });
+  const supervisor = new ElectionSupervisor({ connect: connectString(), ...options });
   onTestFinished(() => supervisor.stop());
   return supervisor;
 }

@@ -6,7 +6,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { Session } from '../../src/session/session.js';
 import { TestClock } from '../../src/testing/controls/test-clock.js';
 import { EmbeddedZooKeeper } from '../../src/testing/embedded-zookeeper.js';
-import { lead } from '../support/conclave/electors.js';
+import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
@@ -52,10 +52,10 @@ describe('a session that expires while it is connected', () => {
     const session = await openSession({}, server.connectString);
     const [elector, term] = await lead(session, '/election');
     const seen = recordEnd(elector, term);
-    const [node] = await session.getChildren('/election');
+    const [node] = await candidateNodes(session, '/election');
     const path = `/election/${node}`;
     // What shows whether the session lives is not answered; then it is over. A real server does both at once.
-    server.swallowReply('exists', { path });
+    server.swallowReply('exists', { path: '/election' });
     session.once('suspended', () => {
       expect(seen).toEqual(['signal']);
       server.expireSession(() => true);
@@ -74,7 +74,7 @@ describe('a session that expires while it is connected', () => {
     const session = await openSession({ sessionTimeoutMs: 6000, leaseMs: 300 }, server.connectString);
     const [elector, term] = await lead(session, '/election');
     const seen = recordEnd(elector, term);
-    const [node] = await session.getChildren('/election');
+    const [node] = await candidateNodes(session, '/election');
     server.delay(1000, { only: 'exists' });
     const observer = await openSession({}, server.connectString);
     await observer.remove(`/election/${node}`);

@@ -9,6 +9,8 @@ import {
   SessionExpiredError,
   ZooKeeperError,
 } from '../../src/errors.js';
+import { systemEnvironment } from '../../src/platform/environment.js';
+import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, inOrder, openSession } from '../support/conclave/sessions.js';
 import { aborted, nextEvent } from '../support/events.mjs';
@@ -177,5 +179,41 @@ describe('a server that is not what it should be', () => {
     const session = await openSession({ sessionTimeoutMs: 3000 }, server.connectString);
     expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();
     expect(session.state.name).toBe('connected');
+  });
+
+  it('that answers "session moved" long after a handshake of our own was given up is asked for the session once more', async () => {
+    // Reads aren't refused by the servers when a session has moved: one that only waits learns of it by its first write.
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => systemEnvironment.clock.now() + aheadMs,
+      date: () => systemEnvironment.clock.date(),
+      after: (ms, task) => systemEnvironment.clock.after(ms, task),
+    };
+    let isMoved = false;
+    const nothingThere = { code: -101 };
+    const server = await startFakeServer({
+      handshake: (connection) => (connection === 2 ? undefined : 60_000),
+      answer: ({ connection }) => {
+        if (connection === 1) return { code: 0, body: Buffer.alloc(3) };
+        return isMoved ? { code: -118 } : nothingThere;
+      },
+    });
+    const session = await openSession(
+      { sessionTimeoutMs: 3000, environment: { ...systemEnvironment, clock } },
+      server.connectString,
+    );
+    expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();
+    aheadMs = 600_000;
+    isMoved = true;
+    const suspended = nextEvent(session, 'suspended').then(() => {
+      isMoved = false;
+    });
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    await suspended;
+    expect(await session.retryUntilAnswered(() => session.exists('/a'))).toBeUndefined();
+    expect(session.state.name).toBe('connected');
+    isMoved = true;
+    await expect(session.exists('/a')).rejects.toBeInstanceOf(ConnectionLossError);
+    expect(await aborted(session.signal)).toBeInstanceOf(SessionExpiredError);
   });
 });

@@ -114,7 +114,8 @@ describe('a candidate that was stopped', () => {
   it('took a place in the queue again when its creation had been lost, and left it only then', async () => {
     const path = uniquePath('bug');
     const session = await openSession();
-    await session.ensurePath(path);
+    const leader = new LeaderElector(await openSession(), path);
+    await leader.start(); // Where no candidate is, one would claim as it joins.
     const elector = new LeaderElector(session, path);
     const create = vi.spyOn(session, 'createSequential').mockImplementationOnce(() => {
       void elector.stop();
@@ -123,6 +124,7 @@ describe('a candidate that was stopped', () => {
     await expect(elector.start()).rejects.toMatchObject({ code: 'INVALID_STATE' });
     await elector.stop();
     expect(create).toHaveBeenCalledTimes(1);
+    await leader.stop();
   });
 });
 

@@ -1,6 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
-import { leadAtOnce, observe, oneAfterTheOther, servedLate, showsId } from '../support/conclave/observers.js';
+import {
+  observe,
+  oneAfterTheOther,
+  servedLate,
+  showsId,
+  startLeader,
+} from '../support/conclave/observers.js';
 import { inOrder, openSession } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import type { TcpProxy } from '../support/faults/tcp-proxy.mjs';
@@ -28,7 +34,7 @@ describe('an observer whose next session is at a follower that is cut off from i
       await openSession(options, leading.connectString),
       await openSession(options, leading.connectString),
     ];
-    const elector = await leadAtOnce(one, '/observed', { id: 'one' });
+    const elector = await startLeader(one, '/observed', { id: 'one' });
     const { observer, changes } = await observe(oneAfterTheOther(first, second), '/observed');
     const recordOfFollower = async () => (await second.getData('/observed')).data.toString();
     expect(await recordOfFollower()).toContain('"one"');
@@ -36,7 +42,7 @@ describe('an observer whose next session is at a follower that is cut off from i
     const cut = links.filter(({ from }) => from === follower.id);
     for (const { proxy } of cut) proxy.partition();
     await elector.stop();
-    const next = await leadAtOnce(two, '/observed', { id: 'two' });
+    const next = await startLeader(two, '/observed', { id: 'two' });
     await showsId(observer, 'two');
     expect(await recordOfFollower()).toContain('"one"'); // It is behind indeed.
     const server = servedLate(second, new Map()); // Only to learn when it is asked to catch up.

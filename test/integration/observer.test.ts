@@ -6,6 +6,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../../src/election/elector.js';
 import { type Candidate, serializeCandidate } from '../../src/election/nodes/candidate.js';
+import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { serializeRecord } from '../../src/election/nodes/record.js';
 import { ElectionObserver } from '../../src/election/observer/observer.js';
 import {
@@ -22,13 +23,13 @@ import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import {
-  leadAtOnce,
   observe,
   oneAfterTheOther,
   record,
   servedLate,
   shown,
   showsId,
+  startLeader,
 } from '../support/conclave/observers.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
@@ -72,10 +73,22 @@ function untilExpired(id: string): Promise<void> {
   return until(gone, 'the expiry');
 }
 
+/** An observer, and the paths that it has read. */
+async function observeReads(session: Session, path: string) {
+  const asked: string[] = [];
+  const getData = session.getData.bind(session);
+  session.getData = (node, options) => {
+    asked.push(node);
+    return getData(node, options);
+  };
+  session.getChildren = () => Promise.reject(new Error('the list is not needed'));
+  return { asked, ...(await observe(session, path)) };
+}
+
 describe('an observer', () => {
   it('shows the leaders over five resignations, each once and in order, and none in the end', async () => {
     const path = uniquePath('observed');
-    const electors = [await leadAtOnce(await openSession(), path, { id: 'e0' })];
+    const electors = [await startLeader(await openSession(), path, { id: 'e0' })];
     for (const id of ['e1', 'e2']) {
       const elector = new LeaderElector(await openSession(), path, { id });
       await elector.start();
@@ -97,7 +110,7 @@ describe('an observer', () => {
 
   it("shows no leader from when the leader's node is deleted until it leads again", async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const { observer, changes } = await observe(await openSession(), path);
     const former = observer.leader as Candidate;
     const stranger = await openSession();
@@ -109,7 +122,7 @@ describe('an observer', () => {
 
   it('shows what the leader advertises when that changes, and nothing when it says the same again', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one', data: 'first' });
+    const elector = await startLeader(await openSession(), path, { id: 'one', data: 'first' });
     const { observer } = await observe(await openSession(), path);
     const seen: unknown[] = [];
     observer.on('change', (leader) => void seen.push(leader?.data));
@@ -132,7 +145,7 @@ describe('an observer', () => {
     expect(observer.leader).toBeUndefined();
     expect(await session.exists(path)).toBeUndefined();
     for (const id of ['one', 'two']) {
-      const elector = await leadAtOnce(await openSession(), path, { id });
+      const elector = await startLeader(await openSession(), path, { id });
       await showsId(observer, id);
       await elector.stop();
       await showsId(observer, undefined);
@@ -150,7 +163,7 @@ describe('an observer', () => {
     await session.create(path, { data: data('_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000') });
     const { observer, changes } = await observe(session, path);
     expect(observer.leader).toBeUndefined();
-    const elector = await leadAtOnce(session, path, { id: 'one' });
+    const elector = await startLeader(session, path, { id: 'one' });
     await showsId(observer, 'one');
     expect(changes).toEqual(['one']);
     await elector.stop();
@@ -158,24 +171,39 @@ describe('an observer', () => {
 
   it('reads two nodes at each look, however many are in the queue', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path);
+    const elector = await startLeader(await openSession(), path);
     for (let count = 0; count < 5; count++) await new LeaderElector(await openSession(), path).start();
-    const session = await openSession();
-    const asked: string[] = [];
-    const getData = session.getData.bind(session);
-    session.getData = (node, options) => {
-      asked.push(node);
-      return getData(node, options);
-    };
-    session.getChildren = () => Promise.reject(new Error('the list is not needed'));
-    const { observer } = await observe(session, path);
+    const { asked, observer } = await observeReads(await openSession(), path);
     expect(asked).toEqual([path, `${path}/${observer.leader?.node}`]);
     await elector.stop();
   });
 
+  it('shows a takeover as one change, and reads no heartbeat node', async () => {
+    const path = uniquePath('observed');
+    const options = { sessionTimeoutMs: 20_000, leaseMs: 600 };
+    const proxy = await startProxy();
+    const one = await startLeader(await openSession(options, proxy.connectString), path, { id: 'one' });
+    const two = new LeaderElector(await openSession(options), path, { id: 'two' });
+    await two.start();
+    const session = await openSession();
+    const { asked, observer, changes } = await observeReads(session, path);
+    const heartbeat = heartbeatPathOf(`${path}/${observer.leader?.node}`);
+    const beats = async () => ((await session.exists(heartbeat))?.version ?? 0) >= 3;
+    await until(beats, 'some heartbeats');
+    const read = [path, `${path}/${observer.leader?.node}`];
+    expect(asked).toEqual(read);
+    proxy.partition();
+    const leader = await showsId(observer, 'two');
+    // Not `undefined` in between: one transaction deletes the former leader's node and names the next leader.
+    expect(changes).toEqual(['one', 'two']);
+    expect(asked).toEqual([...read, path, `${path}/${leader?.node}`]);
+    proxy.restore();
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
   it('calls listeners that throw or stop it without harm, and reports what they throw', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const observer = new ElectionObserver(await openSession(), path);
     const errors: Error[] = [];
     observer.on('error', (error) => void errors.push(error));
@@ -199,7 +227,7 @@ function heldBy(node: string): Buffer {
 describe('an observer with a session', () => {
   it.each(['expires', 'is closed'])('ends when that %s: it knows of no leader then', async (end) => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 1500 }, proxy.connectString);
     const { observer, changes, errors } = await observe(session, path);
@@ -232,7 +260,7 @@ describe('an observer with a session', () => {
   it('keeps the leader while the connection is lost, and shows what happened meanwhile', async () => {
     const path = uniquePath('observed');
     const [one, two] = [await openSession(), await openSession()];
-    const elector = await leadAtOnce(one, path, { id: 'one' });
+    const elector = await startLeader(one, path, { id: 'one' });
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 20_000 }, proxy.connectString);
     const { observer, changes } = await observe(session, path);
@@ -241,7 +269,7 @@ describe('an observer with a session', () => {
     await suspended;
     expect(observer.leader?.id).toBe('one');
     await elector.stop();
-    const other = await leadAtOnce(two, path, { id: 'two' });
+    const other = await startLeader(two, path, { id: 'two' });
     expect(observer.leader?.id).toBe('one');
     proxy.restore();
     await showsId(observer, 'two');
@@ -258,7 +286,10 @@ describe('an observer with a session', () => {
     const node = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000';
     await session.create('/observed', { data: heldBy(node) });
     const mode = 'ephemeral'; // Its session outlives the server's absence, and so does the node.
-    await session.create(`/observed/${node}`, { mode, data: serializeCandidate('one', undefined) });
+    await session.create(`/observed/${node}`, {
+      mode,
+      data: serializeCandidate('one', undefined),
+    });
     const { observer, changes } = await observe(session, '/observed');
     await server?.stop();
     await showsId(observer, undefined);
@@ -277,11 +308,11 @@ describe('an observer with a session', () => {
     );
     const session = await openSession();
     for (let round = 1; round <= 20; round++) {
-      const elector = await leadAtOnce(session, path, { id: String(round) });
+      const elector = await startLeader(session, path, { id: String(round) });
       proxy.dropConnections();
       await elector.stop();
     }
-    const elector = await leadAtOnce(session, path, { id: '21' });
+    const elector = await startLeader(session, path, { id: '21' });
     await showsId(observer, '21');
     const leaders = changes.filter((id) => id !== undefined).map(Number);
     expect(leaders).toEqual([...leaders].sort((a, b) => a - b));
@@ -293,7 +324,7 @@ describe('an observer with a session', () => {
 describe('an observer with a connect string', () => {
   it('goes on with a new session when one expires, and closes the last one', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const proxy = await startProxy();
     const { observer, changes, errors } = await observe(proxy.connectString, path, {
       session: { sessionTimeoutMs: 1500 },
@@ -322,7 +353,7 @@ describe('an observer with a connect string', () => {
     const zookeeper = await startZooKeeper({ port });
     onTestFinished(zookeeper.stop);
     await starting;
-    const elector = await leadAtOnce(await openSession({}, zookeeper.connectString), '/observed', {
+    const elector = await startLeader(await openSession({}, zookeeper.connectString), '/observed', {
       id: 'one',
     });
     await showsId(observer, 'one');
@@ -371,7 +402,6 @@ describe('an observer with a supervisor', () => {
       path,
       id: 'one',
       session: { sessionTimeoutMs: 1500 },
-      takeoverDelayMs: 0,
       retry: { minTimeout: 10, maxTimeout: 50 },
     });
     onTestFinished(() => supervisor.stop());
@@ -420,13 +450,13 @@ describe('an observer whose next session is served by a server that is behind', 
       const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
       let elector: LeaderElector | undefined;
       if (then !== 'the election was missing')
-        elector = await leadAtOnce(stranger, path, { id: 'one', data: 'first' });
+        elector = await startLeader(stranger, path, { id: 'one', data: 'first' });
       const node = (await elector?.leader())?.node;
       const before = await readNow(stranger, [path, `${path}/${node}`]);
       if (then === 'it advertised something else') await elector?.advertise('second');
       else {
         await elector?.stop();
-        elector = await leadAtOnce(stranger, path, { id: 'two', data: 'second' });
+        elector = await startLeader(stranger, path, { id: 'two', data: 'second' });
       }
       const { observer } = await observe(oneAfterTheOther(first, second), path);
       const seen: unknown[] = [];
@@ -443,7 +473,7 @@ describe('an observer whose next session is served by a server that is behind', 
   it('does not show the leader of an election that was deleted', async () => {
     const path = uniquePath('observed');
     const [stranger, first, second] = [await openSession(), await openSession(), await openSession()];
-    const elector = await leadAtOnce(stranger, path, { id: 'one' });
+    const elector = await startLeader(stranger, path, { id: 'one' });
     const { observer, changes } = await observe(oneAfterTheOther(first, second), path);
     const before = await readNow(stranger, [path, `${path}/${observer.leader?.node}`]);
     await elector.stop();
@@ -452,7 +482,7 @@ describe('an observer whose next session is served by a server that is behind', 
     const server = servedLate(second, before);
     await first.close();
     await until(() => server.caughtUp);
-    const next = await leadAtOnce(stranger, path, { id: 'two' });
+    const next = await startLeader(stranger, path, { id: 'two' });
     await showsId(observer, 'two');
     expect(changes).toEqual(['one', undefined, 'two']);
     await next.stop();
@@ -466,7 +496,7 @@ describe('the iterator of an observer', () => {
     const observer = new ElectionObserver(await openSession(), path);
     const early = observer[Symbol.asyncIterator]();
     await observer.start();
-    const elector = await leadAtOnce(session, path, { id: 'one' });
+    const elector = await startLeader(session, path, { id: 'one' });
     await showsId(observer, 'one');
     const late = observer[Symbol.asyncIterator]();
     await elector.stop();
@@ -484,7 +514,7 @@ describe('the iterator of an observer', () => {
 
   it('ends when the loop is left, and the observer goes on', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const { observer } = await observe(await openSession(), path);
     for await (const leader of observer) {
       expect(leader?.id).toBe('one');
@@ -524,7 +554,7 @@ describe('an observer that is stopped', () => {
 
   it('looks no more, and leaves its session open with no listener on it and nothing watched', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession(), path, { id: 'one' });
+    const elector = await startLeader(await openSession(), path, { id: 'one' });
     const proxy = await startProxy();
     const session = await openSession({}, proxy.connectString);
     const { observer, changes } = await observe(session, path);
@@ -552,7 +582,7 @@ describe('an observer that is stopped', () => {
   it('at any moment settles, and rejects start', async () => {
     const path = uniquePath('observed');
     const session = await openSession();
-    const elector = await leadAtOnce(session, path);
+    const elector = await startLeader(session, path);
     for (let moment = 0; moment < 15; moment++) {
       const observer = new ElectionObserver(session, path);
       const starting = observer.start().catch((error: unknown) => error);
@@ -633,7 +663,7 @@ describe('an observer that may not read', () => {
 
   it('does not start, and says why', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession({ auth: alice }), path, { id: 'one' });
+    const elector = await startLeader(await openSession({ auth: alice }), path, { id: 'one' });
     const session = await openSession();
     const observer = new ElectionObserver(session, path);
     await expect(observer.start()).rejects.toMatchObject({ code: 'NO_AUTH', path });
@@ -646,7 +676,7 @@ describe('an observer that may not read', () => {
 
   it('any more reports that, shows no leader, and looks again until it may', async () => {
     const path = uniquePath('observed');
-    const elector = await leadAtOnce(await openSession({ auth: alice }), path, { id: 'one' });
+    const elector = await startLeader(await openSession({ auth: alice }), path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
     await grant('all may read', [path, node]);
     const { observer, changes } = await observe(await openSession(), path);
@@ -668,7 +698,7 @@ describe('an observer that may not read', () => {
       await openSession(),
       await openSession(),
     ];
-    const elector = await leadAtOnce(owner, path, { id: 'one' });
+    const elector = await startLeader(owner, path, { id: 'one' });
     const node = `${path}/${(await elector.leader())?.node}`;
     await grant('all may read', [path, node]);
     const { observer, changes } = await observe(oneAfterTheOther(first, second), path);

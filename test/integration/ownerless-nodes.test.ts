@@ -1,12 +1,16 @@
 /** Nodes with the names of contenders that no session owns: a client that may create children can leave them there. */
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { serializeRecord } from '../../src/election/nodes/record.js';
+import type { Candidate } from '../../src/election/nodes/candidate.js';
+import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
+import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
@@ -174,16 +178,51 @@ describe('a node of a contender’s name that goes with no session', () => {
     await stranger.create(`${path}/${node}`);
     const waiting = new LeaderElector(stranger, path);
     expect(await waiting.leader()).toBeUndefined();
-    const { term } = await lead(path, { takeoverDelayMs: 0 });
+    const { term } = await lead(path);
     expect(term.number).toBe(2);
   });
+
+  it.each(['lease', 'session'] as const)(
+    'is waited out as after an unclean end if it is handed a term by its name, with takeover by the end of the %s',
+    async (takeover) => {
+      const path = uniquePath('election');
+      const stranger = await openSession();
+      const leaseMs = 300;
+      const open = () => openSession({ sessionTimeoutMs: 6000, leaseMs });
+      const [first] = await leadWith(await open(), path, { takeover });
+      const leader = await campaign(await open(), path, { takeover, id: 'leader' });
+      const { sequence } = (await first.candidates())[1] as Candidate;
+      // Behind the leader, which has never looked at it, and before all others.
+      const way = takeover === 'lease' ? { takeover } : {};
+      const forged = nameOf(sequence + 1, candidateUuid(randomUUID(), 0, { leaseMs, ...way }));
+      await stranger.create(`${path}/${forged}`);
+      const electors = [await campaign(await open(), path, { takeover })];
+      electors.push(await campaign(await open(), path, { takeover }));
+      onTestFinished(async () => void (await Promise.all(electors.map((each) => each.stop()))));
+      const [next, last] = electors as [LeaderElector, LeaderElector];
+      const leads = nextEvent(leader, 'elected');
+      await first.stop();
+      await leads; // It lists the queue that stands behind it.
+      const elected = nextEvent<[Term]>(next, 'elected');
+      const stoppedAt = performance.now();
+      await leader.stop();
+      const { data, stat } = await stranger.getData(path);
+      expect(parseRecord(data, stat.version)).toMatchObject({ state: 'held', term: 3, node: forged });
+      expect(await next.leader()).toBeUndefined();
+      expect((await elected)[0].number).toBe(4);
+      expect(performance.now() - stoppedAt).toBeGreaterThan(leaseMs);
+      const follows = nextEvent<[Term]>(last, 'elected');
+      await next.stop();
+      expect((await follows)[0].number).toBe(5); // It was handed no other term.
+    },
+  );
 
   it('is not called to lead, whatever priority its name says', async () => {
     const stranger = await openSession();
     const path = uniquePath('election');
-    const first = await lead(path, { takeoverDelayMs: 0 });
+    const first = await lead(path);
     await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
-    const second = new LeaderElector(await openSession(), path, { takeoverDelayMs: 0 });
+    const second = new LeaderElector(await openSession(), path);
     onTestFinished(() => second.stop());
     const waiting = nextEvent(second, 'waiting');
     await second.start();

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
-import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { Term } from '../../src/election/term/term.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { prefersEmbedded } from '../../tools/zookeeper/embedded.mjs';
@@ -13,15 +12,13 @@ import { nextEvent } from '../support/events.mjs';
 import { until } from '../support/waiting.mjs';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
-// What a shared machine may add to any wait.
-const SLACK_MS = 1500;
 
 describe('a leader whose process is killed', () => {
-  it('is replaced within session timeout, one tick and the takeover delay; the term counts up, the token rises', async () => {
+  it('is replaced when its lease is over, before its session ends; the term counts up, the token rises', async () => {
     const zookeeper = await startZooKeeper({ tickMs: 200 });
     onTestFinished(zookeeper.stop);
     const path = uniquePath('killed');
-    const sessionTimeoutMs = 1200;
+    const sessionTimeoutMs = 3600;
     const child = execaNode(
       fixture('leader.mjs'),
       [zookeeper.connectString, path, String(sessionTimeoutMs)],
@@ -40,8 +37,9 @@ describe('a leader whose process is killed', () => {
     child.kill('SIGKILL');
     const [term] = await elected;
     const tookMs = performance.now() - killedAt;
-    expect(tookMs).toBeGreaterThan(takeoverDelayMs(sessionTimeoutMs / 3));
-    expect(tookMs).toBeLessThan(sessionTimeoutMs + 200 + takeoverDelayMs(sessionTimeoutMs / 3) + SLACK_MS);
+    // A heartbeat came within the last quarter of a lease, and a busy machine may have been late with the next.
+    expect(tookMs).toBeGreaterThan(sessionTimeoutMs / 3 / 2);
+    expect(tookMs).toBeLessThan(sessionTimeoutMs);
     expect(term.number).toBe(2);
     expect(term.token).toBeGreaterThan(BigInt(token as string));
     await elector.stop();

@@ -11,6 +11,7 @@ import {
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { createRequest } from '../../src/session/protocol/requests.js';
 import type { Session } from '../../src/session/session.js';
+import { lead } from '../support/conclave/electors.js';
 import { connectString, inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -37,19 +38,20 @@ describe('an elector', () => {
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' }).then(() => proxy.cut());
     const elector = new LeaderElector(session, path);
-    await elector.start();
+    const started = expect(elector.start()).rejects.toBeInstanceOf(InvalidStateError); // It never saw its place.
     await lost;
     await until(() => session.state.name === 'suspended');
     const began = performance.now();
     await elector.stop();
     expect(performance.now() - began).toBeLessThan(session.leaseMs + 500);
+    await started;
   });
 
   it('could not be stopped while it published what was advertised during the create', async () => {
     const path = uniquePath('bug');
     const proxy = await startProxy();
     const session = await openSession({ sessionTimeoutMs: 3000 }, proxy.connectString);
-    await session.ensurePath(path);
+    await lead(await openSession(), path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', { text: 'later' }).then(() => proxy.cut());
     const create = session.createSequential.bind(session);
@@ -232,11 +234,12 @@ describe('stopping an elector', () => {
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
     const claiming = proxy.partitionFrom('multi', { text: '"state":"held"' });
-    await elector.start();
+    const started = expect(elector.start()).rejects.toBeInstanceOf(InvalidStateError);
     await claiming;
     const began = performance.now();
     await elector.stop();
     expect(performance.now() - began).toBeLessThan(session.leaseMs * 1.5 + 300);
+    await started;
   });
 });
 

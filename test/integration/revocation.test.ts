@@ -14,11 +14,12 @@ describe('a leader that is asked to step down', () => {
     const next = await campaign(await openSession(), path, { id: 'next' });
     const demoted = nextEvent(leader, 'demoted');
     const elected = nextEvent(next, 'elected');
+    const waitsAgain = nextEvent(leader, 'waiting');
     const asked = await revokeLeader(await openSession(), path, { by: 'an operator' });
     expect(asked).toMatchObject({ id: 'leader', data: 'mine' });
     expect(await demoted).toEqual([term, 'revoked']);
     expect(term.signal.reason).toMatchObject({ code: 'TERM_ENDED', reason: 'revoked' });
-    await elected;
+    await Promise.all([elected, waitsAgain]);
     expect((await leader.candidates()).map(({ id }) => id)).toEqual(['next', 'leader']);
     for (const elector of [next, leader]) await elector.stop();
   });

@@ -11,7 +11,7 @@ import { SessionGuardian } from '../../src/cluster/guardian/session-guardian.js'
 import { serializeRecord } from '../../src/election/nodes/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { parseConnectString } from '../../src/session/connection/connect-string.js';
-import { campaign, DEAD } from '../support/conclave/electors.js';
+import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';
 import {
   ActivityLog,
   isAlive,
@@ -49,7 +49,7 @@ const printed = (runner: RunningCommand, text: string) =>
   until(() => runner.stdout.includes(text), `'${text}'`);
 
 async function queue(path: string): Promise<string[]> {
-  return await (await openSession()).getChildren(path).catch(() => []);
+  return await candidateNodes(await openSession(), path).catch(() => []);
 }
 
 describe('conclave run', () => {
@@ -269,7 +269,7 @@ describe('conclave run', () => {
     const runner = run(script('echo $$; exec sleep 60'), { path });
     await printed(runner, '\n');
     const session = await openSession();
-    const [node] = await session.getChildren(path);
+    const [node] = await candidateNodes(session, path);
     await session.remove(`${path}/${node}`);
     expect(await runner.exit()).toBe(76);
     expect(isAlive(Number(runner.stdout))).toBe(false);
@@ -469,12 +469,14 @@ describe('conclave run', () => {
     expect(runner.stdout).toContain('cleaned');
   });
 
-  it('does not wait for the lease of a leader that is gone, with --takeover-delay 0', async () => {
+  it('waits for the lease of a leader that is gone, with --takeover-delay 0 too', async () => {
     const path = uniquePath('run');
     const session = await openSession();
-    await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 3_600_000 }) });
+    await session.create(path, { data: serializeRecord({ ...DEAD, leaseMs: 2000 }) });
     const options = ['--takeover-delay', '0', '--no-wait'];
+    const began = performance.now();
     expect(await run(script('exit $CONCLAVE_TERM'), { path, options }).exit()).toBe(DEAD.term + 1);
+    expect(performance.now() - began).toBeGreaterThan(2000 * 1.03 + 50);
   });
 
   it('needs no setpriv: without it, the runner alone kills the command of a keeper that was killed', async () => {

@@ -9,7 +9,7 @@ import {
   LeaderElector,
   Session,
 } from '../../src/index.js';
-import { EmbeddedZooKeeper, TestClock } from '../../src/testing/index.js';
+import { EmbeddedZooKeeper, nextEvent, recordEvents, TestClock } from '../../src/testing/index.js';
 
 const PATH = '/elections/one';
 
@@ -59,6 +59,32 @@ describe('of its election a supervisor', () => {
     }
     expect(await wait(two.leaders())).toMatchObject([{ id: 'one' }, { id: 'two' }, undefined]);
     expect(await wait(two.leader())).toMatchObject({ id: 'one' });
+  });
+
+  it('keeps its session when another candidate takes over, calls no hook, and joins again', async () => {
+    const { clock, server, supervise, wait, elected } = await world();
+    const hook = { calls: 0 };
+    const one = supervise('one', { cleanup: () => void hook.calls++ });
+    const two = supervise('two');
+    void one.start();
+    await elected(one);
+    await wait(two.start());
+    const events = recordEvents(one, 'demoted', 'expired', 'cleaned', 'restarting', 'waiting');
+    const [session, leader] = [await one.session(), await two.leader()];
+    await clock.advance(2000); // The next in line reads the record first, and the leader's heartbeats then.
+    const link = server.sessionOf(`${PATH}/${leader?.node}`);
+    link?.partition();
+    const cutOffAt = clock.now();
+    await elected(two);
+    // Its session, of 6 s, lives: the takeover delay is 2.1 s, and a quarter of a lease more at most.
+    expect(clock.now() - cutOffAt).toBeLessThan(2700);
+    expect(events).toEqual(['demoted']);
+    link?.heal();
+    await wait(nextEvent(one, 'waiting'));
+    expect(events).toEqual(['demoted', 'waiting']);
+    expect(await one.session()).toBe(session);
+    expect(session.state.name).toBe('connected');
+    expect(hook.calls).toBe(0);
   });
 
   it('goes by the lease for whether it leads', async () => {

@@ -8,6 +8,7 @@ import { CleanupFailedError, InvalidStateError, NoServerError } from '../../src/
 import { deferred } from '../../src/platform/async/promises.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
+import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -19,7 +20,6 @@ const SOON = { minTimeout: 10, maxTimeout: 50 };
 function supervise(options: Partial<ElectionSupervisorOptions> & { path: string }): ElectionSupervisor {
   const supervisor = new ElectionSupervisor({
     connect: connectString(),
-    takeoverDelayMs: 0,
     retry: SOON,
     ...options,
   });
@@ -266,7 +266,7 @@ describe('a supervisor', () => {
     await waiter.start();
     const restarting = nextEvent(waiter, 'restarting');
     proxy.cut();
-    await until(async () => (await observer.getChildren(path)).length === 1, 'the expiry');
+    await until(async () => (await candidateNodes(observer, path)).length === 1, 'the expiry');
     proxy.restore();
     await restarting;
     expect(losses).toMatchObject([{ term: undefined, reason: 'session-expired', attempt: 1 }]);

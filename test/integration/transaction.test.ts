@@ -8,7 +8,7 @@ import {
   TermEndedError,
 } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
-import { lead } from '../support/conclave/electors.js';
+import { candidateNodes, lead } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
@@ -47,7 +47,7 @@ describe("a term's transaction", () => {
     const [elector, term] = await lead(session, path);
     const state = uniquePath('state');
     // The deletion and the write meet at the server: the leader can't have heard of the one when it sent the other.
-    const [node] = await other.getChildren(path);
+    const [node] = await candidateNodes(other, path);
     const removal = other.remove(`${path}/${node}`);
     const commit = expect(removal.then(() => term.transaction().create(state).commit())).rejects;
     await commit.toMatchObject({ code: 'TERM_ENDED', reason: 'node-deleted' });
@@ -72,12 +72,15 @@ describe("a term's transaction", () => {
     await expect(late).rejects.toMatchObject({ reason: 'stopped' });
   });
 
-  it('counts as a heartbeat: a lease begins when it was sent', async () => {
+  it.each([
+    ['counts as a heartbeat: a lease begins when it was sent', 'session', true],
+    ['begins no lease where heartbeats raise a version: no other candidate would see it', 'lease', false],
+  ] as const)('%s (takeover: %s)', async (_, takeover, extendsLease) => {
     const session = await openSession({ sessionTimeoutMs: 20_000, leaseMs: 10_000 });
-    const [elector, term] = await lead(session, uniquePath('election'));
+    const [elector, term] = await lead(session, uniquePath('election'), { takeover });
     await until(() => term.remainingMs() < 9950);
     await term.transaction().commit();
-    expect(term.remainingMs()).toBeGreaterThan(9950);
+    expect(term.remainingMs() > 9950).toBe(extendsLease);
     await elector.stop();
   });
 

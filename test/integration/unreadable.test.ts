@@ -9,6 +9,7 @@ import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -162,7 +163,7 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
       await expect(elector.start()).rejects.toBeInstanceOf(UnreadableNodeError);
       await elector.stop();
       expect(elector.state.name).toBe('stopped');
-      expect(await hidden.getChildren(path)).toHaveLength(1);
+      expect(await candidateNodes(hidden, path)).toHaveLength(1);
       await leader.stop();
     });
 

@@ -1,6 +1,6 @@
 /*
- * Conclave's recipe: join, wait for the one ahead, claim, lead, release; with lost replies, expired sessions, crashed
- * processes, stopped candidates, and candidates that are called out of turn. `npm run model` searches all its states;
+ * Conclave's recipe: join, wait for the one ahead, claim, lead, hand the term over; with lost replies, expired sessions,
+ * crashed processes, stopped candidates, and candidates that lead out of turn. `npm run model` searches all its states;
  * docs/model.md says what is left out, and why that hides nothing.
  *
  * A step of a process is one request as the servers carry it out, or the arrival of one reply. Between any two steps of one
@@ -22,7 +22,7 @@
 #define STOPS 1 /* candidates that are stopped while they don't lead */
 #endif
 #ifndef CALLS
-#define CALLS 1 /* candidates that are nominated, to lead out of turn */
+#define CALLS 1 /* candidates that are chosen to lead out of turn, or that change what their node says */
 #endif
 #ifndef AGAIN
 #define AGAIN 1 /* leaders that join again after a term that they gave back */
@@ -30,7 +30,7 @@
 
 /* Each passage through the queue makes one node. A recipe that fails makes one more for each lost reply. */
 #define NODES (N + FAULTS + AGAIN + LOSSES)
-#define MOST_NODES 10 /* as many as nobodyAhead and hasNode name */
+#define MOST_NODES 10 /* as many as nobodyAhead, hasNode and isAlone name */
 #if NODES > MOST_NODES
 #error "too many nodes"
 #endif
@@ -45,6 +45,7 @@
 #define TERMS_RISE 4
 #define RECORD_IS_OURS 5
 #define NOTHING_LEFT 6
+#define NOTHING_HELD 7
 #ifdef ONLY
 #define promise(which, what) assert((which) != ONLY || (what))
 #else
@@ -55,25 +56,39 @@
  * The queue. A node's number is its sequence number. by[n] is whose node it is, 0 if there is no such node, and N + i for a
  * ghost of candidate i: the node of a session that has died with its process, and that the servers take for alive.
  */
-byte by[MOST_NODES + 1];
+byte by[MOST_NODES + 2];
 byte last;
 
 /* The record. */
 bool held;
 byte term;
 byte version;
-byte holder; /* whose node claimed it */
-byte named;  /* the node that should lead next, if a release said so */
+byte holder; /* whose node claimed it, or was handed it */
+
+/* The node that says that it was handed the term out of turn. At most one that is there does: a node leads once. */
+byte mark;
+#ifdef MARK_BEFORE
+#define MARK_ALONE
+#endif
+#ifdef MARK_ALONE
+byte markTerm; /* the term that it says */
+#endif
 
 /* The candidates, from 1 on. */
-bool expired[N + 1]; /* its session is over, and it doesn't know */
-byte own[N + 1];     /* its node, once it knows it */
-byte watch[N + 1];   /* the node that it watches; 0 when it has been notified of its end */
-byte call[N + 1];    /* the request on its node: lead when that node is gone */
-bool late[N + 1];    /* its create is under way on a connection that is lost */
-bool leads[N + 1];   /* it has a term, and the work of it hasn't settled */
-bool lease[N + 1];   /* the lease of its node lasts */
-bool come[N + 1];    /* it has had a node, or never will */
+bool expired[N + 1];  /* its session is over, and it doesn't know */
+byte own[N + 1];      /* its node, once it knows it */
+byte watch[N + 1];    /* the node that it watches; 0 when it has been notified of its end */
+bool late[N + 1];     /* its create is under way on a connection that is lost */
+bool underWay[N + 1]; /* its claim is, at the record's version */
+bool leads[N + 1];    /* it has a term, and the work of it hasn't settled */
+bool lease[N + 1];    /* the lease of its node lasts */
+bool come[N + 1];     /* it has had a node, or never will */
+
+/* The node to which it hands over, as it was when it was read; CHANGED if it isn't so any more, and 0 if it knows none. */
+byte successor[N + 1];
+#define CHANGED (MOST_NODES + 1)
+bool inTurn[N + 1]; /* that one is the first of the others, so it waits for the leader's node, and its own isn't written */
+
 byte finished;
 
 byte faults = FAULTS, losses = LOSSES, stops = STOPS, calls = CALLS, again = AGAIN;
@@ -93,6 +108,10 @@ hidden byte n, w; /* only within steps */
 #define hasNode(i) \
 	(by[1] == (i) || by[2] == (i) || by[3] == (i) || by[4] == (i) || by[5] == (i) || by[6] == (i) || by[7] == (i) || \
 	 by[8] == (i) || by[9] == (i) || by[10] == (i))
+#define isOther(node) ((node) != own[me] && exists(node))
+#define isAlone \
+	(!(isOther(1) || isOther(2) || isOther(3) || isOther(4) || isOther(5) || isOther(6) || isOther(7) || isOther(8) || \
+	   isOther(9) || isOther(10)))
 #define exists(node) (by[node] != 0)
 #define isGhost(node) (by[node] > N)
 
@@ -104,10 +123,22 @@ hidden byte n, w; /* only within steps */
 #define maySpend(i, node) (lease[i] && own[i] == (node))
 #define outlasted(node) (!maySpend(1, node) && !maySpend(2, node) && !maySpend(3, node))
 
+#ifdef MARK_ALONE
+#define setMark(node, number) \
+	mark = node; \
+	markTerm = number
+#else
+#define setMark(node, number) mark = node
+#endif
+
 /* A node goes, and its watchers are notified: each watch once. */
 inline remove(node)
 {
 	by[node] = 0;
+	if
+	:: mark == (node) -> setMark(0, 0)
+	:: else
+	fi;
 	for (w : 1 .. N) {
 		if
 		:: watch[w] == node -> watch[w] = 0
@@ -134,6 +165,7 @@ inline haunt()
 {
 	faults--;
 	late[me] = false;
+	underWay[me] = false;
 	printf("candidate %d dies, or drops its session\n", me);
 	for (n : 1 .. NODES) {
 		if
@@ -156,39 +188,86 @@ inline enqueue(i)
 	printf("the servers create node %d for candidate %d\n", last, i)
 }
 
-/* The claim's transaction. A claim over a held record writes it twice, so that held records have odd versions. */
-inline commitClaim()
+/* The record is written: a claim that is under way at the version before will be refused. */
+inline raiseVersion()
 {
-	promise(TERMS_RISE, claimed == term + 1);
+	version++;
+	underWay[1] = false;
+	underWay[2] = false;
+	underWay[3] = false
+}
+
+/* The claim's transaction. */
+inline carryOutClaim()
+{
 	held = true;
 	holder = own[me];
-	named = 0;
-	term = claimed;
-#ifdef NO_PARITY
-	version++;
-#else
-	version = version + 1 + version % 2;
-#endif
+	term++;
+	raiseVersion();
 	printf("the servers carry out a claim of candidate %d: term %d, version %d\n", me, term, version);
-	seen = version;
-	ahead = 0;
-	former = 0;
 	lease[me] = true
 }
 
+/* The same, for a candidate that is about to be answered. */
+inline commitClaim()
+{
+	promise(TERMS_RISE, claimed == term + 1);
+	carryOutClaim();
+	seen = version;
+	ahead = 0;
+	former = 0
+}
+
 /*
- * The release's transaction: the record is vacant and the node is gone, at once. If its reply is lost it is sent again, and
- * finds no node. If the record isn't as the claim left it, the node goes alone.
+ * The record is held by the successor, whose node says so, at once, if it isn't the first of the others. That begins no lease.
+ * But its last heartbeat from before may have begun one that lasts.
  */
+#define knows(i) (own[i] == successor[me])
+#ifdef MARK_LATER
+#define marksLater leads[me]
+#else
+#define marksLater false
+#endif
+inline handOver()
+{
+	promise(NOTHING_HELD, exists(successor[me]));
+	held = true;
+	holder = successor[me];
+	term++;
+	raiseVersion();
+	printf("candidate %d hands over to node %d: term %d\n", me, successor[me], term);
+#ifndef NO_MARK
+	if
+	:: !inTurn[me] && !marksLater -> setMark(successor[me], term)
+	:: else
+	fi;
+#endif
+	if
+	:: knows(1) -> lease[1] = true
+	:: knows(2) -> lease[2] = true
+	:: knows(3) -> lease[3] = true
+	:: true
+	fi
+}
+
+/*
+ * The release's transaction: the record is the successor's, or vacant, and the node is gone, at once. If the record isn't as
+ * the claim left it, the node goes alone.
+ */
+#ifdef NO_CHECK
+#define isRefused false
+#else
+#define isRefused (successor[me] != 0 && !exists(successor[me]))
+#endif
 inline commitRelease()
 {
 	promise(RECORD_IS_OURS, version == seen);
 	if
-	:: version == seen ->
+	:: version == seen && successor[me] != 0 -> handOver()
+	:: version == seen && successor[me] == 0 ->
+		raiseVersion();
 		held = false;
-		named = heir;
-		version = version + (heir == 0 -> 1 : 3);
-		printf("the servers carry out a release of candidate %d: version %d\n", me, version)
+		printf("candidate %d releases: version %d\n", me, version)
 	:: else
 	fi;
 #ifndef EARLY_RELEASE
@@ -197,21 +276,51 @@ inline commitRelease()
 	remove(own[me])
 }
 
-/* Reads the record of a held term, and guesses the version that a clean release of it would leave. */
-#ifdef NO_PARITY
-#define allowsGuess(node) (held && holder == (node))
+/* The candidate changes what its node says, so nobody who knew that may mark it. It doesn't overwrite a mark unseen. */
+#ifdef BLIND_CHANGE
+#define mayChange (calls > 0)
 #else
-#ifdef GUESS_VACANT
-#define allowsGuess(node) true
-#else
-#define allowsGuess(node) (held && holder == (node) && version % 2 == 1)
+#define mayChange (calls > 0 && mark != own[me])
 #endif
-#endif
-inline predictRecord()
+inline change()
 {
-	printf("candidate %d reads the record, and will claim version %d\n", me, version + 1);
-	guess = version + 1;
-	claimed = term + 1;
+	calls--;
+#ifdef BLIND_CHANGE
+	mark = (mark == own[me] -> 0 : mark);
+#endif
+	for (w : 1 .. N) {
+		successor[w] = (successor[w] == own[me] && !inTurn[w] -> CHANGED : successor[w])
+	}
+	w = 0;
+	printf("candidate %d changes its node\n", me)
+}
+
+/* Who leads next: the first of the queue without the leader, or any other one that is chosen. */
+#define isChosen(i) (successor[me] == own[i] && !inTurn[me])
+#define canChoose(i) (calls > 0 && me != (i) && own[i] != 0 && exists(own[i]) && !isChosen(i))
+inline choose(i)
+{
+	calls--;
+	successor[me] = own[i];
+	inTurn[me] = false;
+	printf("candidate %d chooses candidate %d\n", me, i)
+}
+inline chooseFirst()
+{
+	for (n : 1 .. NODES) {
+		if
+		:: successor[me] == 0 && isOther(n) -> successor[me] = n
+		:: else
+		fi
+	}
+	n = 0;
+	inTurn[me] = true;
+	printf("candidate %d knows who is next: node %d\n", me, successor[me])
+}
+inline forgetSuccessor()
+{
+	successor[me] = 0;
+	inTurn[me] = false
 }
 
 /* What it knows of others counts no more. */
@@ -219,51 +328,30 @@ inline forget()
 {
 	ahead = 0;
 	more = false;
-	briefly = false;
-	guess = 0;
 	claimed = 0;
 	seen = 0;
 	former = 0;
-	watch[me] = 0;
+	forgetSuccessor();
+#ifdef UNREAD_CLAIM
+	guess = 0;
+#endif
+	watch[me] = 0
 }
 
 /* It has no place any more, or leaves it. */
 inline giveUp()
 {
 	own[me] = 0;
-	call[me] = 0;
 	leads[me] = false;
 	lease[me] = false;
-	outOfTurn = false;
-	deferred = 0;
-	heir = 0;
-	forget();
-}
-
-/* Another candidate is asked, by a request on its node, to lead when `node` is gone. Any candidate may be asked. */
-#define canCall(i) (calls > 0 && me != (i) && own[i] != 0 && exists(own[i]) && call[i] == 0)
-inline summon(i, node)
-{
-	calls--;
-	call[i] = node;
-	printf("candidate %d calls candidate %d to lead when node %d is gone\n", me, i, node)
-}
-
-#define canPrefer(i) (!outOfTurn && deferred != seen && canCall(i))
-
-/* A vacant record may be claimed, unless it names another one that wasn't let go before yet. */
-#ifdef DEFER_AGAIN
-#define mayClaimAfter(node) ((node) == 0 || (node) == own[me])
-#else
-#define mayClaimAfter(node) ((node) == 0 || (node) == own[me] || deferred == seen)
+	underWay[me] = false;
+#ifdef DEAF
+	deaf = false;
 #endif
-
-/* A candidate that has been called is let go before, once. */
-inline letGo(i)
-{
-	ahead = own[i];
-	deferred = seen;
-	briefly = true;
+#ifdef BLIND_CLAIM
+	hasFailed = false;
+#endif
+	forget()
 }
 
 /* Reading and watching is one request, which leaves a watch only on a node that is there. */
@@ -284,7 +372,8 @@ inline joined()
 	joinedAfter = 0
 }
 
-/* Its turn has come, and it may know what a clean release has left behind. */
+/* Its turn has come. */
+#ifdef UNREAD_CLAIM
 inline takeTurn()
 {
 	promise(TURN_IS_FIRST, nobodyAhead);
@@ -293,6 +382,41 @@ inline takeTurn()
 	:: else -> seen = guess; guess = 0; goto claim
 	fi
 }
+#define predicts(node) (guess == 0 && held && holder == (node))
+inline predictRecord()
+{
+	printf("candidate %d reads the record, and will claim version %d\n", me, version + 1);
+	guess = version + 1;
+	claimed = term + 1
+}
+#else
+inline takeTurn()
+{
+	promise(TURN_IS_FIRST, nobodyAhead);
+	goto look
+}
+#endif
+
+/* The record, as it was read, shows that it holds the term. */
+#ifdef BLIND_CLAIM
+#define isOwn (holder == own[me] && !hasFailed)
+#else
+#define isOwn (holder == own[me])
+#endif
+
+/* Its node says that it was handed the term. */
+#ifdef DEAF
+#define isMarked (mark == own[me] && !deaf)
+#else
+#define isMarked (mark == own[me])
+#endif
+
+/* It doesn't hold the term as long as the record is as it was when it was read. */
+#ifdef PLAIN_LEAVE
+#define mayLeave true
+#else
+#define mayLeave (version == seen)
+#endif
 
 /* Its session is there still, but nothing of it. */
 inline finish()
@@ -323,19 +447,32 @@ inline standAgainOrNot()
 #define orStop \
 	:: atomic { stops > 0 -> stops--; goto leave }
 
+/* What may come between while it waits: its node says that it was handed the term. */
+#ifdef MARK_ALONE
+#define orTheMark \
+	:: atomic { isMarked -> forget(); seen = version; claimed = markTerm; goto handed }
+#else
+#define orTheMark \
+	:: isMarked -> goto marked
+#endif
+
 proctype Candidate(byte me)
 {
 	byte joinedAfter; /* its nodes with a higher number have the uuid of this join */
 	byte ahead;       /* the node that it waits for */
 	bool more;        /* there are others ahead of that one */
-	byte guess;       /* the version that a clean release will leave, if it knows; else 0 */
-	byte seen;        /* the version that it claims, or has claimed */
-	byte claimed;     /* the term that it claims, or has claimed */
+	byte seen;        /* the version that it has read, claims, has claimed, or was handed */
+	byte claimed;     /* the term that it claims, has claimed, or was handed */
 	byte former;      /* whose term lasts, as the record said: a node, or 0 */
-	byte deferred;    /* the version at which it has let another one go before */
-	byte heir;        /* the node that it has called to lead next */
-	bool outOfTurn;   /* it has been called, and others may be ahead of it */
-	bool briefly;     /* it lets another one go before only for a while */
+#ifdef UNREAD_CLAIM
+	byte guess; /* the version that a release will leave; 0 if it doesn't know */
+#endif
+#ifdef DEAF
+	bool deaf; /* nobody watches its node */
+#endif
+#ifdef BLIND_CLAIM
+	bool hasFailed; /* its claim has got no reply */
+#endif
 	bool joining;
 
 join:
@@ -396,7 +533,6 @@ queue:
 	if
 	:: atomic {
 			forget();
-			outOfTurn = false;
 			for (n : 1 .. NODES) {
 				if
 				:: isAhead(n) -> more = (ahead != 0); ahead = n
@@ -429,27 +565,17 @@ waiting:
 	:: watch[me] == 0 && more -> goto queue
 	:: atomic { watch[me] == 0 && !more -> takeTurn() }
 #endif
-	:: d_step { !more && guess == 0 && allowsGuess(ahead) -> predictRecord() }
+#ifdef UNREAD_CLAIM
+	:: d_step { !more && predicts(ahead) -> predictRecord() }
 		goto waiting
-	:: call[me] != 0 -> goto called
-	:: d_step { call[me] != 0 -> call[me] = 0 } /* It doesn't heed calls, or comes too late. */
+#endif
+#ifdef DEAF
+	:: d_step { losses > 0 && !deaf -> losses--; deaf = true; printf("candidate %d loses its connection\n", me) }
 		goto waiting
-	orStop
-	orTheEnd
-	fi;
-
-called:
-	/* It waits for the end of the node after which it should lead; but its turn may come before. */
-	atomic {
-		forget();
-		outOfTurn = true;
-		ahead = call[me];
-		call[me] = 0;
-		watchFor(ahead)
-	}
-	if
-	:: watch[me] == 0 -> goto look
-	:: nobodyAhead -> goto queue
+#endif
+	:: d_step { exists(own[me]) && mayChange -> change() }
+		goto waiting
+	orTheMark
 	orStop
 	orTheEnd
 	fi;
@@ -463,21 +589,12 @@ look:
 			seen = version;
 			claimed = term + 1;
 			if
-			:: !held && mayClaimAfter(named) -> goto claim
-			:: !held && !mayClaimAfter(named) ->
-				/* The former leader has named another one, which may go before: once, and if it doesn't take long. */
-				ahead = named;
-				deferred = seen;
-				briefly = true
-#ifndef BLIND_CLAIM
-			:: held && holder == own[me] ->
-				/* A claim whose reply was lost had been carried out. */
+			:: !held -> goto claim
+			:: held && isOwn ->
+				/* It was handed the term, or a claim whose reply was lost had been carried out. */
 				claimed = term;
-				goto elected
-			:: held && holder != own[me] -> former = holder
-#else
-			:: held -> former = holder
-#endif
+				goto handed
+			:: held && !isOwn -> former = holder
 			fi
 		}
 	orStop
@@ -485,20 +602,19 @@ look:
 	fi;
 	/* Another request shows whether that one is there. */
 	if
-	:: atomic { former == 0 && exists(ahead) -> goto behind }
-	:: atomic { former == 0 && !exists(ahead) -> ahead = 0; briefly = false; goto claim }
-	:: atomic { former != 0 && exists(former) -> ahead = former; goto behind }
-	:: former != 0 && !exists(former)
+	:: atomic { exists(former) -> ahead = former; goto behind }
+	:: !exists(former)
 	orTheEnd
 	fi;
-	/* An unclean end. Another candidate, which has a higher priority, may be called to lead next. */
+waitOut:
+	/* An unclean end. The record may be written as held by another candidate, which has a higher priority. */
 	if
-	:: d_step { canPrefer(1) -> summon(1, former); letGo(1) }
-		goto behind
-	:: d_step { canPrefer(2) -> summon(2, former); letGo(2) }
-		goto behind
-	:: d_step { canPrefer(3) -> summon(3, former); letGo(3) }
-		goto behind
+	:: d_step { canChoose(1) -> choose(1) }
+		goto waitOut
+	:: d_step { canChoose(2) -> choose(2) }
+		goto waitOut
+	:: d_step { canChoose(3) -> choose(3) }
+		goto waitOut
 #ifndef NO_DELAY
 	:: outlasted(former)
 #else
@@ -510,35 +626,71 @@ look:
 
 claim:
 	if
-	:: atomic { exists(own[me]) && version == seen -> commitClaim(); goto elected }
-	:: exists(own[me]) && version != seen -> goto look
-	/* No reply, whether it was carried out or not. After a barrier it looks again. */
-	:: atomic { losses > 0 && exists(own[me]) && version == seen ->
+	:: atomic { exists(own[me]) && version == seen && successor[me] == 0 -> commitClaim(); goto elected }
+	:: atomic { exists(own[me]) && version == seen && successor[me] != 0 && !isRefused -> handOver(); goto look }
+	:: exists(own[me]) && (version != seen || isRefused) -> goto look
+	:: d_step { losses > 0 ->
 			losses--;
-			commitClaim();
-			printf("candidate %d gets no reply\n", me);
-			goto look
+			underWay[me] = (version == seen);
+#ifdef BLIND_CLAIM
+			hasFailed = true;
+#endif
+			printf("candidate %d gets no reply to its claim\n", me)
 		}
-	:: atomic { losses > 0 -> losses--; printf("candidate %d gets no reply: its claim was lost\n", me); goto look }
+	orTheEnd
+	fi;
+
+	/* No reply, whether it was carried out, or will be, or not. After a barrier it looks again. Without one it leaves. */
+	if
+	:: d_step { !expired[me] -> underWay[me] = false }
+		goto look
+	orStop
 	orTheEnd
 	fi;
 
 behind:
-	if
-	:: outOfTurn -> goto queue
-	:: else -> watchFor(ahead)
-	fi;
+	watchFor(ahead);
 
 waitingBehind:
 	if
-#ifdef DEFER_FOREVER
 	:: atomic { watch[me] == 0 -> takeTurn() }
-#else
-	:: atomic { watch[me] == 0 || briefly -> takeTurn() }
-#endif
-	:: d_step { guess == 0 && allowsGuess(ahead) -> predictRecord() }
+#ifdef UNREAD_CLAIM
+	:: d_step { predicts(ahead) -> predictRecord() }
 		goto waitingBehind
+#endif
+	:: d_step { exists(own[me]) && mayChange -> change() }
+		goto waitingBehind
+	orTheMark
 	orStop
+	orTheEnd
+	fi;
+
+#ifndef MARK_ALONE
+marked:
+	/* What its node says is a hint, and the record says whether it holds the term. */
+	if
+	:: atomic {
+			forget();
+			printf("candidate %d reads that it was handed the term: term %d, version %d\n", me, term, version);
+			if
+			:: held && holder == own[me] -> seen = version; claimed = term
+			:: else -> goto queue
+			fi
+		}
+	orTheEnd
+	fi;
+
+#endif
+handed:
+	/* The record gives no lease: a heartbeat of its own does. */
+	if
+#ifdef RECORD_IS_LEASE
+	:: lease[me] = true
+#else
+	:: lease[me]
+	:: d_step { !lease[me] && exists(own[me]) -> lease[me] = true; printf("candidate %d has a lease\n", me) }
+#endif
+	orStop /* It gives the term back. */
 	orTheEnd
 	fi;
 
@@ -550,8 +702,6 @@ elected:
 #ifdef LEASE_FROM_REPLY
 		lease[me] = true;
 #endif
-		outOfTurn = false;
-		deferred = 0;
 		promise(NODE_IS_OURS, !isGhost(own[me]));
 		if
 		:: lease[me] ->
@@ -564,31 +714,64 @@ elected:
 	}
 
 leading:
-	/* It may hand over. In the end, for whatever reason, its term ends, its work settles, and it gives the term back. */
+	/* In the end, for whatever reason, its term ends, its work settles, and it gives the term to another one, or to nobody. */
 	if
-	:: d_step { heir == 0 && canCall(1) -> summon(1, own[me]); heir = own[1] }
+	:: d_step { successor[me] == 0 && !isAlone -> chooseFirst() }
 		goto leading
-	:: d_step { heir == 0 && canCall(2) -> summon(2, own[me]); heir = own[2] }
+	:: d_step { canChoose(1) -> choose(1) }
 		goto leading
-	:: d_step { heir == 0 && canCall(3) -> summon(3, own[me]); heir = own[3] }
+	:: d_step { canChoose(2) -> choose(2) }
+		goto leading
+	:: d_step { canChoose(3) -> choose(3) }
+		goto leading
+#ifdef MARK_BEFORE
+	:: d_step { exists(successor[me]) && !inTurn[me] && mark != successor[me] -> setMark(successor[me], term + 1) }
+		goto leading
+#endif
+	:: d_step { exists(own[me]) && isRefused ->
+			forgetSuccessor();
+			printf("the servers refuse a release of candidate %d\n", me)
+		}
 		goto leading
 	:: atomic {
-			exists(own[me]) ->
+			exists(own[me]) && !isRefused ->
 			commitRelease();
-#ifndef EARLY_RELEASE
+#if !defined(EARLY_RELEASE) && !defined(MARK_LATER)
 			standAgainOrNot()
 #endif
 		}
 	orTheEnd
 	fi;
 
+#ifdef MARK_LATER
+	if
+	:: d_step { exists(successor[me]) && !inTurn[me] -> setMark(successor[me], term) }
+	:: !exists(successor[me]) || inTurn[me]
+	orTheEnd
+	fi;
+	atomic { standAgainOrNot() }
+#endif
 #ifdef EARLY_RELEASE
 	atomic { standAgainOrNot() }
 #endif
 
 leave:
+	/* If it holds the term, by a handover or by a claim that got no reply, it gives that back. */
 	if
-	:: atomic { exists(own[me]) -> remove(own[me]); giveUp(); finish(); goto done }
+	:: atomic { held && holder == own[me] -> forget(); seen = version; goto leading }
+	:: d_step { !(held && holder == own[me]) -> seen = version }
+	orTheEnd
+	fi;
+	/* Its node is deleted with the record as it was read. */
+	if
+	:: atomic { exists(own[me]) && mayLeave ->
+			promise(NOTHING_HELD, !(held && holder == own[me]));
+			remove(own[me]);
+			giveUp();
+			finish();
+			goto done
+		}
+	:: exists(own[me]) && !mayLeave -> goto leave
 	orTheEnd
 	fi;
 
@@ -625,6 +808,7 @@ end:
 			faults--;
 			expired[me] = true;
 			late[me] = false;
+			underWay[me] = false;
 			printf("the servers end the session of candidate %d\n", me);
 			removeAll(me)
 		}
@@ -634,6 +818,9 @@ end:
 		}
 	/* A create that was under way arrives. */
 	:: d_step { late[me] && mayCome(me) -> late[me] = false; enqueue(me) }
+	/* A claim does, or a handover in its place. */
+	:: d_step { underWay[me] && exists(own[me]) && successor[me] == 0 -> carryOutClaim() }
+	:: atomic { underWay[me] && exists(own[me]) && successor[me] != 0 && !isRefused -> handOver() }
 	/* As long as the node is there, heartbeats make the lease last. */
 	:: d_step { lease[me] && !exists(own[me]) -> lease[me] = false; printf("the lease of candidate %d ends\n", me) }
 	od

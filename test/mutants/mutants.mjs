@@ -140,7 +140,7 @@ export const MUTANTS = [
       'it wraps round, begins anew when the election is deleted, and falls when one is called out of turn',
     edits: [
       {
-        file: 'election/term/claimant.ts',
+        file: 'election/term/claim-writer.ts',
         from: 'token: zxid,',
         to: 'token: BigInt(contender.entry.sequence),',
       },
@@ -286,18 +286,130 @@ export const MUTANTS = [
     test: 'the end of the one ahead > is not the turn of the one behind it while another contender is left ahead',
   },
   {
-    name: 'guess-from-vacant',
-    what: 'the version after a vacant record is predicted as well as that after a held one',
-    danger: "it is a claim's: the next in the queue overwrites the record of a leader, without any delay",
+    name: 'handover-unconditional',
+    what: "a handover doesn't depend on the version of the successor's node",
+    danger: 'it overwrites what the successor has advertised, and a candidate that is leaving leads',
     edits: [
       {
-        file: 'election/nodes/record.ts',
-        from: "if (record.state !== 'held' || record.node !== ahead || version % 2 === 0) return undefined;",
-        to: "if (record.state === 'unreadable') return undefined;",
+        file: 'election/successor/successor.ts',
+        from: 'data: marked, version: successor.version }',
+        to: 'data: marked }',
       },
     ],
-    file: 'unit/election/nodes/record.test.ts',
-    test: 'the next in the queue > predicts nothing from any other record: the next write may be a claim',
+    file: 'unit/handover-precautions.test.ts',
+    test: 'a handover > is refused, with all that goes with it, if the successor has changed its node since that was read',
+  },
+  {
+    name: 'join-anew-unanswered',
+    what: 'a candidate that has no answer to the write that joins and claims joins anew, without a look',
+    danger: 'the write may have been carried out: nobody leads until the session ends',
+    edits: [
+      {
+        file: 'election/term/claimant.ts',
+        from: "if (outcome !== 'unanswered') return outcome;",
+        to: "if (outcome !== 'unanswered') return outcome;\n    if (outcome) return undefined;",
+      },
+    ],
+    file: 'unit/join-and-claim.test.ts',
+    test: 'a candidate of which the write that joins and claims is not answered > finds out whether it leads, and has one place in the queue',
+  },
+  {
+    name: 'claim-any-version',
+    what: 'a claim writes the record at any version',
+    danger: 'another candidate has claimed since the record was read: two leaders',
+    edits: [
+      {
+        file: 'election/term/claim-writer.ts',
+        from: "return { kind: 'set', path: this.#recordPath, data, version };",
+        to: "return { kind: 'set', path: this.#recordPath, data, ...(version < 0 && { version }) };",
+      },
+    ],
+    file: 'unit/join-and-claim.test.ts',
+    test: 'a candidate that finds the election vacant and without candidates > joins behind another one that has claimed since it read the record',
+  },
+  {
+    name: 'plain-leave',
+    what: 'a candidate leaves the queue whatever the record says',
+    danger: 'a term that was handed to it in that moment has to be waited out, though it never led',
+    edits: [
+      {
+        file: 'election/term/leave-queue.ts',
+        from: "[{ kind: 'check', path, version } as const, deletion, ...node.heartbeatDeletion]",
+        to: '[deletion, ...node.heartbeatDeletion]',
+      },
+    ],
+    file: 'unit/handover-precautions.test.ts',
+    test: 'a handover > to a candidate that is leaving, and has read the record before it, is noticed and given on',
+  },
+  {
+    name: 'no-lease-of-its-own',
+    what: "a candidate to which a term was handed over doesn't begin a lease",
+    danger: 'it has none, and gives the term back at once',
+    edits: [
+      {
+        file: 'election/term/claimant.ts',
+        from: 'if (!node.isHeld()) await node.renew(signal);',
+        to: '',
+      },
+    ],
+    file: 'unit/handover-precautions.test.ts',
+    test: 'a handover > to a candidate that was not the next in line begins its lease with the heartbeat node that it makes then',
+  },
+  {
+    name: 'checks-in-a-lease-term',
+    what: 'a candidate whose heartbeats are checks leads a term whose record says that they raise a version',
+    danger: 'its leases are seen by no candidate',
+    edits: [
+      {
+        file: 'election/term/claimant.ts',
+        from: "(record.takeover !== 'lease' || node.raiseOrLose())",
+        to: '(node.raiseOrLose() || record.term > 0)',
+      },
+    ],
+    file: 'unit/handover-precautions.test.ts',
+    test: 'a handover > gives no lease to a candidate whose heartbeats are checks, by a record that says they raise a version',
+  },
+  {
+    name: 'shorter-lease-in-the-record',
+    what: 'a candidate leads a term whose record says a shorter lease than it has',
+    danger: 'others wait for no longer than the record says: one leads while it still acts',
+    edits: [
+      {
+        file: 'election/term/claimant.ts',
+        from: 'record.leaseMs >= this.#session.leaseMs',
+        to: 'record.leaseMs > 0',
+      },
+    ],
+    file: 'unit/handover-precautions.test.ts',
+    test: 'a handover > by a record whose lease is shorter than the successor’s begins no term: the successor claims the next one',
+  },
+  {
+    name: 'lease-rounded-down',
+    what: "the lease in a candidate's name is rounded down",
+    danger: 'the record of a handover says a shorter lease than the successor has',
+    edits: [
+      {
+        file: 'election/nodes/candidate-uuid.ts',
+        from: 'mantissa = Math.ceil(mantissa / 2)',
+        to: 'mantissa = Math.floor(mantissa / 2)',
+      },
+    ],
+    file: 'unit/election/nodes/candidate-uuid.test.ts',
+    test: "a candidate's uuid > is one of version 8, and says the priority, the way of takeover, and a lease that is no shorter",
+  },
+  {
+    name: 'checks-after-all',
+    what: 'a candidate of which the record says that its heartbeats raise a version goes on by checks when they can not',
+    danger: 'its leases are seen by no candidate: one takes over while they last',
+    edits: [
+      {
+        file: 'lease/ephemeral-node.ts',
+        from: "if (this.#mustRaise) return this.onUnprovable('its heartbeat node can not be created', cause);",
+        to: '',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > ends when no heartbeat node can be created for a term whose record says that there is one',
   },
   {
     name: 'demoted-before-signal',
@@ -344,5 +456,209 @@ export const MUTANTS = [
     ],
     file: 'unit/session/connection/handshake-without-zxid.test.ts',
     test: 'the zxid in a handshake > is shown for longer than an ensemble with a quorum keeps a silent session, and then no more',
+  },
+  {
+    name: 'look-begins-lease',
+    what: 'a look after a lost reply begins a lease, and raises no version',
+    danger: 'no candidate sees that lease: one takes over while it lasts',
+    edits: [
+      {
+        file: 'lease/ephemeral-node.ts',
+        from: 'if (raised !== undefined && proof === undefined) return true; // A barrier alone.',
+        to: 'if (raised !== undefined && proof === undefined) return this.extendLease(sentAt) === undefined;',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > does not begin with a look after a claim of which the reply was lost, before its outcome is known',
+  },
+  {
+    name: 'transaction-begins-lease',
+    what: 'a guarded transaction begins a lease, and raises no version',
+    danger: 'no candidate sees that lease: one takes over while it lasts',
+    edits: [
+      {
+        file: 'lease/ephemeral-node.ts',
+        from: 'if (guard.#raised === undefined) guard.extendLease(reply.sentAt);',
+        to: 'guard.extendLease(reply.sentAt);',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > does not get longer by a guarded transaction, which no other session sees',
+  },
+  {
+    name: 'check-behind-claim',
+    what: 'heartbeats are checks while a claim that makes the heartbeat node is not answered',
+    danger: 'they begin leases that no candidate sees: one takes over while they last',
+    edits: [
+      {
+        file: 'session/connection/heartbeat-batch.ts',
+        from: 'return part === undefined ? [] : [check, { node, part }];',
+        to: 'return part === undefined ? [check] : [check, { node, part }];',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > does not begin with a heartbeat behind a claim of which the reply was lost, before its outcome is known',
+  },
+  {
+    name: 'heartbeat-node-again',
+    what: 'a heartbeat node that was deleted is made again',
+    danger: 'its versions come again: a candidate that saw one long ago takes that for silence since then',
+    edits: [
+      {
+        file: 'lease/heartbeat-version.ts',
+        from: `if (error instanceof NoNodeError) return this.#lose(\`\${this.path} was deleted by another client\`);`,
+        to: `if (error instanceof NoNodeError) {
+      this.#become({ name: 'unsent' });
+      return this.#owner.onChanged();
+    }`,
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > ends with its heartbeat node: its heartbeats neither make that again nor go on without',
+  },
+  {
+    name: 'repeated-creation-begins-lease',
+    what: 'a heartbeat that makes the heartbeat node for the second time begins a lease',
+    danger:
+      'another client has deleted the first one: its first version comes again, and a candidate that saw that takes over',
+    edits: [
+      {
+        file: 'lease/heartbeat-version.ts',
+        from: "return before.name !== 'repeated' && before.name !== 'claiming';",
+        to: 'return true;',
+      },
+    ],
+    file: 'unit/lease/heartbeat-version.test.ts',
+    test: 'the version that heartbeats raise > begins no lease when a creation that was not answered is repeated, but with the next write',
+  },
+  {
+    name: 'check-within-term',
+    what: 'a leader whose heartbeat node was deleted goes on with checks',
+    danger: 'its record still says that versions show its leases',
+    edits: [
+      {
+        file: 'lease/heartbeat-version.ts',
+        from: `if (error instanceof NoNodeError) return this.#lose(\`\${this.path} was deleted by another client\`);`,
+        to: `if (error instanceof NoNodeError) {
+      this.#owner.onUnavailable(error);
+      return this.#owner.onChanged();
+    }`,
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'the lease of a candidate whose heartbeats raise a version > ends with its heartbeat node: its heartbeats neither make that again nor go on without',
+  },
+  {
+    name: 'version-goes-back',
+    what: 'a version that a heartbeat has raised may be lower than the one before',
+    danger: 'the data of the servers went back, and versions come again: as above',
+    edits: [
+      {
+        file: 'lease/heartbeat-version.ts',
+        from: "if (before.name === 'there' && version <= before.version)",
+        to: "if (before.name === 'there' && version < 0)",
+      },
+    ],
+    file: 'unit/lease/heartbeat-version.test.ts',
+    test: 'the version that heartbeats raise > that is lower than before shows that the data of the servers went back',
+  },
+  {
+    name: 'any-version',
+    what: 'a claim by takeover deletes the heartbeat node whatever version it has',
+    danger: 'the leader may have sent another heartbeat since the version was read: two leaders',
+    edits: [
+      {
+        file: 'election/takeover/takeover.ts',
+        from: ', version: heartbeatVersion },',
+        to: ', ...(heartbeatVersion < 0 && { version: heartbeatVersion }) },',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'what a claim by takeover deletes > stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
+  },
+  {
+    name: 'heartbeat-node-stays',
+    what: 'a claim by takeover deletes the node of the leader alone',
+    danger: 'nothing shows whether there was another heartbeat: two leaders',
+    edits: [
+      {
+        file: 'election/takeover/takeover.ts',
+        from: `    { kind: 'delete', path: \`\${queue}/\${heartbeatNodeOf(node)}\`, version: heartbeatVersion },\n`,
+        to: '',
+      },
+    ],
+    file: 'unit/takeover-precautions.test.ts',
+    test: 'what a claim by takeover deletes > stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen',
+  },
+  {
+    name: 'since-asked',
+    what: 'silence counts from when the read that showed the version was sent',
+    danger:
+      'a heartbeat that was sent later, and came before the read did, begins a longer lease: two leaders',
+    edits: [
+      {
+        file: 'election/takeover/lease-observation.ts',
+        from: 'before.since : now, readAt }',
+        to: 'before.since : Math.min(now, readAt), readAt }',
+      },
+    ],
+    file: 'unit/election/takeover/lease-observation.test.ts',
+    test: 'what was seen of a heartbeat node > counts from when the answer came that first showed its version, not from when it was asked for',
+  },
+  {
+    name: 'since-before-record',
+    what: 'silence counts on when the record was written again',
+    danger: 'a claim begins a lease and raises no version: two leaders',
+    edits: [
+      {
+        file: 'election/takeover/failure-detector.ts',
+        from: 'rank, observation: undefined });',
+        to: "rank, observation: before.name === 'following' ? before.observation : undefined });",
+      },
+    ],
+    file: 'unit/election/takeover/failure-detector.test.ts',
+    test: 'what is known of a silent leader > counts anew when the record was written again, though the version is the same: a claim begins a lease',
+  },
+  {
+    name: 'bare-lease-delay',
+    what: 'the takeover delay is the lease, without the margin for clocks',
+    danger: 'a leader whose clock is slow still acts by a candidate whose clock is fast',
+    edits: [
+      {
+        file: 'election/term/takeover-delay.ts',
+        from: 'return leaseMs * 1.03 + 50;',
+        to: 'return leaseMs;',
+      },
+    ],
+    file: 'unit/election/takeover/lease-observation.test.ts',
+    test: "a candidate that follows the heartbeats of a leader > waits for as long as the leader's lease may last, by clocks whose rates differ by 1 %",
+  },
+  {
+    name: 'delay-option-shortens',
+    what: '`takeoverDelayMs` may be shorter than what the lease needs',
+    danger: 'two leaders are a matter of configuration',
+    edits: [
+      {
+        file: 'election/takeover/lease-observation.ts',
+        from: 'Math.max(leastDelayMs, takeoverDelayMs(leaderLeaseMs));',
+        to: '(leastDelayMs > 0 ? leastDelayMs : takeoverDelayMs(leaderLeaseMs));',
+      },
+    ],
+    file: 'unit/election/takeover/lease-observation.test.ts',
+    test: 'a candidate that follows the heartbeats of a leader > waits longer where takeoverDelayMs says so, and never less',
+  },
+  {
+    name: 'unproven-claim',
+    what: 'a claim by takeover is sent whether or not the servers commit writes',
+    danger: 'it is carried out when its own lease is over: a term that is of use to no candidate',
+    edits: [
+      {
+        file: 'election/takeover/lease-observation.ts',
+        from: "isProven ? 'claim' : 'prove'",
+        to: "isProven || now >= claimAt ? 'claim' : 'prove'",
+      },
+    ],
+    file: 'unit/election/takeover/lease-observation.test.ts',
+    test: 'a candidate that follows the heartbeats of a leader > claims only behind a heartbeat of its own and a read that are younger than half a lease',
   },
 ];

@@ -1,6 +1,8 @@
-import { end, resign } from './faults.js';
-import { GUARDED_BOUND_MS } from './recovery.js';
-import type { World } from './world.js';
+import { end, resign } from './disturbances.js';
+import { LATE_GUARDIANS } from './guarded.js';
+import { GUARDED_BOUND_MS, silentBoundMs } from './recovery.js';
+import { silence } from './takeover-faults.js';
+import type { Host, World } from './world.js';
 
 /** What is tried on purpose when all is well otherwise: by chance alone it would hardly ever come about. */
 type Drill = (world: World) => Promise<void>;
@@ -15,7 +17,7 @@ const LONGEST_SEARCH_MS = 10_000;
 async function killGuardedLeader(world: World): Promise<void> {
   const { scheduler, ledger, hosts } = world;
   const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
-  if (host === undefined) return;
+  if (host === undefined || !isNextStanding(world)) return;
   const { seat, id } = host.candidate;
   end(host, false);
   let waitedMs = 0;
@@ -30,6 +32,85 @@ async function killGuardedLeader(world: World): Promise<void> {
   ledger.count('drills: a guarded leader was killed');
   ledger.time('until a guarded leader that was killed was replaced', waitedMs);
   world.replace(host);
+}
+
+/** A leader falls silent: another one leads when its lease is over, and isn't kept waiting for the end of its session. */
+async function silenceLeader(world: World): Promise<void> {
+  const { ledger, hosts, faults, leaseMs } = world;
+  const host = hosts.find(({ candidate }) => candidate.isActing);
+  const rank = host && rankOfFirstToFollow(world, host);
+  if (host === undefined || rank === undefined) return;
+  world.endCalm();
+  const mend = silence(world, host, faults);
+  await untilReplaced(world, host, silentBoundMs(leaseMs, rank));
+  ledger.count('drills: a leader was silenced');
+  mend();
+  world.beginCalm();
+}
+
+async function untilReplaced(
+  { hosts, scheduler, ledger }: World,
+  host: Host,
+  boundMs: number,
+): Promise<void> {
+  const { seat, id } = host.candidate;
+  const isReplaced = () =>
+    hosts.some((each) => each !== host && each.candidate.isActing && each.candidate.seat === seat);
+  let waitedMs = 0;
+  while (!isReplaced() && waitedMs <= boundMs) {
+    await scheduler.sleep(LOOK_EVERY_MS);
+    waitedMs += LOOK_EVERY_MS;
+  }
+  if (!isReplaced())
+    ledger.violate(
+      'takeover',
+      `no candidate took the place of ${id}, which was silent, in ${Math.round(boundMs)} ms`,
+    );
+  ledger.time('until a silent leader was replaced, in thousandths of the bound', (1000 * waitedMs) / boundMs);
+}
+
+/**
+ * A guarded leader is killed, and its guardian stands still until another candidate has taken over: what it then does is late,
+ * and changes nothing.
+ */
+async function comeLateAsGuardian(world: World): Promise<void> {
+  const { scheduler, ledger, hosts, leaseMs } = world;
+  const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
+  const rank = host && rankOfFirstToFollow(world, host);
+  if (host?.parent === undefined || rank === undefined) return;
+  const { clock } = host.parent.environment;
+  clock.freeze();
+  end(host, false);
+  await untilReplaced(world, host, silentBoundMs(leaseMs, rank));
+  const lateBefore = ledger.counts.get(LATE_GUARDIANS) ?? 0;
+  clock.thaw();
+  await scheduler.sleep(GUARDED_BOUND_MS);
+  if ((ledger.counts.get(LATE_GUARDIANS) ?? 0) > lateBefore)
+    ledger.count('drills: a guardian came when its leader had been replaced');
+  world.replace(host);
+}
+
+/** Whether the next in line is a candidate, not a node that came back with a backup: that stays until its session ends. */
+function isNextStanding({ hosts, queue }: World): boolean {
+  const leads = (path: string) => hosts.some(({ candidate }) => candidate.leadingNode === path);
+  const next = queue.find((path) => !leads(path));
+  return next !== undefined && hosts.some(({ candidate }) => candidate.placePath === next);
+}
+
+/** How many come before the first that takes over by lease from that leader; `undefined`: none does. */
+function rankOfFirstToFollow(world: World, { candidate: { seat, leadingNode } }: Host): number | undefined {
+  const record = world.record(seat);
+  if (record.state !== 'held' || record.takeover !== 'lease' || !leadingNode?.endsWith(record.node))
+    return undefined;
+  const { hosts, queue } = world;
+  const waiting = queue.filter(
+    (path) => !hosts.some(({ candidate }) => candidate.isActing && candidate.leadingNode === path),
+  );
+  const rank = waiting.findIndex((path) =>
+    hosts.some(({ candidate }) => candidate.takeover === 'lease' && candidate.placePath === path),
+  );
+  // The third in line doesn't always learn that it is the third if the leader isn't the first in the queue.
+  return rank === 0 || (rank > 0 && queue[0] === leadingNode) ? rank : undefined;
 }
 
 /** An observer reaches no server while the leader changes: it says in time that it doesn't know who leads. */
@@ -86,6 +167,10 @@ async function comeToFormerLeader(world: World): Promise<void> {
 export async function drill(world: World): Promise<void> {
   const { observerHosts, isGuarded, faults } = world;
   const forObservers = observerHosts.length > 0 ? [leaveObserverBehind, comeToFormerLeader] : [];
-  const possible: readonly Drill[] = [...(isGuarded ? [killGuardedLeader] : []), ...forObservers];
-  if (possible.length > 0) await faults.pick(possible)(world);
+  const possible: readonly Drill[] = [
+    silenceLeader,
+    ...(isGuarded ? [killGuardedLeader, comeLateAsGuardian] : []),
+    ...forObservers,
+  ];
+  await faults.pick(possible)(world);
 }

@@ -1,17 +1,23 @@
 import { sleep } from '../../src/platform/time/clock.js';
 import type { Random } from '../support/seeded-random.js';
-import type { Candidate } from './candidates/candidate.js';
 import { ElectorCandidate } from './candidates/elector.js';
-import type { SimulatedEnvironment } from './candidates/environment.js';
 import { LOCK_PATHS, useLock, WANTED } from './candidates/lock-user.js';
 import { SupervisedCandidate } from './candidates/supervised.js';
+import {
+  ask,
+  CLOSED_WITHIN_MS,
+  cut,
+  end,
+  freeze,
+  kill,
+  resign,
+  slow,
+  stopAndReplace,
+  type WeighedFault,
+} from './disturbances.js';
 import type { Server } from './model/server.js';
-import type { Link, Route } from './network.js';
-import { stopBoundMs } from './recovery.js';
-import type { Host, ObserverHost, World } from './world.js';
-
-/** Something that goes wrong, or that is asked for; it gives what mends it, if anything has to. */
-type Fault = (world: World, random: Random) => (() => void) | undefined;
+import { TAKEOVER_FAULTS } from './takeover-faults.js';
+import type { FaultRate, Host, ObserverHost, World } from './world.js';
 
 /** One that holds a lock if there is one, or the one that leads, half of the time each; or any. */
 function someHost({ hosts, surroundings }: World, random: Random): Host {
@@ -27,74 +33,13 @@ function someServer({ ensemble }: World, random: Random): Server {
   return leader !== undefined && random.chance(0.5) ? leader : random.pick(servers);
 }
 
-function cut(routes: readonly Route[], random: Random): () => void {
-  const ways = random.pick(['both', 'both', 'there', 'back']);
-  const links: Link[] = routes.flatMap(({ there, back }) =>
-    ways === 'both' ? [there, back] : [ways === 'there' ? there : back],
-  );
-  for (const link of links) link.cut();
-  return () => {
-    for (const link of links) link.heal();
-  };
-}
-
-function slow(routes: readonly Route[], random: Random): () => void {
-  const links = routes.flatMap((route) => route.links);
-  for (const link of links) link.slowBy = random.spread(20, 3000);
-  return () => {
-    for (const link of links) link.slowBy = 0;
-  };
-}
-
-function freeze({ candidate }: Host): () => void {
-  const { clock } = candidate.environment;
-  clock.freeze();
-  return () => clock.thaw();
-}
-
 function crash(server: Server): () => void {
   server.kill();
   return () => server.restart();
 }
 
-/** The process ends. Its machine says so to the servers, and to the process's parent, or is gone as well. */
-export function end({ candidate, parent }: Host, isMachineGone: boolean): void {
-  kill(candidate.environment, isMachineGone);
-  if (isMachineGone) parent?.die(true);
-  else parent?.childEnded(true);
-}
-
-function kill({ clock, wires }: SimulatedEnvironment, isMachineGone: boolean): void {
-  for (const wire of wires) {
-    if (isMachineGone) wire.sever();
-    else wire.closeAtClient();
-  }
-  clock.kill();
-}
-
-/** What was being opened when it was stopped is closed after that, within a second and a half. */
-const CLOSED_WITHIN_MS = 2000;
-
-const stopping = new WeakSet<Candidate>();
-
 /** What is asked for while a process begins, or goes on after a loss: within so many things that happen to it. */
 const STEPS = [1, 80] as const;
-
-async function stopAndReplace(world: World, host: Host): Promise<void> {
-  const { candidate } = host;
-  const { clock } = candidate.environment;
-  if (stopping.has(candidate)) return;
-  stopping.add(candidate);
-  const since = clock.now() - candidate.busyMs;
-  await candidate.stop();
-  const tookMs = clock.now() - candidate.busyMs - since;
-  const { ledger, sessionTimeoutMs } = world.surroundings;
-  const boundMs = stopBoundMs(sessionTimeoutMs);
-  ledger.time('until a candidate had stopped, in thousandths of the bound', (1000 * tookMs) / boundMs);
-  if (tookMs > boundMs) ledger.violate('stop', `${candidate.id} took ${Math.round(tookMs)} ms`);
-  await sleep(clock, CLOSED_WITHIN_MS);
-  if (host.candidate === candidate && !candidate.isDead) world.retire(host);
-}
 
 async function stopAndReplaceObserver(world: World, observerHost: ObserverHost): Promise<void> {
   const { observer } = observerHost;
@@ -136,11 +81,6 @@ function stopAtSomeStep(world: World, random: Random): undefined {
   return undefined;
 }
 
-export function resign(world: World): undefined {
-  const { leader } = world;
-  return leader && ask(world, leader, () => leader.resign());
-}
-
 /** What may happen to a process that only observes. */
 function disturb(world: World, observerHost: ObserverHost, random: Random): (() => void) | undefined {
   const { observer, routes } = observerHost;
@@ -170,12 +110,6 @@ function disturb(world: World, observerHost: ObserverHost, random: Random): (() 
   }
 }
 
-function ask(world: World, candidate: Candidate, what: () => void): undefined {
-  const { clock } = candidate.environment;
-  clock.receive(what);
-  world.scheduler.followUp();
-}
-
 /**
  * The holder of a lock stands still, or reaches no server, until its session is over and another process holds: by
  * chance alone that would hardly ever be while a lock is held.
@@ -192,12 +126,10 @@ function putHolderOutOfReach(world: World, random: Random): void {
 /** As often as this, so that they are used while other things go wrong. */
 const LOCK_USES = 4;
 
-export const FAULTS: readonly (readonly [
-  name: string,
-  weight: number,
-  fault: Fault,
-  isPossible?: (world: World) => boolean,
-])[] = [
+/** With faults for the sake of takeovers. */
+const TAKEOVER_FAULTS_MORE_OFTEN = 8;
+
+const FAULTS: readonly WeighedFault[] = [
   ['a candidate is frozen', 4, (world, random) => freeze(someHost(world, random))],
   [
     'a candidate is killed',
@@ -382,15 +314,28 @@ const STANDSTILLS: ReadonlySet<string> = new Set([
 ]);
 
 /** Each as often as it weighs. */
-const BY_WEIGHT = FAULTS.flatMap((each) => Array<(typeof FAULTS)[number]>(each[1]).fill(each));
+function byWeight(faults: readonly WeighedFault[]): WeighedFault[] {
+  return faults.flatMap((each) => Array<WeighedFault>(each[1]).fill(each));
+}
+
+const OF_LOCKS = /lock/;
+const BY_WEIGHT: Record<FaultRate, readonly WeighedFault[]> = {
+  few: byWeight([...FAULTS, ...TAKEOVER_FAULTS]),
+  many: byWeight([...FAULTS, ...TAKEOVER_FAULTS]),
+  takeover: byWeight([
+    ...FAULTS.filter(([name]) => !OF_LOCKS.test(name)),
+    ...TAKEOVER_FAULTS.flatMap((each) => Array<WeighedFault>(TAKEOVER_FAULTS_MORE_OFTEN).fill(each)),
+  ]),
+};
 const SHORTEST_MS = 100;
 const LONGEST_MS = 60_000;
 
 /** Some fault, for some time. */
 export function begin(world: World): void {
   const { faults: random, ledger } = world;
-  let picked = random.pick(BY_WEIGHT);
-  while (picked[3]?.(world) === false) picked = random.pick(BY_WEIGHT);
+  const possible = BY_WEIGHT[world.faultRate];
+  let picked = random.pick(possible);
+  while (picked[3]?.(world) === false) picked = random.pick(possible);
   const [name, , fault] = picked;
   ledger.count('faults');
   ledger.count(`fault: ${name}`);

@@ -9,6 +9,11 @@ import type { Machine } from './machine.js';
 import { Pipe, Route } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
+const NOT_LEADING = 'guardian: sessions cleaned up, not leading';
+const CLEANLY = 'guardian: sessions cleaned up, cleanly';
+/** Their leaders had been replaced, or their sessions had ended. */
+export const LATE_GUARDIANS = 'guardian: sessions cleaned up, late';
+
 /** As much of a child's process as its parent sees, and of the channel to its parent as the child sees. */
 class Family {
   readonly child: ChildProcess;
@@ -117,9 +122,7 @@ export class Parent {
     this.#guardian
       .on('cleanedUp', ({ sessions, tookMs }) => {
         for (const { terms, clean } of sessions)
-          ledger.count(
-            `guardian: sessions cleaned up, ${terms === 0 ? 'not leading' : clean ? 'cleanly' : 'late'}`,
-          );
+          ledger.count(terms === 0 ? NOT_LEADING : clean ? CLEANLY : LATE_GUARDIANS);
         ledger.time('a guardian took to clean up', tookMs);
       })
       .on('error', () => ledger.count('guardian: sessions left to their timeout'));

@@ -37,9 +37,10 @@ export class Link {
     this.#cutAt ??= this.#scheduler.now;
   }
 
-  heal(): void {
+  /** @param withinMs - what was held back arrives within this time */
+  heal(withinMs = LONGEST_RETRANSMISSION_MS): void {
     if (this.#cutAt === undefined) return;
-    const longestMs = Math.min(this.#scheduler.now - this.#cutAt, LONGEST_RETRANSMISSION_MS);
+    const longestMs = Math.min(this.#scheduler.now - this.#cutAt, withinMs);
     this.#cutAt = undefined;
     const held = this.#held;
     this.#held = [];

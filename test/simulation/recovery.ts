@@ -1,10 +1,12 @@
 import { cooldownAfter } from '../../src/cluster/supervisor/lost-term-cooldown.js';
+import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
 import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
 /** What the bound depends on. */
 export interface RecoveryTimes extends EnsembleTimes {
   readonly sessionTimeoutMs: number;
+  readonly leaseMs: number;
   /** Whether one that isn't the next in line may be called to lead. */
   readonly hasPriorities: boolean;
   /** Whether the ensemble may have lost its data. */
@@ -17,8 +19,8 @@ const HELD_BACK_MS = 3000;
 const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
-/** A supervisor that has lost one term after the other keeps out for so long, from the last one's end. */
-const COOLING_MS = cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1);
+/** A supervisor or an elector that has lost one term after the other keeps out for so long, from the last one's end. */
+const COOLING_MS = Math.max(cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1), LONGEST_COOLDOWN_MS);
 /** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
 const SMALL_THINGS_MS = 1500;
 /** Rates of clocks are within 1 %: of the servers', and of the candidates'. */
@@ -38,31 +40,30 @@ const DRIFT = 1.02;
  *      terms that it has lost.
  *    - when the ensemble has lost its data: a session that no server takes is given up: {@link servedBoundMs}.
  * 3. A session whose server is gone finds another one: a pause of the dialer and some tries.
- * 4. The next in line waits out the lease of the one before it, a third of the session timeout: the takeover delay.
- * 5. If it finds that another one is nominated: it lets that one go first for a lease, or for its session timeout
- *    with a margin if it has nominated it itself.
+ * 4. The next in line waits out the lease of the one before it: the takeover delay.
+ * 5. If it hands the term over to one with a higher priority, whose session ends at that moment: that one's lease, too.
  */
 export function recoveryBoundMs({
   tickMs,
   syncLimit,
   sessionTimeoutMs,
+  leaseMs,
   hasPriorities,
   losesData,
 }: RecoveryTimes): number {
-  const leaseMs = sessionTimeoutMs / 3;
   const sessionEndsMs = sessionTimeoutMs + 2.5 * tickMs;
   const serverNoticesMs = (syncLimit + 1) * tickMs;
   const givenUpMs = losesData ? servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }) + RESTARTING_MS : 0;
-  const deferralMs = hasPriorities ? takeoverDelayMs(sessionTimeoutMs) : leaseMs;
+  const handoverMs = hasPriorities ? takeoverDelayMs(leaseMs) : 0;
   return (
     HELD_BACK_MS +
     DRIFT * (Math.max(sessionEndsMs, serverNoticesMs, RESTARTING_MS, COOLING_MS, givenUpMs) + DIALING_MS) +
-    DRIFT * (takeoverDelayMs(leaseMs) + deferralMs) +
+    DRIFT * (takeoverDelayMs(leaseMs) + handoverMs) +
     SMALL_THINGS_MS
   );
 }
 
-type PlainTimes = Omit<RecoveryTimes, 'hasPriorities' | 'losesData'>;
+type PlainTimes = Omit<RecoveryTimes, 'leaseMs' | 'hasPriorities' | 'losesData'>;
 
 /** After so many session timeouts without a server, a session asks without saying what it has seen. */
 const INSISTS_FOR_TIMEOUTS = 1.25;
@@ -90,6 +91,25 @@ const READING_MS = 10_000;
  */
 export function staleBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTimes): number {
   return DRIFT * ((syncLimit + 1) * tickMs + 2 * sessionTimeoutMs) + READING_MS;
+}
+
+/** As many packets of a takeover may be lost, one after the other, and take so much longer. */
+const PACKETS_LOST = 3;
+const LOST_PACKET_MS = 800;
+
+/**
+ * From when a leader is silent, and nothing else is wrong, until another one acts: its last heartbeat is seen at the next read, a
+ * quarter of a lease later; then the delay is waited out, once for each candidate that comes first; and the claim needs a
+ * heartbeat of the candidate's own, up to another quarter later.
+ *
+ * @param rank - how many candidates come first
+ */
+export function silentBoundMs(leaseMs: number, rank: number): number {
+  return (
+    DRIFT * ((rank + 1) * takeoverDelayMs(leaseMs) + leaseMs / 2) +
+    PACKETS_LOST * LOST_PACKET_MS +
+    SMALL_THINGS_MS
+  );
 }
 
 /** From the death of a guarded leader, when nothing else is wrong: some twenty round trips, and now and then a lost packet. */

@@ -1,7 +1,7 @@
 import { drill } from './drills.js';
 import { begin, replaceWhoGaveUp } from './faults.js';
 import type { Violation } from './ledger.js';
-import { feedLeasesWith, type Rules } from './rules.js';
+import { goBy, type Rules } from './rules.js';
 import { type FaultRate, World } from './world.js';
 
 /** What is to be run: the same again gives the same. */
@@ -26,7 +26,13 @@ export interface Report {
 
 const HOUR_MS = 3_600_000;
 /** With `few`, half of all calms are longer than half a minute, and some last an hour. */
-const LONGEST_CALM_MS: Record<FaultRate, number> = { few: HOUR_MS, many: 20_000 };
+const LONGEST_CALM_MS: Record<FaultRate, number> = { few: HOUR_MS, many: 20_000, takeover: 20_000 };
+/** How many faults at once, at most, and for how long. One that is to hit a takeover needs a leader and a next in line. */
+const EPISODES: Record<FaultRate, { readonly faults: number; readonly longestMs: number }> = {
+  few: { faults: 4, longestMs: 90_000 },
+  many: { faults: 4, longestMs: 90_000 },
+  takeover: { faults: 2, longestMs: 40_000 },
+};
 const LOOK_EVERY_MS = 250;
 /** By then sessions have ended, work that overruns too, and locks that were waited for and used as long as may be. */
 const QUIET_MS = 120_000;
@@ -37,7 +43,7 @@ export async function simulate(run: Run): Promise<Report> {
   const cpuBefore = process.cpuUsage();
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0; // Thousands of connections are lost, and no stack of theirs is read.
-  feedLeasesWith(rules.startsWith('pings') ? 'pings' : 'commits');
+  goBy(rules);
   const world = new World(seed, rules, faultRate);
   const { scheduler, ledger } = world;
   const onUnhandled = (reason: unknown) => ledger.violate('unhandled rejection', String(reason));
@@ -54,7 +60,7 @@ export async function simulate(run: Run): Promise<Report> {
     ledger.violate('the simulation itself', error instanceof Error ? error.message : String(error));
   } finally {
     process.off('unhandledRejection', onUnhandled);
-    feedLeasesWith('commits');
+    goBy('shipped');
     Error.stackTraceLimit = stackTraceLimit;
   }
   const { violations, counts, longest } = ledger;
@@ -69,8 +75,8 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
   await untilLed(world, 'at the beginning');
   while (scheduler.now < lengthMs) {
     world.endCalm();
-    const episodeMs = faults.spread(2000, 90_000);
-    for (let count = 1 + faults.below(4); count > 0; count--)
+    const episodeMs = faults.spread(2000, EPISODES[faultRate].longestMs);
+    for (let count = 1 + faults.below(EPISODES[faultRate].faults); count > 0; count--)
       world.later(faults.between(0, episodeMs), () => begin(world));
     await scheduler.sleep(episodeMs);
     world.heal();

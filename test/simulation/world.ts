@@ -1,4 +1,6 @@
-import { parseLockEntry } from '../../src/lock/queue/order.js';
+import { parseRecord, type ReadRecord, recordPath } from '../../src/election/nodes/record.js';
+import { parseEntry, parseLockEntry, queueOf } from '../../src/lock/queue/order.js';
+import { ignore } from '../../src/platform/async/promises.js';
 import { Random } from '../support/seeded-random.js';
 import { type Candidate, type CandidateSetup, ELECTION, type Surroundings } from './candidates/candidate.js';
 import { CuratorCandidate } from './candidates/curator.js';
@@ -48,15 +50,27 @@ const LOOK_EVERY_MS = 2000;
 /**
  * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
  * with `few`, about 20 an hour, and mostly long sessions, most hours are simulated in it, and candidates are left in
- * peace for long enough that what builds up slowly would be seen.
+ * peace for long enough that what builds up slowly would be seen. With `takeover` they are as many, most of them at the moments
+ * at which one candidate takes over from another, and no locks are used.
  */
-export const FAULT_RATES = ['few', 'many'] as const;
+export const FAULT_RATES = ['few', 'many', 'takeover'] as const;
 export type FaultRate = (typeof FAULT_RATES)[number];
 
 /** The session timeout, in ticks: an ensemble grants 2 to 20. */
 const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
   many: [3, 5, 10, 15],
+  takeover: [3, 5, 10, 15],
   few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
+};
+
+/** Of a world's candidates, which follow a silent leader when its lease is over. */
+const TAKEOVERS = ['lease', 'lease', 'lease', 'mixed', 'session'] as const;
+
+/** How likely leases are shorter than without an option, and the shortest: with few faults, heartbeats are most of the work. */
+const SHORT_LEASES: Record<FaultRate, { readonly chance: number; readonly leastMs: number }> = {
+  many: { chance: 0.5, leastMs: 300 },
+  takeover: { chance: 0.5, leastMs: 300 },
+  few: { chance: 0.2, leastMs: 2000 },
 };
 
 /** Chance, in streams of its own for each purpose. */
@@ -75,6 +89,7 @@ export class World {
   /** Whether a guardian looks after each candidate. */
   readonly isGuarded: boolean;
   readonly faults: Random;
+  readonly faultRate: FaultRate;
   readonly surroundings: Surroundings;
   /** How long it may take from the end of all faults until there is a leader. */
   readonly recoveryBoundMs: number;
@@ -82,6 +97,7 @@ export class World {
   readonly #clients: Random;
   readonly #model: Random;
   readonly #priorities: boolean;
+  readonly #takeovers: (typeof TAKEOVERS)[number];
   #processes = 0;
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
@@ -95,16 +111,19 @@ export class World {
   /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
   #standstills = 0;
   #lastStandstillAt = Number.NEGATIVE_INFINITY;
+  /** Called when a candidate has just sent a claim. */
+  onClaim: (host: Host) => void = ignore;
   readonly #settleMs: number;
   #later: Happening[] = [];
 
   constructor(seed: number, rules: Rules, faultRate: FaultRate) {
+    this.faultRate = faultRate;
     const setup = new Random(seed, STREAMS.setup);
     this.#model = new Random(seed, STREAMS.model);
     this.#clients = new Random(seed, STREAMS.clients);
     this.faults = new Random(seed, STREAMS.faults);
     this.ledger = new Ledger(() => this.scheduler.now);
-    const tickMs = setup.pick(faultRate === 'many' ? [1000, 2000] : [2000]);
+    const tickMs = setup.pick(faultRate === 'few' ? [2000] : [1000, 2000]);
     const syncLimit = setup.pick([5, 5, 10]);
     const sessionTimeoutMs = tickMs * setup.pick(SESSION_TICKS[faultRate]);
     this.#priorities = setup.chance(0.3);
@@ -119,10 +138,14 @@ export class World {
     });
     this.isGuarded = setup.chance(0.4) && rules !== 'curator';
     const [observes, hasObserver] = [setup.chance(0.3), setup.chance(0.4) && rules !== 'curator'];
-    this.losesData = setup.chance(0.25) && rules === 'shipped';
+    this.losesData = setup.chance(0.25) && rules === 'shipped' && faultRate !== 'takeover';
+    this.#takeovers = setup.pick(TAKEOVERS);
+    const { chance, leastMs } = SHORT_LEASES[faultRate];
+    const optionMs = setup.chance(chance) ? setup.spread(leastMs, sessionTimeoutMs / 3) : undefined;
+    const leaseMs = optionMs ?? sessionTimeoutMs / 3;
     const times = { tickMs, syncLimit, sessionTimeoutMs };
     const hasPriorities = this.#priorities && seats === 1;
-    this.recoveryBoundMs = recoveryBoundMs({ ...times, hasPriorities, losesData: this.losesData });
+    this.recoveryBoundMs = recoveryBoundMs({ ...times, leaseMs, hasPriorities, losesData: this.losesData });
     this.#servedBoundMs = servedBoundMs(times);
     this.checker = new LeadershipChecker(
       this.ledger,
@@ -132,7 +155,7 @@ export class World {
         return { lostAt: last?.at ?? Number.NEGATIVE_INFINITY, wasRestored: last?.wasRestored ?? false };
       },
       () => this.scheduler.now,
-      (sessionTimeoutMs / 3) * (1 + 2 * WORST_DRIFT),
+      leaseMs * (1 + 2 * WORST_DRIFT),
     );
     this.#settleMs = sessionTimeoutMs + 2 * tickMs + LONGEST_ON_ITS_WAY_MS;
     const { ensemble } = this;
@@ -151,6 +174,7 @@ export class World {
       seats,
       rules,
       sessionTimeoutMs,
+      leaseMs: optionMs,
       lifeAt: (wallTime) => this.#losses.filter(({ at }) => at < wallTime).length,
       committedLeaders,
       staleMs: staleBoundMs(times),
@@ -338,10 +362,12 @@ export class World {
     const setup: CandidateSetup = {
       id: `process-${++this.#processes}`,
       priority: this.#priorities ? random.below(3) : 0,
+      takeover: this.#takeovers === 'mixed' ? random.pick(['lease', 'session']) : this.#takeovers,
       environment,
       random,
       surroundings: this.surroundings,
     };
+    environment.onClaim = () => this.onClaim(this.hosts[index] as Host);
     switch (this.#kind) {
       case 'supervised':
         return new SupervisedCandidate(setup);
@@ -384,6 +410,7 @@ export class World {
 
   /** Everything works again: the network, the servers, the processes. */
   heal(): void {
+    this.onClaim = ignore;
     for (const each of this.#later) each.cancelled = true;
     this.#later = [];
     if (this.#standstills > 0) this.#lastStandstillAt = this.scheduler.now;
@@ -419,13 +446,33 @@ export class World {
     for (const { path, owner } of this.#places()) this.#checkOwner(path, owner);
   }
 
-  /** The nodes in all queues, as far as any server has got. */
+  /** The record of a seat, as far as any server has got. */
+  record(seat: number): ReadRecord {
+    const found = this.ensemble.furthest.tree.get(
+      recordPath(ELECTION, this.surroundings.seats > 1 ? seat : undefined),
+    );
+    return parseRecord(found?.data ?? Buffer.alloc(0), found?.version ?? 0);
+  }
+
+  /** The paths of the candidates' nodes, in their order, as far as any server has got. */
+  get queue(): string[] {
+    const children = this.ensemble.furthest.tree.get(ELECTION)?.children ?? [];
+    return queueOf([...children], parseEntry).map(({ node }) => `${ELECTION}/${node}`);
+  }
+
+  /** How long a lease lasts in this world. */
+  get leaseMs(): number {
+    const { leaseMs, sessionTimeoutMs } = this.surroundings;
+    return leaseMs ?? sessionTimeoutMs / 3;
+  }
+
+  /** The nodes in all queues, and those that heartbeats write, as far as any server has got. */
   *#places(): Generator<{ readonly path: string; readonly owner: bigint }> {
     const { tree } = this.ensemble.furthest;
     for (const queue of [ELECTION, ...LOCK_PATHS])
       for (const node of tree.get(queue)?.children ?? []) {
         const path = `${queue}/${node}`;
-        if (parseLockEntry(node) !== undefined) yield { path, owner: tree.get(path)?.ephemeralOwner ?? 0n };
+        if (isOfContender(node)) yield { path, owner: tree.get(path)?.ephemeralOwner ?? 0n };
       }
   }
 
@@ -434,7 +481,9 @@ export class World {
    * servers know it again, that session, which lives. Until it ends all candidates wait for that node.
    */
   get isHaunted(): boolean {
-    return [...this.#places()].some(({ path }) => path.startsWith(ELECTION) && this.#isGhost(path));
+    return [...this.#places()].some(
+      ({ path }) => path.startsWith(ELECTION) && !isHeartbeatNode(path) && this.#isGhost(path),
+    );
   }
 
   #isGhost(path: string): boolean {
@@ -456,7 +505,7 @@ export class World {
     for (const queue of [ELECTION, ...LOCK_PATHS]) {
       const children = leader?.replica.tree.get(queue)?.children ?? [];
       for (const node of children)
-        if (parseLockEntry(node) !== undefined && !this.#isGhost(`${queue}/${node}`))
+        if (isOfContender(node) && !this.#isGhost(`${queue}/${node}`))
           found.push(`the node ${queue}/${node}`);
     }
     const known = servers.map(({ replica }) => `${replica.zxid}: ${[...replica.tree.paths()].join(' ')}`);
@@ -466,4 +515,14 @@ export class World {
     if (leader === undefined) found.push('no ensemble to look at');
     for (const each of found) this.ledger.violate('leftovers', `${when}: ${each}`);
   }
+}
+
+/** Whether a candidate's heartbeats write it. */
+export function isHeartbeatNode(path: string): boolean {
+  return path.slice(path.lastIndexOf('/') + 1).startsWith('_h_');
+}
+
+/** Whether it goes with a place in a queue. */
+function isOfContender(node: string): boolean {
+  return parseLockEntry(node) !== undefined || isHeartbeatNode(node);
 }

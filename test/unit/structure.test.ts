@@ -20,7 +20,9 @@ const MOST_FILES = 15;
 /** Tests without a source of their name, and why. */
 const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'fencing-docs.test.ts': 'what docs/fencing.md says of the code',
+  'handover-precautions.test.ts': 'the release that hands a term over, and the candidate that gets it',
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',
+  'join-and-claim.test.ts': 'the write that joins a queue and claims, and the candidate that sends it',
   'layers.test.ts': 'all sources',
   'outstanding-cleanup.test.ts':
     'the supervisor, the election and the session at a clean-up that is not done yet',
@@ -28,6 +30,7 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'resolved-options.test.ts': 'the options of the session, the election and the supervisor side by side',
   'stops-at-every-step.test.ts': 'the supervisor and all below it, stopped at each step',
   'structure.test.ts': 'all sources',
+  'takeover-precautions.test.ts': 'leases, heartbeats and claims of leaders that may be taken over from',
 };
 
 const modules = readModules(SOURCES);

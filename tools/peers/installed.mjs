@@ -2,8 +2,8 @@
  * Finds the ZooKeeper clients in other languages that `test/interop` runs beside Conclave and `bench` compares it with, and
  * returns the commands that start their programs.
  *
- * The clients are looked for in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON` and `GO_ZOOKEEPER_GOPATH` in the environment;
- * Debian's packages; else `apt-get install`, as root.
+ * They are looked for in this order: `CURATOR_CLASS_PATH`, `KAZOO_PYTHON`, `GO_ZOOKEEPER_GOPATH` and, for the server of etcd,
+ * `ETCD` in the environment; Debian's packages; else `apt-get install`, as root.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,4 +75,13 @@ export function findGo() {
     );
   }
   return ['env', 'GO111MODULE=off', `GOPATH=${goPath}`, 'go'];
+}
+
+/** The command that runs a server of etcd, with which `bench` compares ZooKeeper's clients. */
+export function findEtcd() {
+  const program = fromEnvironment('ETCD') ?? 'etcd';
+  if (!runs(program, '--version')) {
+    installDebianPackages('etcd', ['etcd-server'], ['ETCD=/path/to/etcd, 3.4 or later']);
+  }
+  return program;
 }

@@ -77,11 +77,11 @@ func (p *peer) obey(words []string) {
 		}
 		say("left")
 	case "stand":
-		lock := p.newLock(0, words[1])
+		lock := p.newLock(number(words[2]), words[1])
 		say("standing")
 		go func() {
 			check(lock.Lock())
-			say("held")
+			say("held " + words[2])
 		}()
 	default:
 		check(errors.New("no such command: " + words[0]))

@@ -8,6 +8,7 @@ export interface CandidacyOptions {
   readonly data?: string;
   readonly seats?: number; // How many candidates lead at once, each on a seat of its own.
   readonly priority: number;
+  readonly takeover: 'lease' | 'session';
   readonly takeoverDelay?: number;
   readonly waitTimeout?: number;
   readonly wait: boolean; // `false`: give up unless elected at once.
@@ -38,9 +39,17 @@ export function withCandidacy(command: Command): Command {
         .conflicts('wait'),
     )
     .option('--no-wait', 'give up if another candidate is ahead in the queue')
+    .addOption(
+      new Option(
+        '--takeover <way>',
+        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). For work that can act once more after it stood still for longer than a lease: session',
+      )
+        .choices(['lease', 'session'])
+        .default('lease'),
+    )
     .option(
       '--takeover-delay <duration>',
-      'how long to wait after a leader that ended uncleanly (default: as long as that leader may act). With 0 a new leader starts sooner, and two may act at once: then refuse stale tokens',
+      'how long to wait at least after a leader that ended uncleanly (default: as long as that leader may act, which is waited for in any case). Longer: for clocks that may stand still, as those of guests that are migrated live',
       duration(),
     )
     .option('-v, --verbose', 'print what happens on standard error');

@@ -6,7 +6,7 @@
  *
  * The keeper exits when the command is gone, or without a command when the runner closes the channel. If the runner was
  * killed, the keeper first closes the session that the runner left behind: no leader acts any more, so the next one needn't
- * wait for the session timeout.
+ * wait for the end of the lease.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { describe } from '../../errors.js';

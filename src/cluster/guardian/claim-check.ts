@@ -42,7 +42,7 @@ export function checkClaim(
   const name = claim.node.slice(claim.node.lastIndexOf('/') + 1);
   if (found.state !== 'held' || found.node !== name || found.term !== claim.term)
     return { kind: 'wrong', why: `${claim.record} does not say that ${name} leads term ${claim.term}` };
-  // Written since the claim. The parity of a record's version tells held from vacant, so no version is guessed.
+  // Written since the claim.
   if (record.stat.version !== claim.version) return { kind: 'outdated' };
   return { kind: 'valid', nodeVersion: node.version };
 }

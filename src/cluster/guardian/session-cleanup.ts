@@ -1,8 +1,13 @@
+import { recordPath } from '../../election/nodes/record.js';
+import type { FirstSuccessor } from '../../election/successor/successor.js';
+import { SuccessorSearch } from '../../election/successor/successor-search.js';
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import { releaseParts } from '../../election/term/release.js';
 import { BadVersionError, NoNodeError, SessionExpiredError } from '../../errors.js';
-import { ignore } from '../../platform/async/promises.js';
+import { parseEntry } from '../../lock/queue/order.js';
+import { abortable, ignore } from '../../platform/async/promises.js';
 import type { ConnectTarget } from '../../session/connection/connect-string.js';
+import { isUnanswered } from '../../session/operations.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
@@ -84,21 +89,57 @@ async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: numb
   }
 }
 
-/** `false`: another session has written the leader's node since it was read, to request something say; read again. */
+/**
+ * `false`: read again. The connection was lost, another session has written the leader's node, to request something say, or the
+ * successor has left.
+ */
 async function release(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<boolean> {
-  const check = await verify(session, claim, signal);
+  const connection = session.connectionNumber;
+  const queue = claim.node.slice(0, claim.node.lastIndexOf('/'));
+  const [check, successor] = await Promise.all([
+    verify(session, claim, signal),
+    findSuccessor(session, queue, claim),
+  ]);
   if (check.kind === 'outdated') throw new OutdatedClaim();
   if (check.kind === 'wrong')
     throw new Error(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
-  const parts = releaseParts(claim, undefined, check.nodeVersion);
+  const parts = releaseParts(queue, claim, { successor, ifAt: check.nodeVersion }, session.clock.date());
+  // As in `writeRelease`: on another connection the record may be a restored backup's, at that version by a later claim.
+  if (connection === undefined || session.connectionNumber !== connection) return false;
   try {
-    await session.retryUntilAnswered(() => session.commit(parts), signal);
+    await abortable(session.commit(parts), signal);
     return true;
   } catch (error) {
-    if (error instanceof BadVersionError && error.path === claim.node) return false;
+    if (isUnanswered(error) || (error instanceof BadVersionError && error.path === claim.node)) return false;
+    if (
+      error instanceof NoNodeError &&
+      successor !== undefined &&
+      error.path === `${queue}/${successor.node}`
+    )
+      return false;
     throw error;
+  }
+}
+
+/**
+ * The first in the queue but for the dead leader, by a listing that goes out with the reads. `undefined`: the record becomes
+ * vacant, and the queue decides; so too where a candidate with a priority would have to be read, and with several seats. Never rejects.
+ */
+async function findSuccessor(
+  session: Session,
+  queue: string,
+  { record, node }: ReleasableClaim,
+): Promise<FirstSuccessor | undefined> {
+  const leader = parseEntry(node.slice(queue.length + 1));
+  if (record !== recordPath(queue) || leader === undefined) return undefined;
+  const search = new SuccessorSearch(session, queue);
+  try {
+    const listed = search.listed(leader, await search.listOnce());
+    return listed.kind === 'first' ? listed.successor : undefined;
+  } catch {
+    return undefined;
   }
 }
 

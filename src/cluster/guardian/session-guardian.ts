@@ -69,8 +69,8 @@ const LONGEST_PAUSE_MS = 10_000;
 const LAST_MESSAGES_MS = 100;
 
 /**
- * Closes the sessions of child processes when these have ended, so that the next leader needn't wait for a session timeout:
- * a killed leader is replaced in milliseconds. Lives in the parent; the children report to it over IPC by themselves what
+ * Closes the sessions of child processes when these have ended, so that the next leader needn't wait for the end of a lease, nor
+ * the next holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Lives in the parent; the children report to it over IPC by themselves what
  * sessions they have and what they lead, if they were made with `fork` (of `node:child_process` or `node:cluster`), and
  * use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
  *

@@ -56,6 +56,11 @@ export class CandidacyLoop {
     return 'elector' in this.#state ? this.#state.elector : undefined;
   }
 
+  /** Until when it stays out of the election, by its clock, for terms that were lost: its own pause and its elector's overlap. */
+  get coolUntilMs(): number {
+    return Math.max(this.cooldown.untilMs, this.elector?.standsAgainAt ?? 0);
+  }
+
   /** Whether the hook is the caller: also one that outlasted its time and still runs in the clean-up of a later loss. */
   get isWithinHook(): boolean {
     return this.#state.name === 'cleaning' && isWithin(this.#cleaning);

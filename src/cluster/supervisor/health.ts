@@ -14,8 +14,8 @@ export interface Health {
   readonly leading: boolean;
   /**
    * Whether work of a term still runs though its lease is over: another process may lead, and this work may act beside it.
-   * Or though the supervisor was stopped a lease ago: no other process can lead before it has settled. The supervisor
-   * doesn't go on before that. Restart a process that stays wedged.
+   * Or though the supervisor was stopped a lease ago: no other process can lead before it has settled, as long as heartbeats
+   * arrive. The supervisor doesn't go on before that. Restart a process that stays wedged.
    */
   readonly wedged: boolean;
   /** Why, in a few words each; empty when all is well. */

@@ -59,7 +59,8 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
    * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
    * the loss, so that other candidates come first: twice as long after each further term lost in a row, up to eight
    * times, and up to half as long again by chance. A row ends with a term that was given back, or that lasted ten session
-   * timeouts. 0 turns it off. @default nothing after the first loss, and 1000 after the second
+   * timeouts. 0 turns it off, but for the elector's own 12 to 30 s after a second term in a row that was lost within two
+   * leases; of the two pauses the longer one counts. @default nothing after the first loss, and 1000 after the second
    */
   readonly cooldownMs?: number;
   /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */

@@ -31,6 +31,8 @@ import { holdUpOf } from './supervisor-state.js';
  * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor;
  * after each `expired` the hook is called at least once before `stopped`, whenever the supervisor is stopped.
  * The order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
+ * A leader that is replaced while its session lives (`takeover`) has lost its term and not its session: it joins again with
+ * that session, and the hook isn't called.
  *
  * @example
  * ```ts
@@ -99,7 +101,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** For a health check: the supervisor's condition at this very moment. */
   health(): Health {
     const now = this.#options.environment.clock.now();
-    return healthOf(this.#loop.state, { now, coolUntil: this.#loop.cooldown.untilMs });
+    return healthOf(this.#loop.state, { now, coolUntil: this.#loop.coolUntilMs });
   }
 
   /**

@@ -1,13 +1,12 @@
-import { parseEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
 
 /**
- * A request to a candidate, written on the candidate's own node beside what it advertises. The right to write that node
- * is the right to send requests; the candidate watches its node and sees a request at once.
+ * What others write on a candidate's own node, beside what it advertises. The right to write that node is the right to do so;
+ * the candidate watches its node and sees it at once.
  */
 export type CandidateRequest =
-  /** Claim the next term when the node named `after` is gone, though other candidates are ahead in the queue. */
-  | { readonly kind: 'succeed'; readonly after: string }
+  /** This term was handed over to the candidate: the record, written in the same transaction, says so. */
+  | { readonly kind: 'lead'; readonly term: number }
   /** Step down. `key` tells one such request from another; `refused` is the leader's answer. */
   | {
       readonly kind: 'step-down';
@@ -25,9 +24,8 @@ const LONGEST_GRACE_MS = 24 * 60 * 60 * 1000;
 export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;
-  const { kind, after, key, by, graceMs, refused } = request as Record<string, unknown>;
-  if (kind === 'succeed' && typeof after === 'string' && parseEntry(after) !== undefined)
-    return { kind, after };
+  const { kind, term, key, by, graceMs, refused } = request as Record<string, unknown>;
+  if (kind === 'lead' && Number.isSafeInteger(term)) return { kind, term: term as number };
   if (kind !== 'step-down' || typeof key !== 'string' || typeof by !== 'string') return undefined;
   if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= LONGEST_GRACE_MS)) return undefined;
   return { kind, key, by, graceMs, ...(refused === true && { refused }) };

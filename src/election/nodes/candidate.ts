@@ -17,9 +17,15 @@ export interface Candidate {
 
 /** The data of a candidate's node: its id, and what it advertises. Bytes are written in base 64. */
 export function serializeCandidate(id: string, data: string | Uint8Array | undefined): Buffer {
-  if (data === undefined) return Buffer.from(JSON.stringify({ id }));
-  if (typeof data === 'string') return Buffer.from(JSON.stringify({ id, data }));
-  return Buffer.from(JSON.stringify({ id, base64: Buffer.from(data).toString('base64') }));
+  const advertised =
+    typeof data === 'string' ? { data } : { base64: data && Buffer.from(data).toString('base64') };
+  return Buffer.from(JSON.stringify({ id, ...advertised }));
+}
+
+/** The id that a candidate's node says; `undefined` for another client's node. */
+export function candidateIdOf(data: Buffer): string | undefined {
+  const id = parseJsonObject(data)?.id;
+  return typeof id === 'string' ? id : undefined;
 }
 
 /** Reads a candidate's node. A node of another client (Curator) has data of its own kind, and its uuid serves as the id. */

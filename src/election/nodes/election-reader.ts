@@ -4,6 +4,7 @@ import type { ReadOptions } from '../../session/operations.js';
 import { hasSession } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { type Candidate, parseCandidate } from './candidate.js';
+import { heartbeatNodeOf } from './heartbeat-node.js';
 import { recordPath } from './record.js';
 import { holderOf, type LeaderSnapshot, leaderOf, snapshotOf } from './snapshot.js';
 
@@ -55,6 +56,15 @@ export class ElectionReader {
       election,
       held === undefined ? undefined : await readNode(`${this.#path}/${held.entry.node}`),
     );
+  }
+
+  /**
+   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that leads the
+   * ensemble. `undefined` if its heartbeats raise no version: then only the end of its session shows its end.
+   */
+  async heartbeatAtMs({ node }: Candidate): Promise<number | undefined> {
+    const path = `${this.#path}/${heartbeatNodeOf(node)}`;
+    return (await this.#session.retryUntilAnswered(() => this.#session.exists(path)))?.modifiedAtMs;
   }
 
   /**

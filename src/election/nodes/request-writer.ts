@@ -1,4 +1,5 @@
 import { BadVersionError, NoNodeError } from '../../errors.js';
+import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
 import {
@@ -8,6 +9,8 @@ import {
   withPriorityMark,
   withRequest,
 } from './candidate-request.js';
+
+const RETRY_WITHIN_MS = 20;
 
 /**
  * Writes a request on a candidate's node, beside what the node advertises, and never over a change of that.
@@ -33,7 +36,7 @@ async function update(
   isDone: (data: Buffer) => boolean,
   change: (data: Buffer) => Buffer | undefined,
 ): Promise<'written' | 'gone'> {
-  for (;;) {
+  for (let refusals = 0; ; ) {
     try {
       const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
       if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // It has no client that could act on it.
@@ -44,7 +47,10 @@ async function update(
       return 'written';
     } catch (error) {
       if (error instanceof NoNodeError) return 'gone';
-      if (!(error instanceof BadVersionError) && !isUnanswered(error)) throw error;
+      if (isUnanswered(error)) continue;
+      if (!(error instanceof BadVersionError)) throw error;
+      // Its owner may write it again and again, in step with these tries.
+      if (refusals++ > 0) await sleep(session.clock, RETRY_WITHIN_MS * session.environment.random());
     }
   }
 }

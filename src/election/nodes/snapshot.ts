@@ -33,8 +33,9 @@ export function holderOf(election: NodeData): { term: number; entry: QueueEntry 
 /**
  * Puts together two reads, of which the election's node came first. Time may pass between them. If the holder's node was
  * there at the second read, the holder led then: a term is given back in the transaction that deletes the node, and no
- * candidate claims the next term while the node is there. If the node was gone, its deletion came between the two, and right
- * after that there was no leader.
+ * candidate claims the next term while the node is there, but for one that takes over and deletes it in its claim. If the node
+ * was gone, its deletion came between the two: right after that there was no leader, or the one that has taken over, which the
+ * next read shows.
  * @param holder - the node of the entry that {@link holderOf} named, if it is there
  */
 export function snapshotOf(election: NodeData | undefined, holder: NodeData | undefined): LeaderSnapshot {
@@ -43,7 +44,7 @@ export function snapshotOf(election: NodeData | undefined, holder: NodeData | un
   const held = holderOf(election);
   if (held === undefined) return { kind: 'vacant', recordZxid };
   if (holder === undefined || !hasSession(holder.stat)) return { kind: 'gone', recordZxid };
-  // The leader's position is 0 wherever its node is in the queue: it may have been nominated out of turn.
+  // The leader's position is 0 wherever its node is in the queue: the term may have been handed over to it out of turn.
   const leader = parseCandidate(held.entry, 0, holder.data);
   return { kind: 'led', recordZxid, nodeZxid: holder.stat.mzxid, term: held.term, leader };
 }

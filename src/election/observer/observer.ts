@@ -37,8 +37,9 @@ const LONGEST_QUEUE = 1000;
  *
  * Guaranteed: it shows leaders in the order in which they led, and never goes back to an earlier leader or to what a
  * leader advertised earlier, also when its sessions change or a server is behind; it shows nothing twice in a row. Not
- * guaranteed: every state in between. The record is vacant for a moment between two terms, and a term may end before the
- * observer has read it, so the `undefined` between two leaders may be seen or not.
+ * guaranteed: every state in between. The record is vacant for a moment between two terms, unless a candidate takes over from
+ * a leader that is silent, and a term may end before the observer has read it. So the `undefined` between two leaders may be
+ * seen or not.
  *
  * It shows what the servers said a moment ago. It shows a leader whose lease has ended until the leader's node is gone,
  * so it is no proof of leadership: a leader asks its own `term`.

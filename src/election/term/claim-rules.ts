@@ -5,12 +5,10 @@ import type { UncleanEnd } from './takeover-delay.js';
 export type ClaimStep =
   /** Claim this term, if the record is still at this version. */
   | { readonly kind: 'claim'; readonly term: number; readonly version: number }
-  /** An earlier claim of this candidate has succeeded, though its reply was lost. */
-  | { readonly kind: 'ours'; readonly term: number; readonly version: number }
+  /** This candidate holds the term: it was handed over, or an earlier claim has succeeded though its reply was lost. */
+  | { readonly kind: 'ours' }
   /** The former leader ended uncleanly and may still act on its lease: read again in so many milliseconds. */
-  | { readonly kind: 'wait'; readonly ms: number }
-  /** The former leader has named another candidate: let that one lead first, if its node exists. */
-  | { readonly kind: 'defer'; readonly to: string };
+  | { readonly kind: 'wait'; readonly ms: number };
 
 /** The record as it was read, with its version and the transaction that wrote it. */
 export interface RecordRead {
@@ -28,8 +26,6 @@ export interface ClaimSituation extends RecordRead {
   readonly now: number;
   /** How long an unclean end is waited out. */
   readonly delayMs: number;
-  /** Whether the candidate has deferred to the successor that this record names, which then didn't take its turn. */
-  readonly deferred: boolean;
   /**
    * Whether another client deleted this candidate's node. Then an election whose record shows no term yet may be one that
    * was deleted while a candidate led it, with its record, and created again.
@@ -39,14 +35,10 @@ export interface ClaimSituation extends RecordRead {
 
 /** The next step of the candidate whose turn it is, once the node of the holder that the record names is gone. */
 export function nextClaimStep(situation: ClaimSituation): ClaimStep {
-  const { record, version, zxid, ownNode, unclean, now, delayMs, deferred, placeLost } = situation;
-  if (record.state === 'vacant' && !(record.term === 0 && placeLost)) {
-    const { successor, term } = record;
-    if (successor !== undefined && successor !== ownNode && !deferred)
-      return { kind: 'defer', to: successor };
-    return { kind: 'claim', term: term + 1, version };
-  }
-  if (record.state === 'held' && record.node === ownNode) return { kind: 'ours', term: record.term, version };
+  const { record, version, zxid, ownNode, unclean, now, delayMs, placeLost } = situation;
+  if (record.state === 'vacant' && !(record.term === 0 && placeLost))
+    return { kind: 'claim', term: record.term + 1, version };
+  if (record.state === 'held' && record.node === ownNode) return { kind: 'ours' };
   const waitedMs = unclean.zxid === zxid ? now - unclean.seenAt : 0;
   if (waitedMs < delayMs) return { kind: 'wait', ms: delayMs - waitedMs };
   return { kind: 'claim', term: nextTerm(record, version), version };

@@ -1,17 +1,19 @@
-/** A claim that succeeded: the term is this candidate's, and the servers let no other one take it while its node is there. */
+/** A term that was claimed, or handed over: it is this candidate's, and the servers let no other one take it while its node is there. */
 export interface Claim {
   readonly term: number;
   /** Whose term it is, of an election with several seats; else 0. */
   readonly seat: number;
-  /** The zxid of the claim: rises from term to term, over the whole life of the ensemble. */
+  /** The zxid of the transaction that wrote the record, the candidate's claim or its predecessor's release: rises from term to term, over the whole life of the ensemble. */
   readonly token: bigint;
   /** The path of the record. */
   readonly record: string;
-  /** The record's version after the claim: what a clean release expects. */
+  /** The record's version after that: what a clean release expects. */
   readonly version: number;
   /** The path of the leader's node. */
   readonly node: string;
+  /** The number of the session's connection over which the claim was answered, or a read has shown it, if that is known. */
+  readonly connection: number | undefined;
 }
 
 /** What of a claim it takes to give the term back, for the leader or for the guardian of its process. */
-export type ReleasableClaim = Omit<Claim, 'seat' | 'token'>;
+export type ReleasableClaim = Omit<Claim, 'seat' | 'token' | 'connection'>;

@@ -1,42 +1,44 @@
 // Imports more than 15 modules: 16; it ties the rules of the record to the queue and to the session.
-import { BadVersionError, NoNodeError, SeatsMismatchError } from '../../errors.js';
+import { NodeLostError, NoNodeError, SeatsMismatchError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
-import { anyAbort, ignore } from '../../platform/async/promises.js';
+import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
-import {
-  type ExpectedRecord,
-  parseRecord,
-  predictRecord,
-  type ReadRecord,
-  recordPath,
-  serializeRecord,
-  vacancy,
-  writesOfClaim,
-} from '../nodes/record.js';
-import type { NextInLine } from '../successor/next-in-line.js';
-import { Successor } from '../successor/successor.js';
+import { parseRecord, type ReadRecord, recordPath, type Vacancy } from '../nodes/record.js';
+import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
+import { SuccessorSearch } from '../successor/successor-search.js';
+import type { FailureDetector, LeaderFailure } from '../takeover/failure-detector.js';
+import { type ClaimOptions, Takeover } from '../takeover/takeover.js';
 import type { Claim } from './claim.js';
 import { nextClaimStep, type RecordRead } from './claim-rules.js';
-import { recordWrites, releaseParts } from './release.js';
+import { ClaimWriter } from './claim-writer.js';
 import { takeoverDelayMs, type UncleanEnd } from './takeover-delay.js';
 
 /** How it came to be a contender's turn. */
 export interface Turn {
-  /** What is known of the record: allows a first try without reading it. */
-  readonly expected?: ExpectedRecord | undefined;
-  /** The contender was nominated though others are ahead in the queue: it steps back if another candidate leads already. */
+  /** The record, if it was read before and was vacant: allows a first try without reading it again. */
+  readonly vacancy?: Vacancy | undefined;
+  /** A read of the record that was sent when the turn may have come. */
+  readonly reading?: RecordReading | undefined;
+  /** The leader has failed, and the contender is to take over from it, out of turn. */
+  readonly failure?: LeaderFailure;
+  /** Others may be ahead in the queue, or all are alike: no candidate with a higher priority is looked for. */
   readonly outOfTurn: boolean;
 }
 
-/** Another candidate leads, or should: the name of its node, and how long to let it take its turn. */
+/** A read of the record that was sent, and the number of the connection over which it was. */
+export interface RecordReading {
+  readonly connectionNumber: number | undefined;
+  readonly reading: Promise<RecordRead>;
+}
+
+/** Another candidate leads: the name of its node. */
 export interface Blocked {
   readonly blockedBy: string;
-  readonly atMostMs?: number;
 }
 
 /** The former leader's lease may last: try again in so many milliseconds. */
@@ -44,37 +46,41 @@ export interface RetryAfter {
   readonly retryAfterMs: number;
 }
 
-/** Claims terms and gives them back, for one candidate. */
+/** Claims terms for one candidate. */
 export type Claims = Pick<
   Claimant,
-  'prepare' | 'notePlaceLost' | 'readAhead' | 'predictRecord' | 'claim' | 'release'
->;
+  'prepare' | 'joinAndClaim' | 'notePlaceLost' | 'detectors' | 'claim' | 'handedOver'
+> & {
+  /** See {@link Claimant.readAhead}; `undefined` where more than one record may be the one. */
+  readAhead(signal?: Abortable): RecordReading | undefined;
+};
 
 /** The claims of one candidate on one record. */
 export class Claimant {
   readonly #session: Session;
   readonly #recordPath: string;
-  readonly #id: string;
-  readonly #delayMs: number | undefined;
+  readonly #options: ClaimOptions;
   readonly #seat: number;
-  readonly #successor: Successor;
+  readonly #search: SuccessorSearch;
+  readonly #takeover: Takeover;
+  readonly #writer: ClaimWriter;
   #unclean: UncleanEnd | undefined;
-  /** The transaction that wrote the record at which this candidate deferred to another one: it does so once. */
-  #deferredAt: bigint | undefined;
+  /** The transaction that wrote the record at which a candidate with a higher priority was looked for: that is done once. */
+  #preferredAt: bigint | undefined;
   #placeLost = false;
 
-  /** @param delayMs - how long to wait after an unclean end; by default as long as the former leader's lease needs */
-  constructor(session: Session, path: string, id: string, delayMs: number | undefined, seat?: number) {
+  constructor(session: Session, path: string, id: string, options: ClaimOptions, seat?: number) {
     this.#session = session;
+    this.#writer = new ClaimWriter(session, recordPath(path, seat), id, seat ?? 0);
     this.#recordPath = recordPath(path, seat);
-    this.#id = id;
-    this.#delayMs = delayMs;
+    this.#options = options;
     this.#seat = seat ?? 0;
-    this.#successor = new Successor(session, path);
+    this.#search = new SuccessorSearch(session, path);
+    this.#takeover = new Takeover(session, this.#recordPath, this.#seat, options, this.#search);
   }
 
   /** The record as it is now. @throws the signal's reason, or what ended the session */
-  async read(signal?: Abortable): Promise<RecordRead> {
+  async read(signal?: Abortable): Promise<RecordRead & Pick<Vacancy, 'isDeserted'>> {
     const { data, stat } = await this.#session.retryUntilAnswered(
       () => this.#session.getData(this.#recordPath),
       signal,
@@ -82,30 +88,31 @@ export class Claimant {
     const record = parseRecord(data, stat.version);
     const seats = record.state === 'unreadable' ? parseSeats(data) : undefined;
     if (seats !== undefined) throw new SeatsMismatchError(this.#recordPath, 1, seats);
-    return { record, version: stat.version, zxid: stat.mzxid };
+    return { record, version: stat.version, zxid: stat.mzxid, isDeserted: stat.numChildren === 0 };
   }
 
-  /** As {@link readAhead}. @throws SeatsMismatchError for another number of seats, with which it would be in others' way */
-  async prepare(): Promise<ExpectedRecord | undefined> {
+  /** Sends a read of the record, for a turn that may have come. */
+  readAhead(signal?: Abortable): RecordReading {
+    const { connectionNumber } = this.#session;
+    const reading = this.read(signal);
+    reading.catch(ignore); // It may not be the candidate's turn.
+    return { connectionNumber, reading };
+  }
+
+  /**
+   * The record as it is before the candidate has joined, if that is vacant: what may be claimed if it is the candidate's turn at once.
+   * @throws SeatsMismatchError for another number of seats, with which it would be in others' way
+   */
+  async prepare(): Promise<Vacancy | undefined> {
     try {
-      return this.#vacancy(await this.read());
+      const { connectionNumber: connection } = this.#session;
+      const { record, version, isDeserted } = await this.read();
+      if (record.state !== 'vacant' || this.#placeLost) return undefined;
+      return { term: record.term + 1, version, connection, isDeserted };
     } catch (error) {
       if (error instanceof NoNodeError) return undefined;
       throw error;
     }
-  }
-
-  /** Reads the record before it is known whether it is this candidate's turn: what may be claimed if it is. Never rejects. */
-  async readAhead(signal: Abortable): Promise<ExpectedRecord | undefined> {
-    try {
-      return this.#vacancy(await this.read(signal));
-    } catch {
-      return undefined; // Only a short cut, as below.
-    }
-  }
-
-  #vacancy({ record, version }: RecordRead): ExpectedRecord | undefined {
-    return this.#placeLost ? undefined : vacancy(record, version);
   }
 
   /** Another client deleted this candidate's node, and perhaps the record with what it said. */
@@ -113,21 +120,12 @@ export class Claimant {
     this.#placeLost = true;
   }
 
-  /** What a clean release by `ahead`, the only one ahead, would leave behind, if that can be known. Never rejects. */
-  async predictRecord(ahead: string, signal: Abortable): Promise<ExpectedRecord | undefined> {
-    try {
-      const { record, version } = await this.read(signal);
-      return predictRecord(record, version, ahead);
-    } catch {
-      return undefined; // Only a short cut: without it the record is read when it matters.
-    }
-  }
-
   /**
    * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its lease
    * is surely over. If the reply to a claim is lost, the record is read: the outcome is never guessed.
    * @param onSent - called when a claim has just been sent: the reply to a request that is sent now shows the state after it
-   * @throws NodeLostError for a gone node, what ended the session, or, never before a claim's outcome, the signal's reason
+   * @throws NodeLostError for a gone node, what ended the session, or the signal's reason: while a claim isn't answered, a lease
+   *   after the abort
    */
   async claim(
     contender: Contender,
@@ -135,14 +133,18 @@ export class Claimant {
     signal: Abortable,
     onSent?: () => void,
   ): Promise<Claim | Blocked> {
-    if (turn.expected !== undefined) {
-      const claim = await this.#tryClaim(contender, turn.expected, signal, onSent);
+    if (turn.failure !== undefined) {
+      const claim = await this.#takeOver(contender, turn.failure, signal, onSent);
+      return claim ?? { blockedBy: turn.failure.leader.record.node };
+    }
+    if (turn.vacancy !== undefined) {
+      const claim = await this.#tryClaim(contender, turn.vacancy, signal, onSent);
       if (claim !== undefined) return claim;
     }
-    for (;;) {
-      const outcome = await this.claimUnlessEarly(contender, turn, signal, onSent);
+    for (let now = turn; ; now = { ...turn, reading: undefined }) {
+      const outcome = await this.claimUnlessEarly(contender, now, signal, onSent);
       if (!('retryAfterMs' in outcome)) return outcome;
-      await this.#pause(outcome.retryAfterMs, contender, signal);
+      await this.#pause(outcome.retryAfterMs, contender, signal); // What was read before is old then.
     }
   }
 
@@ -163,75 +165,125 @@ export class Claimant {
     onSent?: () => void,
   ): Promise<Claim | Blocked | RetryAfter> {
     const ownNode = contender.entry.node;
-    for (;;) {
+    for (let ahead = turn.reading; ; ahead = undefined) {
       signal.throwIfAborted();
-      const { record, version, zxid } = await this.read(signal);
-      const other = record.state === 'held' && record.node !== ownNode ? record.node : undefined;
+      const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
+      if (ahead === undefined) onSent?.(); // The term may have been handed over.
+      const { record, version, zxid } = await abortable(reading, signal);
+      const holder = record.state === 'held' ? record.node : undefined;
+      contender.node.claimSettled(); // Whatever claim there was before, its outcome is certain now.
+      const other = holder === ownNode ? undefined : holder;
+      if (other !== undefined && ahead !== undefined) continue; // It may be older than the listing that has shown the turn.
       if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
       const now = this.#session.clock.now();
       if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
-      if (other !== undefined && !turn.outOfTurn) {
-        const preferred = await this.#nominatePreferred(contender, zxid, other);
-        if (preferred !== undefined) return preferred;
-      }
-      const delayMs = this.#delayFor(record);
+      const delayMs = this.delayFor(record);
       const step = nextClaimStep({
         ...{ record, version, zxid, ownNode, now, delayMs },
         unclean: this.#unclean,
-        deferred: this.#deferredAt === zxid,
         placeLost: this.#placeLost,
       });
       switch (step.kind) {
-        case 'ours':
-          return this.#claimed(contender, step.term, zxid, version);
+        case 'ours': {
+          const read = { record, version, zxid };
+          const claim = await this.#adopt(contender, read, connectionNumber, signal, onSent);
+          if (claim !== undefined) return claim;
+          break;
+        }
         case 'wait':
           return { retryAfterMs: step.ms };
-        case 'defer':
-          this.#deferredAt = zxid;
-          if (await contender.nodeExists(step.to, signal))
-            return { blockedBy: step.to, atMostMs: this.#session.leaseMs };
-          break;
         case 'claim': {
-          const claim = await this.#tryClaim(contender, step, signal, onSent);
+          const vacancy = { ...step, connection: connectionNumber };
+          if (other !== undefined && !turn.outOfTurn && this.#preferredAt !== zxid) {
+            this.#preferredAt = zxid;
+            const preferred = await this.#handOver(contender, vacancy, other, signal);
+            if (preferred !== undefined) return { blockedBy: preferred };
+          }
+          const claim = await this.#tryClaim(contender, vacancy, signal, onSent);
           if (claim !== undefined) return claim;
         }
       }
     }
   }
 
+  /** What follows the leader of this record, for a candidate that may have to take over from it. */
+  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
+    return this.#takeover.detectors(contender, onFailure);
+  }
+
+  async #takeOver(
+    contender: Contender,
+    failure: LeaderFailure,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | undefined> {
+    const { record, version, connection } = failure.leader;
+    const vacancy = { term: record.term + 1, version, connection };
+    const claimed = await this.#takeover.carryOut(contender, failure, signal, (deletions) =>
+      this.#tryClaim(contender, vacancy, signal, onSent, deletions),
+    );
+    return claimed ?? (await this.handedOver(contender, signal, onSent));
+  }
+
   /**
-   * Gives a term back cleanly: the record says vacant and the node is gone, in one write. If that isn't possible, because
-   * the node or the session is gone or another client wrote the record, the next candidate waits out this leader's lease.
-   * Goes on until the servers have answered or the session has ended. Never rejects.
+   * Takes up the term that the record shows to be this contender's: handed over, or claimed by a write that wasn't answered.
+   * `undefined`: there is none.
+   * @param onSent - called when the record is being read: the reply to a request that is sent now shows the state after it
+   * @throws as {@link claim} does
    */
-  release(contender: Contender, claim: Claim, next: NextInLine = {}): Promise<void> {
-    // May be carried out twice: the second time finds no node, and writes nothing.
-    const write = (parts: TransactionPart[]) =>
-      this.#session.retryUntilAnswered(() => contender.node.commit(parts));
-    return contender.leave(async () => {
-      if (!('ifAt' in next)) return await write(releaseParts(claim, next.successor));
-      try {
-        return await write(releaseParts(claim, undefined, next.ifAt));
-      } catch (error) {
-        // Of the leader's node, not of the record.
-        if (!(error instanceof BadVersionError && error.operation === 'multi[delete]')) throw error;
-      }
-      return await write(releaseParts(claim, await next.otherwise()));
-    });
+  async handedOver(contender: Contender, signal: Abortable, onSent?: () => void): Promise<Claim | undefined> {
+    const ownNode = contender.entry.node;
+    for (;;) {
+      const { connectionNumber, reading } = this.readAhead(signal);
+      onSent?.();
+      const read = await reading;
+      const { record } = read;
+      const isOurs = record.state === 'held' && record.node === ownNode;
+      contender.node.claimSettled();
+      if (!isOurs) return undefined;
+      const claim = await this.#adopt(contender, read, connectionNumber, signal, onSent);
+      if (claim !== undefined) return claim;
+    }
   }
 
-  /** After an unclean end: a candidate with a higher priority, if there is one, is nominated to wait it out and lead. */
-  async #nominatePreferred(contender: Contender, zxid: bigint, after: string): Promise<Blocked | undefined> {
-    if (this.#deferredAt === zxid) return undefined;
-    this.#deferredAt = zxid;
-    const preferred = await this.#successor.nominatePreferredTo(contender, after);
-    // It has to wait out the former leader's lease, and may then take a moment to claim.
-    const atMostMs = takeoverDelayMs(this.#session.sessionTimeoutMs);
-    return preferred === undefined ? undefined : { blockedBy: preferred, atMostMs };
+  /**
+   * The record says that the term is this contender's. It leads once a heartbeat of its own has begun a lease; the first one makes
+   * the heartbeat node. `undefined`: read again.
+   */
+  async #adopt(
+    contender: Contender,
+    { record, version, zxid }: RecordRead,
+    connection: number | undefined,
+    signal: Abortable,
+    onSent?: () => void,
+  ): Promise<Claim | undefined> {
+    if (record.state !== 'held') return undefined;
+    contender.node.keepAlive();
+    const { node } = contender;
+    if (!node.isHeld()) await node.renew(signal);
+    const isBasis = record.leaseMs >= this.#session.leaseMs; // Others wait for no longer than it says.
+    if (isBasis && (record.takeover !== 'lease' || node.raiseOrLose()))
+      return this.#writer.claimed(contender, record.term, zxid, version, connection);
+    // A leader that knew less has written that. In that term the contender's checks have begun no lease: it claims the next one.
+    return await this.#tryClaim(contender, { term: record.term + 1, version, connection }, signal, onSent);
   }
 
-  #delayFor(record: ReadRecord): number {
-    return this.#delayMs ?? takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
+  /** After an unclean end: a candidate with a higher priority, if there is one, leads in the place of this one. Gives its node's name. */
+  async #handOver(contender: Contender, vacancy: Vacancy, after: string, signal: Abortable) {
+    const term = { ...vacancy, record: this.#recordPath };
+    try {
+      return await abortable(handOverToPreferred(contender, this.#search, term, after), signal);
+    } catch (error) {
+      // It left, or may not be written: the contender claims for itself. After a lost reply the record tells.
+      if (isUnanswered(error) || error instanceof ZooKeeperError) return undefined;
+      throw error;
+    }
+  }
+
+  /** How long an unclean end that left this record is waited out: never shorter than the former leader's lease needs. */
+  delayFor(record: ReadRecord): number {
+    const neededMs = takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
+    return Math.max(neededMs, this.#options.takeoverDelayMs ?? 0);
   }
 
   #noteUnclean(record: ReadRecord, zxid: bigint, seenAt: number, ownNode: string): UncleanEnd {
@@ -240,60 +292,52 @@ export class Claimant {
       logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
     } else if (record.state === 'held' && record.node !== ownNode) {
       logger.info(
-        { term: record.term, formerLeader: record.id },
+        { term: record.term, formerLeader: record.id ?? record.node },
         'the former leader ended uncleanly: waiting for its lease to end',
       );
     }
     return { zxid, seenAt };
   }
 
-  /** A claim is the transaction that wrote the record last: `zxid`, which left it at `version`. */
-  #claimed(contender: Contender, term: number, zxid: bigint, version: number): Claim {
-    return {
-      term,
-      seat: this.#seat,
-      token: zxid,
-      record: this.#recordPath,
-      version,
-      node: contender.node.path,
-    };
-  }
-
-  /** `undefined`: the record isn't at that version, or the outcome isn't known: read it again. */
+  /** Sends a claim. `undefined`: nothing was claimed, or the outcome isn't known: the record tells. */
   async #tryClaim(
     contender: Contender,
-    { term, version }: ExpectedRecord,
+    vacancy: Vacancy,
     signal: Abortable,
-    onSent: () => void = ignore,
+    onSent?: () => void,
+    deletions?: readonly TransactionPart[],
   ): Promise<Claim | undefined> {
-    // Sent only while connected, and not held back until then: a claim that was given up must not go out later.
-    await this.#session.whenConnected(signal);
-    const { clock, leaseMs } = this.#session;
-    const { node } = contender.entry;
-    const data = serializeRecord({
-      state: 'held',
-      term,
-      id: this.#id,
-      node,
-      leaseMs,
-      since: clock.date().toISOString(),
-    });
+    const claim = await this.#writer.claim(contender, vacancy, signal, onSent, deletions);
+    if (claim !== undefined) this.#placeLost = false;
+    return claim;
+  }
+
+  /**
+   * Joins the queue and claims, in one write, for a contender whose node isn't created yet, where no candidate was in the queue
+   * and the record was vacant. A candidate that joins meanwhile may claim first: the version of the record decides.
+   * @returns `undefined`: the contender has no node, and is to join as others do
+   * @throws as {@link claim} does: the node may exist
+   */
+  async joinAndClaim(
+    contender: Contender,
+    data: Buffer,
+    vacancy: Vacancy,
+    signal: Abortable,
+    onSent: () => void,
+  ): Promise<Claim | undefined> {
+    const { node } = contender;
+    const outcome = await this.#writer.joinAndClaim(contender, data, vacancy, signal, onSent);
+    if (outcome !== 'unanswered') return outcome;
     try {
-      const writes = recordWrites(this.#recordPath, data, version, writesOfClaim(version));
-      const claiming = contender.node.commit(writes);
-      onSent();
-      const { value } = await claiming;
-      const stat = value.at(-1)?.stat;
-      if (stat === undefined) return undefined;
-      this.#placeLost = false;
-      return this.#claimed(contender, term, stat.mzxid, stat.version);
+      await node.renew(signal); // A barrier: if the node is not there now, the claim won't be carried out any more.
     } catch (error) {
-      if (error instanceof BadVersionError) return undefined;
-      if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
-      // Commits a check of this contender's node: after it, the record shows whether the claim was carried out. It rejects if
-      // the node is gone, and begins a lease otherwise. A contender that gives up here leaves as after an unclean end.
-      await contender.node.renew(signal);
+      if (!(error instanceof NodeLostError)) throw error;
+      void node.deleteForSure(); // Another client may have left its heartbeat node alone. Never rejects.
       return undefined;
     }
+    const claim = await this.handedOver(contender, signal, onSent);
+    if (claim === undefined)
+      throw new NodeLostError(`${node.path} has claimed a term that is not in the record`);
+    return claim;
   }
 }

@@ -7,6 +7,7 @@ import { ignore } from '../../platform/async/promises.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
+import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
@@ -16,8 +17,8 @@ import type { Term } from './term.js';
 export interface TermEnding {
   /** The error that led to it, if one did. */
   readonly cause?: Error | undefined;
-  /** The name of the node that was nominated to lead next. */
-  readonly successor?: string;
+  /** The candidate that is to lead next, if the leader has named one. */
+  readonly successor?: MarkedSuccessor;
   /** By when the work has to settle, by the session's clock; by default the lease's end. */
   readonly settleBy?: number;
 }

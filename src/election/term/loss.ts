@@ -4,6 +4,7 @@ const LOSSES: Readonly<Record<DemotionReason, boolean>> = {
   'lease-expired': true,
   'session-expired': true,
   'node-deleted': true,
+  superseded: true,
   resigned: false,
   finished: false,
   revoked: false,

@@ -2,23 +2,25 @@ import { NodeExistsError, NoNodeError, SeatsMismatchError } from '../../errors.j
 import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats, Seats } from '../../lock/queue/seats.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
-import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
+import { abortable, anyAbort, deferred, ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, recordPath } from '../nodes/record.js';
+import type { FailureDetector, LeaderFailure } from '../takeover/failure-detector.js';
+import type { ClaimOptions } from '../takeover/takeover.js';
 import type { Claim } from './claim.js';
-import { type Blocked, Claimant, type Claims, type RetryAfter } from './claimant.js';
+import { type Blocked, Claimant, type Claims, type RetryAfter, type Turn } from './claimant.js';
 
 /** The claims of one candidate, whatever the number of seats. */
 export function claimsOf(
   session: Session,
   path: string,
   id: string,
-  { seats, takeoverDelayMs }: { readonly seats: number; readonly takeoverDelayMs: number | undefined },
+  options: ClaimOptions & { readonly seats: number },
 ): Claims {
-  if (seats === 1) return new Claimant(session, path, id, takeoverDelayMs);
-  return new SeatClaimant(session, path, id, takeoverDelayMs, seats);
+  if (options.seats === 1) return new Claimant(session, path, id, options);
+  return new SeatClaimant(session, path, id, options, options.seats);
 }
 
 /** Not a record, so the candidate that finds it waits as after an unclean end. */
@@ -28,8 +30,9 @@ const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
  * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
  * tokens and takeover delays, as if it were an election. A seat's record that was deleted, with the whole election for
  * example, counts as held. The queue is common: a contender that has fewer ahead of it than there are seats takes the first
- * seat that it can. At any time no more contenders may take a seat than there are seats, each of them at most one: so each
- * finds a seat, or one whose leader is gone.
+ * seat that it can. At any time no more contenders may take a seat in their turn than there are seats, each of them at most
+ * one: so each finds a seat, or one whose leader is gone. But a contender that took over from a leader before its turn has the
+ * seat of one that comes before it: that one follows the leaders of all seats while it waits.
  */
 export class SeatClaimant implements Claims {
   readonly #session: Session;
@@ -38,7 +41,7 @@ export class SeatClaimant implements Claims {
   /** One for each seat. */
   readonly #claimants: readonly Claimant[];
 
-  constructor(session: Session, path: string, id: string, delayMs: number | undefined, seats: number) {
+  constructor(session: Session, path: string, id: string, options: ClaimOptions, seats: number) {
     this.#session = session;
     this.#path = path;
     this.#seats = new Seats(session, path, seats, {
@@ -49,7 +52,7 @@ export class SeatClaimant implements Claims {
     });
     this.#claimants = Array.from(
       { length: seats },
-      (_, seat) => new Claimant(session, path, id, delayMs, seat),
+      (_, seat) => new Claimant(session, path, id, options, seat),
     );
   }
 
@@ -66,16 +69,29 @@ export class SeatClaimant implements Claims {
     for (const claimant of this.#claimants) claimant.notePlaceLost();
   }
 
-  async readAhead(): Promise<undefined> {
+  /** Not with several seats: {@link prepare} finds no vacancy. */
+  async joinAndClaim(): Promise<undefined> {
     return undefined;
   }
 
-  /** It isn't known before which seat will be free. */
-  async predictRecord(): Promise<undefined> {
+  /** Not with several seats: any of the records may be the one. */
+  readAhead(): undefined {
     return undefined;
   }
 
-  async claim(contender: Contender, _turn: unknown, signal: Abortable): Promise<Claim> {
+  /** Not with several seats: a release leaves the seat vacant. */
+  async handedOver(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** One for each seat: any of the leaders may fail. */
+  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
+    return this.#claimants.flatMap((claimant) => claimant.detectors(contender, onFailure));
+  }
+
+  async claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Blocked> {
+    if (turn.failure !== undefined)
+      return await (this.#claimants[turn.failure.seat] as Claimant).claim(contender, turn, signal);
     for (;;) {
       const outcomes: (Blocked | RetryAfter)[] = [];
       // One after the other: a claim whose outcome isn't known must not be followed by another one.
@@ -84,12 +100,11 @@ export class SeatClaimant implements Claims {
         if ('token' in outcome) return outcome;
         outcomes.push(outcome);
       }
-      await this.#untilOneMayBeFree(contender, outcomes, signal);
+      const failure = await this.#untilOneMayBeFree(contender, outcomes, signal);
+      if (failure === undefined) continue;
+      const claim = await this.claim(contender, { outOfTurn: true, failure }, signal);
+      if ('token' in claim) return claim;
     }
-  }
-
-  async release(contender: Contender, claim: Claim): Promise<void> {
-    await (this.#claimants[claim.seat] as Claimant).release(contender, claim);
   }
 
   async #claimSeat(
@@ -100,7 +115,7 @@ export class SeatClaimant implements Claims {
     const claimant = this.#claimants[seat] as Claimant;
     for (;;) {
       try {
-        // No contender is nominated out of turn: all seats are alike.
+        // No contender is preferred to another: all seats are alike.
         return await claimant.claimUnlessEarly(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
@@ -124,24 +139,36 @@ export class SeatClaimant implements Claims {
     }
   }
 
-  /** Until one of the leaders is gone, or a lease that may last is surely over. */
+  /** Until one of the leaders is gone, or a lease that may last is surely over, or a leader has failed: gives that one. */
   async #untilOneMayBeFree(
     contender: Contender,
     outcomes: readonly (Blocked | RetryAfter)[],
     signal: Abortable,
-  ): Promise<void> {
+  ): Promise<LeaderFailure | undefined> {
     const { controller, unsubscribe } = anyAbort(signal, contender.node.lost);
+    const failed = deferred();
+    let failure: LeaderFailure | undefined;
+    const onFailure = (each: LeaderFailure) => {
+      failure ??= each;
+      failed.resolve();
+    };
     const waits: Promise<void>[] = [];
+    const detectors = this.#claimants.map((claimant) => claimant.detectors(contender, onFailure));
     let soonestMs = Number.POSITIVE_INFINITY;
-    for (const outcome of outcomes) {
+    for (const [seat, outcome] of outcomes.entries()) {
       if ('retryAfterMs' in outcome) soonestMs = Math.min(soonestMs, outcome.retryAfterMs);
-      else waits.push(contender.untilGone(outcome.blockedBy, controller));
+      else {
+        waits.push(contender.untilGone(outcome.blockedBy, controller));
+        for (const detector of detectors[seat] ?? []) detector.follow(0, outcome.blockedBy);
+      }
     }
     if (soonestMs < Number.POSITIVE_INFINITY) waits.push(sleep(this.#session.clock, soonestMs, controller));
     try {
-      await Promise.race(waits);
+      await Promise.race([failed.promise, ...waits]);
+      return failure;
     } finally {
       unsubscribe();
+      for (const detector of detectors.flat()) detector.stop();
       controller.abort(undefined);
       for (const wait of waits) wait.catch(ignore); // The others don't matter any more.
     }

@@ -3,9 +3,10 @@ import type { GuardedTransaction } from '../../lease/guarded-transaction.js';
 /**
  * Leadership: a value with a lifetime. Ask {@link Term.isHeld} right before each action.
  *
- * Guaranteed, with the takeover delay on: processes that act only while `isHeld()` never act at the same time as another
- * leader, if their clocks' rates differ by 1 % at most. Not guaranteed for an action that is begun while the term is held
- * and lasts longer than `remainingMs()`. For that, and where clocks can't be trusted, let the resource refuse lower tokens.
+ * Guaranteed: processes that act only while `isHeld()` never act at the same time as another leader, if their clocks' rates
+ * differ by 1 % at most. Not guaranteed for an action that is begun while the term is held and lasts longer than
+ * `remainingMs()`, nor for one before which `isHeld()` wasn't asked: another leads as soon as the lease is surely over, or the
+ * session, see `takeover`. For those, and where clocks can't be trusted, let the resource refuse lower tokens.
  */
 export interface Term {
   /** 1 for the election's first term, and one more for each that follows. */

@@ -1,5 +1,5 @@
 import { describe } from '../../errors.js';
-import { deleteForSure, EphemeralNode } from '../../lease/ephemeral-node.js';
+import { EphemeralNode } from '../../lease/ephemeral-node.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
@@ -10,9 +10,6 @@ import { untilGone } from './predecessor-watch.js';
 import { inCreationOrder } from './sequence-overflow.js';
 import type { TurnRule } from './turn-rule.js';
 
-/** Ends a wait that has lasted as long as it may. Never leaves this module. */
-const TIME_IS_UP = new Error('waited for as long as it may');
-
 /** What is known of a contender's node when it has been created or found. */
 interface CreatedNode {
   readonly path: string;
@@ -20,11 +17,11 @@ interface CreatedNode {
   readonly czxid: bigint;
   /** When its creation was sent, if that is known. */
   readonly sentAt?: number;
-  readonly listing?: FirstListing;
+  readonly listing?: SentListing;
 }
 
-/** The queue's children right after a contender's creation. */
-export class FirstListing {
+/** A listing of the queue's children that was sent: right behind a contender's creation, or later. */
+export class SentListing {
   readonly reply: Promise<ChildNames>;
   /** Set when the reply has come. */
   names: ChildNames | undefined;
@@ -49,13 +46,16 @@ export class Contender {
   /** The queue's path. */
   readonly queue: string;
   readonly entry: QueueEntry;
-  /** The transaction that created the node: rises from one contender to the next, also when the queue was deleted in between. */
+  /**
+   * The transaction that created the node: rises from one contender to the next, also when the queue was deleted in between. 0 for one
+   * that claims as it joins.
+   */
   readonly czxid: bigint;
   /** The contender's node, and its lease. */
   readonly node: EphemeralNode;
   readonly #parse: EntryParser;
-  /** Kept until it is first used. */
-  #listing: FirstListing | undefined;
+  /** Kept until it is used. */
+  #listing: SentListing | undefined;
   #leaving: Promise<void> | undefined;
 
   /** @internal {@link joinQueue} makes contenders. */
@@ -81,21 +81,21 @@ export class Contender {
    */
   leave(withWrite?: () => Promise<unknown>): Promise<void> {
     this.node.release();
-    this.#leaving ??=
-      withWrite === undefined ? deleteForSure(this.session, this.node.path) : this.#leaveWith(withWrite);
+    this.#leaving ??= withWrite === undefined ? this.node.deleteForSure() : this.#leaveWith(withWrite);
     return this.#leaving;
   }
 
   async #leaveWith(withWrite: () => Promise<unknown>): Promise<void> {
     try {
-      return void (await withWrite());
+      await withWrite();
+      if (!this.node.mayLeaveHeartbeatNode) return;
     } catch (error) {
       this.session.logger.debug(
         { cause: describe(error) },
         'left the queue without the write that should go with it',
       );
     }
-    await deleteForSure(this.session, this.node.path);
+    await this.node.deleteForSure();
   }
 
   /** Whether the queue has a node of that name that goes with a session. @throws as {@link Contender.untilGone} does */
@@ -121,21 +121,15 @@ export class Contender {
   }
 
   /**
-   * Resolves when the node of that name is gone from the queue, or after `atMostMs`.
+   * Resolves when the node of that name is gone from the queue.
    *
    * @throws NodeLostError if the contender's own node is gone, what ended the session, or the signal's reason
    */
-  async untilGone(name: string, signal?: Abortable, atMostMs = Number.POSITIVE_INFINITY): Promise<void> {
+  async untilGone(name: string, signal?: Abortable): Promise<void> {
     const { controller, unsubscribe } = anyAbort(this.node.lost, signal);
-    const timer = Number.isFinite(atMostMs)
-      ? this.session.clock.after(atMostMs, () => controller.abort(TIME_IS_UP))
-      : undefined;
     try {
       await untilGone(this.session, `${this.queue}/${name}`, controller);
-    } catch (error) {
-      if (error !== TIME_IS_UP) throw error;
     } finally {
-      timer?.clear();
       unsubscribe();
     }
   }
@@ -148,8 +142,16 @@ export class Contender {
     return true;
   }
 
-  /** @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone} does */
-  async listBlocking(rule: TurnRule, signal?: Abortable): Promise<QueueEntry[]> {
+  /**
+   * @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone} does
+   * @param listing - a listing of the queue that has just been sent; if its reply is lost, the queue is listed again
+   */
+  async listBlocking(
+    rule: TurnRule,
+    signal?: Abortable,
+    listing?: Promise<ChildNames>,
+  ): Promise<QueueEntry[]> {
+    if (listing !== undefined) this.#listing = new SentListing(listing);
     const children = await this.session.retryUntilAnswered(() => this.#listChildren(), signal);
     const ordering = inCreationOrder(this.session, this.queue, children, this.#parse, this.entry);
     const queue = Array.isArray(ordering) ? ordering : await abortable(ordering, signal);
@@ -169,7 +171,7 @@ export class Contender {
     return this.session.guard.ownerless.has(this.queue, node) && parseLockEntry(node) !== undefined;
   }
 
-  /** The queue up to this contender; at first from the listing sent with the creation: no node can have come ahead since. */
+  /** The queue up to this contender, at first from the listing that was sent: no node can have come ahead since. */
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
     this.#listing = undefined; // Used once: if its reply was lost, the next call lists again.

@@ -4,7 +4,7 @@ import { ignore } from '../../platform/async/promises.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { Access } from '../../session/protocol/acl.js';
 import type { Session } from '../../session/session.js';
-import { Contender, FirstListing } from './contender.js';
+import { Contender, SentListing } from './contender.js';
 import {
   type EntryParser,
   entryPrefix,
@@ -15,6 +15,7 @@ import {
 } from './order.js';
 
 const NO_DATA = Buffer.alloc(0);
+const FIRST_NUMBER = '0000000000';
 
 export interface JoinOptions {
   /** The node's data. @default empty */
@@ -54,7 +55,7 @@ export async function joinQueue(
     try {
       const creating = session.createSequential(prefix, data, access);
       // Sent together: the server carries out a session's requests in order, so the listing includes the new node.
-      const listing = new FirstListing(session.listChildren(queue, true));
+      const listing = new SentListing(session.listChildren(queue, true));
       const confirming = session.guard.confirm(queue);
       confirming?.catch(ignore); // Handled by `stayIf`, unless the creation fails.
       const { value: path, zxid: czxid, sentAt } = await creating;
@@ -75,6 +76,16 @@ export async function joinQueue(
       }
     }
   }
+}
+
+/**
+ * A contender for which no node exists yet: its caller creates that, together with other writes. It sorts before all that join a queue
+ * that has no contenders.
+ */
+export function firstContender(session: Session, queue: string, id: string, parse: EntryParser): Contender {
+  const node = `${entryPrefix(id)}${FIRST_NUMBER}`;
+  const created = { path: `${queue}/${node}`, entry: entryOf(node), czxid: 0n };
+  return new Contender(session, queue, parse, created);
 }
 
 /** For a join whose result is no longer wanted: leaves as soon as the node exists. Never rejects. */

@@ -98,9 +98,19 @@ export function compareSequences(a: number, b: number): number {
   return (a - b) | 0;
 }
 
+/** As {@link compareSequences}. Two of the same number are told apart by their names, for all alike. */
+export function compareEntries(a: QueueEntry, b: QueueEntry): number {
+  return compareSequences(a.sequence, b.sequence) || compareNames(a, b);
+}
+
+function compareNames(a: QueueEntry, b: QueueEntry): number {
+  return a.node < b.node ? -1 : Number(a.node > b.node);
+}
+
 const NUMBER_LENGTH = 10;
 const BEFORE_NUMBER = Buffer.from(MIDDLE.lock);
 const HYPHEN = 0x2d;
+const LETTER_C = 0x63; // Of `_c_`.
 const ZERO = 0x30;
 
 /**
@@ -114,6 +124,25 @@ export function withoutLater(entry: QueueEntry): NameTest {
     if (isOverflowed(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
     // A hyphen is the sign of a longer number, unless it is the end of `lock-`.
     return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
+  };
+}
+
+/**
+ * Leaves out names that were surely created after one that has passed before, and that of `except`: what passes has the earliest of
+ * the others, and few more. Names of other kinds stay. For one listing.
+ */
+export function earliestBut(except: QueueEntry): NameTest {
+  let earliest = Number.POSITIVE_INFINITY;
+  return (bytes, start, end) => {
+    const numberAt = end - NUMBER_LENGTH;
+    const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
+    const isKnown = bytes[start + 1] === LETTER_C && endsBefore(bytes, start, numberAt);
+    if (isOverflowed(except) || !(number < LAST_NUMBER) || !isKnown) return true;
+    if (number > earliest) return false;
+    // A candidate that claimed as it joined has the same number as the first that was ever created.
+    if (number === except.sequence && bytes.toString('latin1', start, end) === except.node) return false;
+    earliest = number;
+    return true;
   };
 }
 
@@ -148,9 +177,10 @@ export function queueOf(
 ): QueueEntry[] {
   const compare =
     own === undefined
-      ? (a: QueueEntry, b: QueueEntry) => compareSequences(a.sequence, b.sequence)
+      ? compareEntries
       : (a: QueueEntry, b: QueueEntry) =>
-          compareSequences(a.sequence, own.sequence) - compareSequences(b.sequence, own.sequence);
+          compareSequences(a.sequence, own.sequence) - compareSequences(b.sequence, own.sequence) ||
+          compareNames(a, b);
   return children
     .map(parse)
     .filter((each) => each !== undefined)

@@ -1,7 +1,7 @@
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, anyAbort, deferred } from '../../platform/async/promises.js';
 import { membersOf, type SmallSet, withMember, withoutMember } from '../../platform/collections/small-set.js';
-import type { ExistenceProbe } from '../../session/connection/heartbeat.js';
+import type { AccompanyingRead, ExistenceProbe } from '../../session/connection/heartbeat.js';
 import { type NodeListener, NodeWatch } from '../../session/node-watch.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -28,12 +28,16 @@ export async function untilGone(session: Session, path: string, signal: Abortabl
   }
 }
 
+const PROBES_PER_READ = 4;
+
 /** Listens to a {@link PredecessorWatch}. Never called on the connection's stack. */
 export interface PredecessorListener {
   /** One of the nodes was read, and is watched. Called again when its data changes. */
   watching(): void;
   /** One of the nodes is gone, or doesn't block any more. */
   onGone(): void;
+  /** Something else to read now and then, in place of a probe of the second predecessor, the node of that name. */
+  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined;
   /** The nodes can't be watched: a server refuses, or the session is over. */
   failed(reason: unknown): void;
 }
@@ -50,6 +54,7 @@ export class PredecessorWatch implements ExistenceProbe {
   readonly #noLongerBlocks: ((data: Buffer) => boolean) | undefined;
   #watched: SmallSet<WatchedNode>;
   #unblocked: Set<string> | undefined;
+  #probed = 0;
   /** The name of the node that is probed, not watched. */
   #secondPredecessor: string | undefined;
 
@@ -102,6 +107,13 @@ export class PredecessorWatch implements ExistenceProbe {
   /** @internal The path to probe. */
   get path(): string {
     return this.#session.absolute(this.#pathOf(this.#secondPredecessor as string));
+  }
+
+  /** @internal Every fourth time, as the listener says. */
+  instead(): AccompanyingRead | undefined {
+    const name = this.#secondPredecessor;
+    if (name === undefined || ++this.#probed % PROBES_PER_READ !== 0) return undefined;
+    return this.#listener.insteadOfProbe(name);
   }
 
   /** @internal The probed node is gone. */

@@ -1,5 +1,7 @@
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { nextTick } from '../../platform/time/timers.js';
+import type { AccompanyingRead } from '../../session/connection/heartbeat.js';
+import type { ChildNames } from '../../session/protocol/child-names.js';
 import type { Contender } from './contender.js';
 import { type PredecessorListener, PredecessorWatch } from './predecessor-watch.js';
 import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
@@ -19,8 +21,12 @@ export interface WaitOptions {
   onWaiting?(position: QueuePosition): void;
   /** Called after `onWaiting`, once the nearest blocking node was read and is watched: from then on its end will be noticed. */
   onWatching?(position: QueuePosition): void;
-  /** Called when a node ahead has gone and the queue is listed again: a request sent in this call is answered right after. */
-  onListing?(): void;
+  /** Gives something else to read now and then, in place of a probe of the second predecessor, the node of that name. */
+  insteadOfProbe?(secondPredecessor: string): AccompanyingRead | undefined;
+  /** Called when a node ahead has gone, before the queue is listed again: a request that is sent now is answered right before that. */
+  beforeListing?(): void;
+  /** Called when it is being listed. */
+  onListing?(listing: Promise<ChildNames>): void;
 }
 
 /** Waits for a turn: exactly one of its two methods is called, once. */
@@ -105,6 +111,10 @@ class TurnWait implements PredecessorListener {
     if (position !== undefined && !this.#hasEnded()) this.#waiter.onWatching?.(position);
   }
 
+  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined {
+    return this.#waiter.insteadOfProbe?.(secondPredecessor);
+  }
+
   failed(reason: unknown): void {
     this.#end(() => this.#waiter.turnFailed(reason));
   }
@@ -119,9 +129,8 @@ class TurnWait implements PredecessorListener {
     this.#state = 'listing';
     try {
       // The listing isn't cancelled when the wait ends: its result is ignored then.
-      const listing = this.#contender.listBlocking(this.#rule);
-      if (this.#predecessors !== undefined) this.#waiter.onListing?.();
-      const blocking = (await listing).filter(({ node }) => !this.#predecessors?.hasUnblocked(node));
+      const listed = await this.#contender.listBlocking(this.#rule, undefined, this.#listAgain());
+      const blocking = listed.filter(({ node }) => !this.#predecessors?.hasUnblocked(node));
       if (this.#hasEnded()) return;
       const missing = blocking.length - this.#rule.capacity;
       if (missing <= 0) return this.#end(() => this.#waiter.turnCame());
@@ -130,6 +139,17 @@ class TurnWait implements PredecessorListener {
     } catch (error) {
       this.failed(error);
     }
+  }
+
+  /** A listing for others to see as well, after a node ahead has gone. */
+  #listAgain(): Promise<ChildNames> | undefined {
+    const { onListing } = this.#waiter;
+    if (this.#predecessors === undefined || onListing === undefined) return undefined;
+    const { session, queue } = this.#contender;
+    this.#waiter.beforeListing?.();
+    const listing = session.listChildren(queue);
+    this.#waiter.onListing?.(listing);
+    return listing;
   }
 
   /** Keeps no more of the queue than the nodes that it watches: every contender in it may wait for long. */

@@ -7,7 +7,7 @@ export type AbortListener = (() => void) | { handleEvent(): void };
 /**
  * An AbortController that makes its signal only when it is asked for; most never are. It can be listened to itself, too, as an
  * {@link Abortable}. Its gain: some 20 µs for each signal with a listener; signals and their errors were 16 % of the processor
- * time of taking a free lock (docs/benchmarks.md). Listeners are called in the order in which they were added, before those of
+ * time of taking a free lock. Listeners are called in the order in which they were added, before those of
  * the signal. They are Conclave's own, and must not throw.
  */
 export class LazyAbortController<Reason = unknown> {

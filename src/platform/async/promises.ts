@@ -45,6 +45,23 @@ export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | u
   });
 }
 
+/** As {@link abortable}, but for an outcome that matters: after the abort it is waited for `ms` more. */
+export async function abortableLate<T>(
+  clock: Clock,
+  promise: Promise<T>,
+  ms: number,
+  signal: Abortable,
+): Promise<T> {
+  const late = new LazyAbortController();
+  const outcome = abortable(promise, late);
+  const unsubscribe = onAbort(signal, () => whenSettled(clock, promise, ms, () => late.abort(signal.reason)));
+  try {
+    return await outcome;
+  } finally {
+    unsubscribe();
+  }
+}
+
 /** Calls `task` for each of `signals` that aborts, or has. Returns a function that unsubscribes. */
 function onEachAbort(
   signals: readonly (Abortable | undefined)[],

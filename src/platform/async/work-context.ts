@@ -29,7 +29,8 @@ interface Frame {
   readonly outer: Frame | undefined;
 }
 
-// One for all: Node before 24 asks each AsyncLocalStorage in use at every promise of the process, until it is disabled.
+// One for all: Node before 24 asks each AsyncLocalStorage in use at every promise of the process, until it is disabled. An
+// `await` in a loop takes 0.11 µs meanwhile instead of 0.04.
 const frames = new AsyncLocalStorage<Frame>();
 /** How many contexts are working. Only the number: work that never ends would keep its context in memory. */
 let working = 0;

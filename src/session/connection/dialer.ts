@@ -97,7 +97,7 @@ export class Dialer {
     return this.#lastFailure;
   }
 
-  /** When a handshake was last sent and not answered, by the session's clock: that server may have the session now. */
+  /** When a handshake for a known session was last sent and not answered, by the session's clock: that server may have it now. */
   get handshakeLostAt(): number {
     return this.#handshakeLostAt;
   }
@@ -174,7 +174,7 @@ export class Dialer {
       this.#openedAt = clock.now();
       return { ...opened, handshake };
     } catch (error) {
-      if (error instanceof HandshakeLostError) this.#handshakeLostAt = clock.now();
+      if (error instanceof HandshakeLostError && handshake.id !== 0n) this.#handshakeLostAt = clock.now();
       this.#fail(server, address, error, signal);
       return undefined;
     }

@@ -7,20 +7,13 @@ import {
   withMember,
   withoutMember,
 } from '../../platform/collections/small-set.js';
+import type { Logger } from '../../platform/logging/logger.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
-import { checksRequest, existsRequest, type Request, TransactionError } from '../protocol/requests.js';
+import type { Access } from '../protocol/acl.js';
+import { existsRequest, type Request } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
-
-/** A node that heartbeats are sent for. */
-export interface HeartbeatNode {
-  /** The absolute path, the chroot included. */
-  readonly absolutePath: string;
-  /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
-  confirmed(sentAt: number): void;
-  gone(): void;
-  /** The node's access list doesn't let the session read it any more: no heartbeat can confirm it. */
-  unreadable(error: Error): void;
-}
+import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
+import { LateReplies } from './late-replies.js';
 
 /** A node of another session, of which the heartbeat checks from time to time that it exists. */
 export interface ExistenceProbe {
@@ -28,6 +21,8 @@ export interface ExistenceProbe {
   readonly path: string;
   /** A check found the node gone. It is the last check. */
   gone(): void;
+  /** Something else to read this time, in place of that check. */
+  instead?(): AccompanyingRead | undefined;
 }
 
 export interface HeartbeatTimes {
@@ -35,35 +30,37 @@ export interface HeartbeatTimes {
   readonly sessionTimeoutMs: number;
 }
 
-/** Nodes that one request confirms. It is made once and sent again and again. */
-interface Batch {
-  readonly nodes: readonly HeartbeatNode[];
+/** Gives a read to go out with each heartbeat, in the same packet, behind what proves the session's nodes. */
+export interface AccompanyingReads {
+  next(): AccompanyingRead;
+}
+
+export interface AccompanyingRead {
   readonly request: Request<unknown>;
+  /** @param sentAt - when it was sent; the heartbeat that it went with is answered */
+  answered(value: unknown, sentAt: number): void;
+  refused(error: ZooKeeperError): void;
 }
 
-/** Whether the refusal is about a node. After any other, it isn't known whether the connection is of use. */
-function isAboutNode(error: ZooKeeperError): boolean {
-  return error instanceof NoNodeError || error.code === 'NO_AUTH';
-}
-
-function batchOf(nodes: readonly HeartbeatNode[]): Batch {
-  return { nodes, request: checksRequest(nodes.map(({ absolutePath }) => absolutePath)) };
-}
-
-const NODES_PER_REQUEST = 200; // A request must stay under a server's 1 MB, and a path may have 4 KB.
+const MOST_RAISED = 64; // Nodes of one session that raise versions.
+const MOST_READS = 64; // With each heartbeat of a session.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues than that checks them in turn.
 
 /**
- * How long after one heartbeat the next is due: four in a lease while anything is held, else five in a session timeout. With
+ * How long after one heartbeat the next is due: five in a session timeout, and four in a lease while anything is held. With
  * {@link replyWithinMs} a dead link is found within 8/15 of the session timeout: the rest is for finding another server.
  */
 export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
-  return nodes > 0 ? leaseMs / 4 : sessionTimeoutMs / 5;
+  const idleMs = sessionTimeoutMs / 5;
+  return nodes > 0 ? Math.min(leaseMs / 4, idleMs) : idleMs;
 }
 
-/** How long a heartbeat may go without a reply before the link counts as dead. */
-export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
-  return Math.min(leaseMs, sessionTimeoutMs / 3);
+/**
+ * How long a heartbeat may go without a reply before the link counts as dead. A lease has no say in it: when replies come later
+ * than a short lease lasts, another connection wouldn't be faster, and everything else of the session would lose this one.
+ */
+export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
+  return sessionTimeoutMs / 3;
 }
 
 /**
@@ -75,25 +72,33 @@ export function replyWithinMs({ leaseMs, sessionTimeoutMs }: HeartbeatTimes): nu
  */
 export class Heartbeat {
   readonly #clock: Clock;
-  #nodes: SmallSet<HeartbeatNode>;
+  readonly #access: Access;
+  #nodes: SmallSet<ProvenNode>;
   #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest comes first.
   #probedAt = Number.NEGATIVE_INFINITY;
-  #batches: readonly Batch[] | undefined; // Of all nodes, until one is added or removed.
+  #raising: SmallSet<ProvenNode>; // Of the nodes, those that raise versions.
+  #reads: SmallSet<AccompanyingReads>;
+  #batches: readonly HeartbeatBatch[] | undefined; // Of all nodes, until one is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
   #lastAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
+  readonly #lateReplies: LateReplies;
 
-  constructor(clock: Clock) {
+  /** @param access - of the nodes that heartbeats create */
+  constructor(clock: Clock, logger: Logger, access: Access = 'world') {
     this.#clock = clock;
+    this.#lateReplies = new LateReplies(logger);
+    this.#access = access;
   }
 
   /** Begins to beat over `connection`, the first time at once if there is a node to confirm. */
   start(connection: Connection, times: HeartbeatTimes): void {
     this.#times = times;
     this.#connection = connection;
+    this.#batches = undefined; // What the last heartbeat over another connection has done isn't known.
     this.#beating = false;
     this.#clearTimer();
     this.#lastAt = this.#nodes !== undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
@@ -107,15 +112,47 @@ export class Heartbeat {
   }
 
   /** Confirms `node` too, from the next heartbeat on. */
-  add(node: HeartbeatNode): void {
+  add(node: ProvenNode): void {
     this.#nodes = withMember(this.#nodes, node);
     this.#batches = undefined;
     this.#schedule();
   }
 
-  remove(node: HeartbeatNode): void {
+  remove(node: ProvenNode): void {
     this.#nodes = withoutMember(this.#nodes, node);
+    this.#raising = withoutMember(this.#raising, node);
     this.#batches = undefined;
+  }
+
+  has(node: ProvenNode): boolean {
+    return hasMember(this.#nodes, node);
+  }
+
+  /** What the heartbeats for a node consist of has changed. */
+  changed(): void {
+    this.#batches = undefined;
+  }
+
+  /** Whether another node may raise a version: each costs the servers a write, where a check costs next to nothing. */
+  hasRoomToRaise(): boolean {
+    return sizeOf(this.#raising) < MOST_RAISED;
+  }
+
+  /** `node` will raise a version: the room for that is its own until it is removed, also before heartbeats are sent for it. */
+  takeRoom(node: ProvenNode): void {
+    this.#raising = withMember(this.#raising, node);
+  }
+
+  /** Reads with each heartbeat, four times in a lease, until it is removed. `false`: there are too many of them already. */
+  addReads(reads: AccompanyingReads): boolean {
+    if (!hasMember(this.#reads, reads) && sizeOf(this.#reads) >= MOST_READS) return false;
+    this.#reads = withMember(this.#reads, reads);
+    this.#schedule();
+    return true;
+  }
+
+  removeReads(reads: AccompanyingReads): void {
+    this.#reads = withoutMember(this.#reads, reads);
   }
 
   /** Checks a node as often as an idle session sends a ping, until the node is gone or the probe is removed. */
@@ -128,7 +165,7 @@ export class Heartbeat {
   }
 
   get #dueAt(): number {
-    return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes), this.#times);
+    return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes) + sizeOf(this.#reads), this.#times);
   }
 
   /** A timer that is due too early is left running, and checks again: locks are acquired and released much more often. */
@@ -159,9 +196,11 @@ export class Heartbeat {
         new ConnectionLossError(`no reply to a heartbeat within ${Math.round(limitMs)} ms: the link is dead`),
       );
     });
-    this.#batches ??= this.#inBatches();
+    this.#batches ??= HeartbeatBatch.of(membersOf(this.#nodes), this.#access);
+    const proves = this.#batches.length > 0;
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
+      ...membersOf(this.#reads).map((reads) => this.#read(reads.next(), connection)),
       ...this.#dueProbes().map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
@@ -170,15 +209,9 @@ export class Heartbeat {
     if (this.#connection !== connection) return;
     // A connection reports its own end. After any other failure it isn't known whether it is of use: take another.
     if (lost !== undefined) connection.destroy(lost.reason as Error);
+    else if (proves) this.#lateReplies.note(this.#clock.now() - this.#lastAt, this.#times.leaseMs);
     this.#beating = false;
     this.#schedule();
-  }
-
-  #inBatches(): Batch[] {
-    const nodes = membersOf(this.#nodes);
-    return Array.from({ length: Math.ceil(nodes.length / NODES_PER_REQUEST) }, (_, index) =>
-      batchOf(nodes.slice(index * NODES_PER_REQUEST, (index + 1) * NODES_PER_REQUEST)),
-    );
   }
 
   #dueProbes(): ExistenceProbe[] {
@@ -191,6 +224,8 @@ export class Heartbeat {
   }
 
   async #check(probe: ExistenceProbe, connection: Connection): Promise<void> {
+    const other = probe.instead?.();
+    if (other !== undefined) return await this.#read(other, connection);
     try {
       await connection.send(existsRequest(probe.path));
     } catch (error) {
@@ -202,29 +237,29 @@ export class Heartbeat {
     }
   }
 
-  /** Confirms the nodes of `batch` in one committed write. Those that are gone or unreadable mustn't hinder the others. */
-  async #confirm(batch: Batch, connection: Connection): Promise<void> {
-    for (let left = batch; left.nodes.length > 0; ) {
-      const failed = await this.#send(left, connection);
-      if (failed === undefined) return;
-      const { node, error } = failed;
-      this.remove(node);
-      if (error instanceof NoNodeError) node.gone();
-      else node.unreadable(error);
-      // Nodes that were removed meanwhile may be gone too, and rightly so.
-      left = batchOf(left.nodes.filter((node) => hasMember(this.#nodes, node)));
+  async #read(read: AccompanyingRead, connection: Connection): Promise<void> {
+    try {
+      const { value, sentAt } = await connection.send(read.request);
+      read.answered(value, sentAt);
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) throw error; // As in `#check`.
+      read.refused(error);
     }
   }
 
-  /** Gives the node that kept `batch` from being confirmed, and why. */
-  async #send({ nodes, request }: Batch, connection: Connection) {
+  /** Confirms the nodes of `batch` in one committed write. Those that are gone or unreadable mustn't hinder the others. */
+  async #confirm(batch: HeartbeatBatch, connection: Connection): Promise<void> {
     try {
-      const { sentAt } = await connection.send(request);
-      for (const node of nodes) if (hasMember(this.#nodes, node)) node.confirmed(sentAt);
-      return undefined;
+      batch.confirmed(await connection.send(batch.request), (node) => this.has(node));
     } catch (error) {
-      if (!(error instanceof TransactionError && isAboutNode(error.error))) throw error;
-      return { node: nodes[error.failedPart] as HeartbeatNode, error: error.error };
+      batch.refused(error, (node) => this.remove(node));
+      this.changed();
+      // Nodes that were removed meanwhile may be gone too, and rightly so.
+      const left = HeartbeatBatch.of(
+        batch.nodes.filter((node) => this.has(node)),
+        this.#access,
+      );
+      await Promise.all(left.map((each) => this.#confirm(each, connection)));
     }
   }
 }

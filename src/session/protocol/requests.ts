@@ -31,6 +31,7 @@ const PASSWORD_OFFSET = 16;
 const XID_OFFSET = 4; // In a request: after its length.
 const REPLY_HEADER_BYTES = 16; // Its xid, zxid and error code.
 const DATA_WATCHES = 2; // The kind of watch to remove.
+const NO_RESULTS: readonly records.PartResult[] = [];
 const protocol = jute.protocol;
 const out = new WireWriter(); // Each packet is copied from here when it is complete.
 
@@ -108,24 +109,30 @@ function resultsOf(
   });
 }
 
-/** A transaction that checks that nodes exist. It may be sent any number of times, and is encoded once. */
-export function checksRequest(paths: readonly string[]): Request<void> {
-  const checks = multiRequest(
-    paths.map((path) => ({ kind: 'check', path })),
-    'world',
-  );
+/**
+ * A heartbeat's transaction: it checks that nodes exist, and may raise versions. It may be sent any number of times, and is
+ * encoded once. The answer to checks alone is no results.
+ */
+export function heartbeatRequest(
+  parts: readonly records.TransactionPart[],
+  access: Access,
+): Request<readonly records.PartResult[]> {
+  const multi = multiRequest(parts, access);
+  const isChecks = parts.every(({ kind }) => kind === 'check');
   let encoded: Buffer | undefined;
   return {
-    ...checks,
+    ...multi,
+    isUrgent: false,
     encode: (xid) => {
-      encoded ??= checks.encode(0);
+      encoded ??= multi.encode(0);
       const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
       bytes.writeInt32BE(xid, XID_OFFSET);
       return bytes;
     },
     decode: (body) => {
       // In a refused transaction every part is an error: if the first isn't, no part is.
-      if (body.length < 4 || body.readInt32BE(0) !== records.OP.check) checks.decode(body);
+      const isCommitted = body.length >= 4 && body.readInt32BE(0) === records.OP.check;
+      return isChecks && isCommitted ? NO_RESULTS : multi.decode(body);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { heartbeatPathOf } from '../../../src/election/nodes/heartbeat-node.js';
 import { ConclaveError, type Session } from '../../../src/index.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import type { Journal } from './history.js';
@@ -309,13 +310,15 @@ const STRIKES: Record<Kind, Strike> = {
   }),
 
   'an operator deletes a node': async (world, fault) => {
-    // The leader's half of the time.
+    // The leader's half of the time; of an election, in half of these cases the heartbeat node beside it.
     const { amount } = fault;
-    const on = await deleteNode(
-      world,
-      journalOf(fault),
-      (nodes) => nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)],
-    );
+    const journal = journalOf(fault);
+    const on = await deleteNode(world, journal, (nodes) => {
+      const node = nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)];
+      return node !== undefined && amount < 0.25 && journal.kind === 'election'
+        ? heartbeatPathOf(node)
+        : node;
+    });
     return { on, mend: () => undefined };
   },
 

@@ -24,7 +24,8 @@ export interface Setting {
   readonly minutes: number;
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
-  readonly takeoverDelayMs: number | 'default';
+  /** Whether candidates wait out a former leader's lease, as they do. */
+  readonly hasTakeoverDelay: boolean;
   /** Within what time of the end of all faults each election must have a leader that acts, and each lock a holder. */
   readonly recoveryMs: number;
   /** Kinds of faults that the machine doesn't allow, and why. */
@@ -88,6 +89,8 @@ export interface Elected {
   readonly journal: string;
   readonly term: number;
   readonly token: string;
+  /** Of the record, after the claim. */
+  readonly version: number;
 }
 
 export interface Demoted {

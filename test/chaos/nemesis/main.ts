@@ -19,7 +19,7 @@ const HELP = `Faults on three real servers and ${WORKERS} workers, drawn from a 
 
   --from STORM            without the storms before that one
   --keep FOLDER           keep the history there; without it, it is kept only if something was wrong
-  --takeover-delay MS     another takeover delay than the default. With 0 there may be two leaders at once
+  --without-takeover-delay  the workers don't wait out a former leader's lease: there may be two leaders at once
 
 Ends with 1 if anything was violated. As root it has networks and small disks of its own; what the machine doesn't
 allow is printed.`;
@@ -31,7 +31,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     keep: { type: 'string' },
     check: { type: 'string' },
-    'takeover-delay': { type: 'string' },
+    'without-takeover-delay': { type: 'boolean', default: false },
     print: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -58,17 +58,15 @@ function judge(path: string): boolean {
 }
 
 async function run(seed: number, minutes: number): Promise<boolean> {
-  const delay = values['takeover-delay'];
   const folder = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
   const historyPath = join(folder, 'history.jsonl');
   console.log(`seed ${seed}, history: ${historyPath}`);
   let isRight = false;
   try {
-    const takeoverDelayMs =
-      delay === undefined ? 'default' : number('takeover-delay', delay, isWhole, 'milliseconds');
+    const hasTakeoverDelay = !values['without-takeover-delay'];
     const firstStorm = number('from', values.from, isWhole, 'the number of a storm');
     const say = (line: string) => console.log(line);
-    await runChaos({ seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say });
+    await runChaos({ seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say });
     isRight = judge(historyPath);
   } finally {
     keep(historyPath, seed, isRight);

@@ -7,8 +7,8 @@ const MOST_VIOLATIONS = 20;
 /** What a run has shown, for people. */
 export function report(verdict: Verdict): string {
   const { setting, faults, violations } = verdict;
-  const { seed, takeoverDelayMs, notAllowed, sessionTimeoutMs } = setting;
-  const delay = takeoverDelayMs === 'default' ? '' : `, takeover delay ${takeoverDelayMs} ms`;
+  const { seed, hasTakeoverDelay, notAllowed, sessionTimeoutMs } = setting;
+  const delay = hasTakeoverDelay ? '' : ', no takeover delay';
   const minutes = ((faults.to - faults.from) / 60_000_000).toFixed(1);
   return [
     `seed ${seed}: ${minutes} minutes, ${faults.storms} storms, sessions of ${sessionTimeoutMs} ms${delay}`,
@@ -51,6 +51,8 @@ function terms({ terms, holds }: Verdict): string[] {
   const { checks, slowChecks, overlapsOfLocks } = holds;
   return [
     `terms: ${total(terms.terms)}, ended: ${reasons.join(', ')}`,
+    `terms that came again since ZooKeeper took back what it had committed: ${terms.takenBack.length}`,
+    ...terms.takenBack.map((each) => `  ${each}`),
     `times at which a leader or holder asked and acted: ${checks}, of which it stood still before it acted: ${slowChecks}`,
     `overlaps of holders of a lock (no takeover delay; counted only): ${overlapsOfLocks}`,
   ];

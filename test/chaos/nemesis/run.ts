@@ -21,7 +21,8 @@ export interface RunOptions {
   readonly minutes: number;
   /** The seed's storms before this one are left out. */
   readonly firstStorm: number;
-  readonly takeoverDelayMs: number | 'default';
+  /** Whether candidates wait out a former leader's lease, as they do. */
+  readonly hasTakeoverDelay: boolean;
   /** For sockets and the like; its history is `historyPath`. */
   readonly folder: string;
   readonly historyPath: string;
@@ -40,9 +41,9 @@ const EXPLAINED_WITHIN_MS = 5000;
 
 /** Storms and calms for so many minutes, and then the end: everything that happened is in the history. */
 export async function runChaos(options: RunOptions): Promise<void> {
-  const { seed, minutes, firstStorm, takeoverDelayMs, folder, historyPath, say } = options;
+  const { seed, minutes, firstStorm, hasTakeoverDelay, folder, historyPath, say } = options;
   const history = new History(historyPath);
-  const world = await World.open({ folder, history, historyPath, takeoverDelayMs });
+  const world = await World.open({ folder, history, historyPath, hasTakeoverDelay });
   try {
     const notAllowed = [...world.notAllowed].map(([kind, why]) => `${kind}: ${why}`);
     history.write({
@@ -51,7 +52,7 @@ export async function runChaos(options: RunOptions): Promise<void> {
       minutes,
       journals: JOURNALS,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
-      takeoverDelayMs,
+      hasTakeoverDelay,
       recoveryMs: RECOVERY_MS,
       notAllowed,
     });

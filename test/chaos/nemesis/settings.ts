@@ -1,3 +1,4 @@
+import { LONGEST_COOLDOWN_MS as COOLDOWN_AT_ONCE_MS } from '../../../src/election/rejoin-backoff.js';
 import type { Journal } from './history.js';
 
 export const SERVERS = 3;
@@ -17,14 +18,14 @@ export const SYNC_LIMIT = 6;
 /** How long they wait for each other at the beginning, in ticks. */
 export const INIT_LIMIT = 20;
 
-/** How long a supervisor keeps out of an election at most that it has lost many terms of in a row. */
-const LONGEST_COOLDOWN_MS = 12_000;
+/** How long a candidate stays out of an election at most that it has lost many terms of in a row: its supervisor, or its elector. */
+const LONGEST_COOLDOWN_MS = Math.max(12_000, COOLDOWN_AT_ONCE_MS);
 
 /**
  * Within what time of the end of all faults a worker leads again: when all servers serve. A process that was killed at
  * the end of the storm leaves a session to wait for, and a leading server that has just been elected begins all of them
  * anew; that makes two session timeouts. The ensemble may look for a leader once more. All candidates may have lost so
- * many terms that they keep out of the election for a while. The rest is for takeover delays, pauses between tries,
+ * many terms that they stay out of the election for a while. The rest is for takeover delays, pauses between tries,
  * processes that begin, and a machine that has other things to do.
  */
 export const RECOVERY_MS = 2 * SESSION_TIMEOUT_MS + 2 * SYNC_LIMIT * TICK_MS + LONGEST_COOLDOWN_MS + 10_000;

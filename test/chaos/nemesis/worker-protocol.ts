@@ -9,7 +9,7 @@ export interface Orders {
   readonly sinkPath: string;
   readonly journals: readonly Journal[];
   readonly sessionTimeoutMs: number;
-  readonly takeoverDelayMs: number | 'default';
+  readonly hasTakeoverDelay: boolean;
 }
 
 export type Command =

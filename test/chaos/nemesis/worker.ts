@@ -1,5 +1,7 @@
 /** A worker: stands in every election, uses every lock, acts while it leads or holds, and writes all of it down. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { Claimant } from '../../../src/election/term/claimant.js';
+import type { ElectedTerm } from '../../../src/election/term/elected-term.js';
 import {
   DistributedLock,
   ElectionSupervisor,
@@ -35,6 +37,7 @@ class Worker {
   }
 
   begin(): void {
+    if (!this.#orders.hasTakeoverDelay) Claimant.prototype.delayFor = () => 0; // No option takes it away.
     this.#history.write({ kind: 'process began', who: this.#orders.name });
     for (const journal of this.#orders.journals) {
       if (journal.kind === 'election') this.#stand(journal);
@@ -64,26 +67,27 @@ class Worker {
   }
 
   #stand(journal: Journal): void {
-    const { connect, sessionTimeoutMs, takeoverDelayMs, name: who } = this.#orders;
+    const { connect, sessionTimeoutMs, name: who } = this.#orders;
     const supervisor = new ElectionSupervisor({
       connect,
       path: pathOf(journal),
       id: who,
       session: { sessionTimeoutMs },
       retry: RETRY,
-      ...(takeoverDelayMs !== 'default' && { takeoverDelayMs }),
       lead: (term) => this.#lead(journal, term),
       cleanup: async () => {
         this.#history.write({ kind: 'cleaned', who, journal: journal.name });
       },
     });
-    supervisor.on('elected', ({ number, token }) => {
+    supervisor.on('elected', (term) => {
+      const { number, token } = term;
       this.#history.write({
         kind: 'elected',
         who,
         journal: journal.name,
         term: number,
         token: String(token),
+        version: (term as ElectedTerm).claim.version,
       });
     });
     supervisor.on('demoted', ({ token }, reason) => {

@@ -35,7 +35,7 @@ export interface WorldOptions {
   readonly folder: string;
   readonly history: History;
   readonly historyPath: string;
-  readonly takeoverDelayMs: number | 'default';
+  readonly hasTakeoverDelay: boolean;
 }
 
 /** Three servers, the workers and the proxies on their way to the servers, the sinks; and what the machine allows to be done to them. */
@@ -216,13 +216,13 @@ export class World {
   }
 
   async #startWorkers(sinkPath: string): Promise<void> {
-    const { historyPath, takeoverDelayMs, folder } = this.#options;
+    const { historyPath, hasTakeoverDelay, folder } = this.#options;
     const orders = {
       historyPath,
       sinkPath,
       journals: JOURNALS,
       sessionTimeoutMs: SESSION_TIMEOUT_MS,
-      takeoverDelayMs,
+      hasTakeoverDelay,
     };
     for (let number = 1; number <= WORKERS; number++) {
       const proxies = await Promise.all(

@@ -30,6 +30,8 @@ export interface Surroundings {
   readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
+  /** How long a lease lasts, by the sessions' option; `undefined`: as long as it does without. */
+  readonly leaseMs: number | undefined;
   /** How often the ensemble had lost its data by then. */
   lifeAt(wallTime: number): number;
   /** Who leads the first seat, by what the servers have committed. */
@@ -44,15 +46,25 @@ export interface Surroundings {
 export interface CandidateSetup {
   readonly id: string;
   readonly priority: number;
+  /** How it follows a silent leader, and how it is followed. */
+  readonly takeover: 'lease' | 'session';
   readonly environment: SimulatedEnvironment;
   readonly random: Random;
   readonly surroundings: Surroundings;
 }
 
 /** The options by which it joins: an election with several seats has no priorities. */
-export function joinOptions({ priority, surroundings: { seats } }: CandidateSetup) {
-  return seats > 1 ? { seats } : { priority };
+export function joinOptions({ priority, takeover, surroundings: { seats } }: CandidateSetup) {
+  return { takeover, ...(seats > 1 ? { seats } : { priority }) };
 }
+
+/** The times of its sessions. */
+export function sessionTimes({ sessionTimeoutMs, leaseMs }: Surroundings) {
+  return { sessionTimeoutMs, ...(leaseMs !== undefined && { leaseMs }) };
+}
+
+/** What leaders write: a node that is gone again in the same transaction, so that none stands in the way of the next one. */
+const NOTE = '/note';
 
 interface Leadership {
   readonly term: Term;
@@ -85,6 +97,7 @@ export abstract class Candidate {
       checker.checkActing();
       lockChecker.check();
     };
+    this.environment.onTakeover = (outcome) => ledger.count(`takeovers by lease: ${outcome}`);
     this.environment.onUnwanted = () =>
       ledger.violate('lock not wanted', `${this.id} took a place after its acquire had been given up`);
   }
@@ -101,6 +114,10 @@ export abstract class Candidate {
 
   get isDead(): boolean {
     return this.environment.clock.isDead;
+  }
+
+  get takeover(): 'lease' | 'session' {
+    return this.setup.takeover;
   }
 
   /** Whether it leads and its lease lasts, whether or not it runs: looked at from outside, without being asked. */
@@ -145,6 +162,11 @@ export abstract class Candidate {
 
   get leadershipName(): string {
     return `${this.id} in term ${this.#leadership?.term.number} of seat ${this.seat}`;
+  }
+
+  /** The path of the node that it took last in the election's queue. */
+  get placePath(): string | undefined {
+    return this.environment.nodes.get(ELECTION)?.path;
   }
 
   /** The path of the node that it leads by. */
@@ -200,8 +222,9 @@ export abstract class Candidate {
     const { random } = this;
     const { sessionTimeoutMs } = this.surroundings;
     const endsAt = this.clock.now() + (random.chance(0.1) ? random.spread(100, 60_000) : Infinity);
-    while (this.clock.now() < endsAt && term.isHeld()) {
+    while (this.clock.now() < endsAt && this.#asks(term)) {
       this.#act(term);
+      if (random.chance(0.3)) this.write();
       await this.#pause(sessionTimeoutMs * random.between(0.2, 0.8), term.signal);
     }
     if (!random.chance(0.2)) return;
@@ -210,6 +233,28 @@ export abstract class Candidate {
     await this.#pause(random.spread(1, 2 * sessionTimeoutMs));
     this.#overrunningSince = undefined;
     this.#busyMs += this.clock.now() - since;
+  }
+
+  /** What the checker takes for its lease is what it is told when it asks. */
+  #asks(term: Term): boolean {
+    const { isActing } = this;
+    const isHeld = term.isHeld();
+    if (isHeld !== isActing)
+      this.surroundings.ledger.violate(
+        'lease',
+        `${this.leadershipName} is told ${isHeld}, and shows ${isActing}`,
+      );
+    return isHeld;
+  }
+
+  /** Writes in ZooKeeper, guarded by its term if it leads. */
+  write(): void {
+    const term = this.#leadership?.term;
+    if (term === undefined) return;
+    const { ledger } = this.surroundings;
+    const count = (what: string) => () => ledger.count(`guarded transactions: ${what}`);
+    const written = term.transaction().create(NOTE, this.id).remove(NOTE).commit();
+    written.then(count('carried out'), count('refused, or not answered'));
   }
 
   /** What it writes may take its time on the way. */

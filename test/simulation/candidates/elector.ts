@@ -5,7 +5,7 @@ import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
-import { Candidate, ELECTION, joinOptions } from './candidate.js';
+import { Candidate, ELECTION, joinOptions, sessionTimes } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process that has a `Session` and a `LeaderElector`, and makes new ones by itself when the session is over. */
@@ -44,9 +44,11 @@ export class ElectorCandidate extends Candidate {
   /** One session, to its end. */
   async #stand(): Promise<void> {
     const { environment } = this;
-    const { sessionTimeoutMs } = this.surroundings;
     this.#opening = new AbortController();
-    const options = { environment, sessionTimeoutMs, signal: this.#opening.signal, logger: SILENT };
+    const options = {
+      ...sessionTimes(this.surroundings),
+      ...{ environment, signal: this.#opening.signal, logger: SILENT },
+    };
     const session = await this.expect('connect', Session.connect(CONNECT, options));
     this.#session = session;
     const over = new Promise<void>((resolve) => onAbort(session.signal, resolve));
@@ -62,11 +64,10 @@ export class ElectorCandidate extends Candidate {
   }
 
   async #elect(session: Session): Promise<void> {
-    const { rules, ledger } = this.surroundings;
+    const { ledger } = this.surroundings;
     const elector = new LeaderElector(session, ELECTION, {
       id: this.id,
       ...joinOptions(this.setup),
-      ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
       lead: (term) => this.lead(term),
     });
     this.#elector = elector;

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { GuardianLink } from '../../../src/cluster/guardian/guardian-link.js';
+import { Takeover } from '../../../src/election/takeover/takeover.js';
 import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
 import { onAbort } from '../../../src/platform/async/lazy-abort.js';
 import type { Server as Address, Environment } from '../../../src/platform/environment.js';
@@ -42,6 +43,10 @@ export class SimulatedEnvironment implements Environment {
   readonly sessions = new Set<Session>();
   /** Called when the creation of a node was sent after the last acquire of that lock had been given up. */
   onUnwanted: () => void = () => undefined;
+  /** Called when a claim has just been sent. */
+  onClaim: () => void = () => undefined;
+  /** Called when a try to take over from a silent leader has ended, with what came of it. */
+  onTakeover: (outcome: string) => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -95,15 +100,26 @@ for (const way of ['connect', 'takeOver'] as const) {
   });
 }
 
+const { carryOut } = Takeover.prototype;
+Takeover.prototype.carryOut = async function (contender, failure, signal, claim) {
+  const { environment } = contender.session;
+  const outcome = await carryOut.call(this, contender, failure, signal, claim);
+  const what = outcome === undefined ? 'not carried out, or in favour of another candidate' : 'carried out';
+  if (environment instanceof SimulatedEnvironment) environment.onTakeover(what);
+  return outcome;
+};
+
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
 const { of } = EphemeralNode;
-const { extendLease } = EphemeralNode.prototype;
+const { extendLease, claim } = EphemeralNode.prototype;
 
 EphemeralNode.of = (session, path, sentAt) => {
   const node = of.call(EphemeralNode, session, path, sentAt);
   const { environment } = session;
   if (environment instanceof SimulatedEnvironment) {
     environments.set(node, environment);
+    // Its creation begins a lease too, before it is known here whose node it is.
+    if (sentAt !== undefined) environment.provenAt.set(node, sentAt);
     environment.sessionId = session.credentials.id;
     const queue = path.slice(0, path.lastIndexOf('/'));
     environment.nodes.set(queue, node);
@@ -112,6 +128,12 @@ EphemeralNode.of = (session, path, sentAt) => {
       environment.onUnwanted();
   }
   return node;
+};
+
+EphemeralNode.prototype.claim = function (parts) {
+  const claiming = claim.call(this, parts);
+  environments.get(this)?.onClaim();
+  return claiming;
 };
 
 EphemeralNode.prototype.extendLease = function (sentAt: number): void {

@@ -4,7 +4,7 @@ import { CleanupFailedError } from '../../../src/errors.js';
 import { ignore } from '../../../src/platform/async/promises.js';
 import type { Session } from '../../../src/session/session.js';
 import { CheckedObserver } from '../checked-observer.js';
-import { Candidate, type CandidateSetup, ELECTION, joinOptions } from './candidate.js';
+import { Candidate, type CandidateSetup, ELECTION, joinOptions, sessionTimes } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /** A process with an `ElectionSupervisor`, and what it holds that to. */
@@ -24,15 +24,13 @@ export class SupervisedCandidate extends Candidate {
   constructor(setup: CandidateSetup) {
     super(setup);
     const { environment, id } = setup;
-    const { rules, sessionTimeoutMs } = this.surroundings;
     this.#supervisor = new ElectionSupervisor({
       connect: CONNECT,
       path: ELECTION,
       id,
       ...joinOptions(setup),
       logger: SILENT,
-      session: { sessionTimeoutMs, environment },
-      ...(rules.endsWith('no-delay') && { takeoverDelayMs: 0 }),
+      session: { ...sessionTimes(this.surroundings), environment },
       lead: (term) => this.lead(term),
       cleanup: async ({ term }) => {
         this.#beginCleaning(term);

@@ -1,6 +1,7 @@
 import { LeaderElector } from '../../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
 import type { Term } from '../../../src/election/term/term.js';
+import { queueOf } from '../../../src/lock/queue/order.js';
 import type { Session } from '../../../src/session/session.js';
 import { nextEvent } from '../events.mjs';
 
@@ -13,6 +14,11 @@ export const DEAD = {
   leaseMs: 500,
   since: 'long ago',
 } as const;
+
+/** The names of the candidates' nodes, in the order of the queue: without the heartbeat nodes beside them. */
+export async function candidateNodes(session: Session, path: string): Promise<string[]> {
+  return queueOf(await session.getChildren(path)).map(({ node }) => node);
+}
 
 /** An elector that has a place in the queue. */
 export async function campaign(

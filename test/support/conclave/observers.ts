@@ -8,13 +8,13 @@ import type { Session } from '../../../src/session/session.js';
 import type { SessionSource } from '../../../src/session/session-source.js';
 import { lead } from './electors.js';
 
-/** An elector that leads, and waited for no takeover delay. */
-export async function leadAtOnce(
+/** An elector that leads. */
+export async function startLeader(
   session: Session,
   path: string,
   options: LeaderElectorOptions = {},
 ): Promise<LeaderElector> {
-  const [elector] = await lead(session, path, { takeoverDelayMs: 0, ...options });
+  const [elector] = await lead(session, path, options);
   return elector;
 }
 

@@ -18,6 +18,7 @@ import { ProxiedConnection } from './proxied-connection.mjs';
  * @property {boolean} [refuses] takes no connections
  * @property {readonly Direction[]} [holds] lets nothing through in these directions
  * @property {number} [delayMs] hands on everything so much later
+ * @property {boolean} [mutes] lets nothing through on the connections that it takes
  */
 
 /**
@@ -122,6 +123,14 @@ export class TcpProxy {
    */
   partition(direction = 'both') {
     return this.#add({ holds: DIRECTIONS[direction] });
+  }
+
+  /**
+   * Connections that are opened from now on stay silent, also afterwards: where all of one direction is lost, no connection is
+   * established, so that not even a handshake arrives.
+   */
+  muteNewConnections() {
+    return this.#add({ mutes: true });
   }
 
   /** Hands everything on so much later. @param {number} ms */
@@ -266,7 +275,9 @@ export class TcpProxy {
   #accept(client) {
     if ([...this.#faults].some(({ refuses }) => refuses)) return void client.destroy();
     this.accepted++;
-    const connection = new ProxiedConnection(client, connect(this.#target), this.#conditions, {
+    const isMute = [...this.#faults].some(({ mutes }) => mutes);
+    const conditions = isMute ? { ...this.#conditions, holds: () => true } : this.#conditions;
+    const connection = new ProxiedConnection(client, connect(this.#target), conditions, {
       readable: this.#readable,
       onEnd: () => this.#connections.delete(connection),
     });

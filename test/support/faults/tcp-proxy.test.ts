@@ -121,6 +121,26 @@ describe('a TCP proxy', () => {
     await client.has(frame('back'));
   });
 
+  it('can mute new connections, which stay silent, and no others', async () => {
+    const { proxy, connectOver, time } = await open();
+    const before = await connectOver(proxy);
+    const undo = proxy.muteNewConnections();
+    const mute = await connectOver(proxy);
+    undo();
+    const after = await connectOver(proxy);
+    for (const { client, server } of [before, mute, after]) {
+      client.socket.write(frame('a'));
+      server.socket.write(frame('b'));
+    }
+    for (const { client, server } of [before, after]) {
+      await server.has(frame('a'));
+      await client.has(frame('b'));
+    }
+    await time();
+    await mute.server.has(NOTHING);
+    await mute.client.has(NOTHING);
+  });
+
   it('hands on no end during a partition either, but afterwards', async () => {
     const { proxy, connectOver, time } = await open();
     const { client, server } = await connectOver(proxy);

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { Session } from '../../../src/session/session.js';
+import type { SessionOptions } from '../../../src/session/session-options.js';
 import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
 import { SILENT } from '../silent-logger.mjs';
 
@@ -8,8 +9,9 @@ export async function startWithTestClock() {
   const clock = new TestClock();
   const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
   onTestFinished(() => server.stop());
-  const open = async () => {
+  const open = async (options: SessionOptions = {}) => {
     const session = await Session.connect(server.connectString, {
+      ...options,
       environment: clock.environment,
       logger: SILENT,
     });

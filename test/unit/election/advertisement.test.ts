@@ -44,12 +44,12 @@ function setUp(data = serializeCandidate('me', 'first')) {
 describe('what a candidate advertises', () => {
   it('is not written again when its node was created with it', async () => {
     const { node, advertisement, publish } = setUp();
-    expect(parseCandidate(entry, 0, advertisement.bytes).data).toBe('first');
+    expect(parseCandidate(entry, 0, advertisement.bytes()).data).toBe('first');
     advertisement.change('second');
     advertisement.created(advertisement.revision);
     await publish();
     expect(node.writes).toBe(0);
-    expect(parseCandidate(entry, 0, advertisement.bytes).data).toBe('second');
+    expect(parseCandidate(entry, 0, advertisement.bytes()).data).toBe('second');
   });
 
   it('is written when it changes after its node was created', async () => {

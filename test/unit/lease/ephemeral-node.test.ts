@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { EphemeralNode } from '../../../src/lease/ephemeral-node.js';
-import type { HeartbeatNode } from '../../../src/session/connection/heartbeat.js';
+import type { ProvenNode } from '../../../src/session/connection/heartbeat-batch.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 
 /** A node of a session, kept alive, and the nodes that heartbeats are sent for. */
 async function setUp() {
   const { clock, open } = await startWithTestClock();
   const session = await open();
-  const beating = new Set<HeartbeatNode>();
+  const beating = new Set<ProvenNode>();
   vi.spyOn(session.heartbeat, 'add').mockImplementation((node) => void beating.add(node));
   vi.spyOn(session.heartbeat, 'remove').mockImplementation((node) => void beating.delete(node));
   const listenersBefore = session.ended.listenerCount;

@@ -18,7 +18,7 @@ class Writer {
         { name: 'counter', kind: 'lock' },
       ],
       sessionTimeoutMs: 5000,
-      takeoverDelayMs: 'default',
+      hasTakeoverDelay: true,
       recoveryMs: 20_000,
       notAllowed: [],
     });
@@ -39,8 +39,8 @@ class Writer {
     return this.add(atMs, { kind: 'held', who, journal, token: String(token), until: micros(untilMs) });
   }
 
-  elected(atMs: number, who: string, term: number, token: number): this {
-    return this.add(atMs, { kind: 'elected', who, journal: 'red', term, token: String(token) });
+  elected(atMs: number, who: string, term: number, token: number, version = token): this {
+    return this.add(atMs, { kind: 'elected', who, journal: 'red', term, token: String(token), version });
   }
 
   demoted(atMs: number, who: string, token: number, reason = 'resigned'): this {
@@ -139,6 +139,16 @@ describe('the checker of histories', () => {
       expect(history().elected(0, 'a', 1, 10).elected(10, 'b', 1, 11).wrong).toEqual(['a term given twice']);
       expect(history().elected(0, 'a', 2, 10).elected(10, 'b', 1, 11).wrong).toEqual(['a term given twice']);
       expect(history().elected(0, 'a', 1, 10).elected(10, 'b', 2, 10).wrong).toEqual(['a term given twice']);
+    });
+
+    it('counts a term that came again at no higher version of the record, which the servers must have taken back', () => {
+      const again = history().elected(0, 'a', 1, 10, 3).elected(10, 'b', 1, 11, 3);
+      expect(again.wrong).toEqual([]);
+      expect(again.verdict.terms.takenBack).toEqual([
+        'red: term 1 of a (10, record at 3), term 1 of b (11, record at 3)',
+      ]);
+      const { terms } = history().elected(0, 'a', 1, 10).elected(10, 'b', 2, 11).verdict;
+      expect(terms.takenBack).toEqual([]);
     });
 
     it('goes by tokens, not by who wrote first: a process may be stopped before it says that it was elected', () => {

@@ -6,6 +6,7 @@ interface Term {
   readonly journal: string;
   readonly number: number;
   readonly token: bigint;
+  readonly version: number;
   reasons: string[];
 }
 
@@ -14,9 +15,17 @@ export interface TermFigures {
   readonly terms: ReadonlyMap<string, number>;
   /** How many ended for which reason; those whose process was killed ended without one. */
   readonly reasons: ReadonlyMap<string, number>;
+  /** Terms that came again since ZooKeeper took back what it had committed: see {@link TermCheck}. */
+  readonly takenBack: readonly string[];
 }
 
-/** What the processes say of their terms: numbers and tokens rise together, each term ends once, the hook comes in between. */
+/**
+ * What the processes say of their terms: numbers and tokens rise together, each term ends once, the hook comes in between.
+ *
+ * Each claim is written at an exact version of the record, and the servers make each version once. If they have committed two claims, the
+ * later one at no higher version, they have taken back what came in between, the former claim with it: no client can make
+ * them do so, or keep its promises then. Such terms are counted, and are no violations of Conclave's. No election is deleted here.
+ */
 export class TermCheck implements Check<TermFigures> {
   readonly #terms: Term[] = [];
   readonly #open = new Map<string, Term>();
@@ -33,10 +42,10 @@ export class TermCheck implements Check<TermFigures> {
   }
 
   #begin(entry: Elected): void {
-    const { who, journal, term: number, token } = entry;
+    const { who, journal, term: number, token, version } = entry;
     const place = placeOf(entry);
     if (this.#unclean.has(place)) this.#violate('joined again without clean-up', `${place}, term ${number}`);
-    const term = { who, journal, number, token: BigInt(token), reasons: [] };
+    const term = { who, journal, number, token: BigInt(token), version, reasons: [] };
     this.#terms.push(term);
     this.#open.set(`${place} ${token}`, term);
   }
@@ -54,14 +63,15 @@ export class TermCheck implements Check<TermFigures> {
   }
 
   conclude() {
-    const violations = [...this.#violations, ...this.#ends(), ...this.#order()];
+    const order = this.#order();
+    const violations = [...this.#violations, ...this.#ends(), ...order.violations];
     const terms = new Map<string, number>();
     const reasons = new Map<string, number>();
     for (const { journal, reasons: own } of this.#terms) {
       count(terms, journal);
       count(reasons, own[0] ?? 'the process was killed');
     }
-    return { violations, figures: { terms, reasons } };
+    return { violations, figures: { terms, reasons, takenBack: order.takenBack } };
   }
 
   #ends(): Violation[] {
@@ -74,21 +84,22 @@ export class TermCheck implements Check<TermFigures> {
   }
 
   /** By token, that is in the order in which ZooKeeper gave them, the numbers rise. */
-  #order(): Violation[] {
+  #order() {
     const violations: Violation[] = [];
+    const takenBack: string[] = [];
     const newest = new Map<string, Term>();
     for (const term of this.#terms.toSorted((a, b) => (a.token < b.token ? -1 : 1))) {
       const before = newest.get(term.journal);
       if (before !== undefined && (term.token === before.token || term.number <= before.number)) {
-        const name = (each: Term) => `term ${each.number} of ${each.who} (${each.token})`;
-        violations.push({
-          kind: 'a term given twice',
-          what: `${term.journal}: ${name(before)}, ${name(term)}`,
-        });
+        const name = (each: Term) =>
+          `term ${each.number} of ${each.who} (${each.token}, record at ${each.version})`;
+        const what = `${term.journal}: ${name(before)}, ${name(term)}`;
+        if (term.token > before.token && term.version <= before.version) takenBack.push(what);
+        else violations.push({ kind: 'a term given twice', what });
       }
       newest.set(term.journal, term);
     }
-    return violations;
+    return { violations, takenBack };
   }
 }
 

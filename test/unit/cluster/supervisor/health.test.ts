@@ -108,6 +108,12 @@ describe('health', () => {
       ],
     ],
     [
+      'was superseded, and works on',
+      ending('superseded', true),
+      { ...GONE, wedged: true },
+      ['the term has ended (superseded), its work still runs, though the lease is over'],
+    ],
+    [
       'works on after its session has expired',
       ending('session-expired', true, { name: 'expired' }),
       { ...GONE, wedged: true },

@@ -18,7 +18,7 @@ const STEP_DOWN = { kind: 'step-down', key: 'k', by: 'operator', graceMs: 5 } as
 const node = (request: unknown) => Buffer.from(JSON.stringify({ id: 'a', request }));
 
 const requests = fc.oneof<fc.Arbitrary<CandidateRequest>[]>(
-  fc.constant({ kind: 'succeed', after: NODE }),
+  fc.record({ kind: fc.constant('lead' as const), term: fc.maxSafeNat() }),
   fc.record({
     kind: fc.constant('step-down' as const),
     key: fc.string(),

@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { callLead } from '../../../../src/election/term/call-lead.js';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { Logger } from '../../../../src/platform/logging/logger.js';
+
+let callLead: typeof import('../../../../src/election/term/call-lead.js').callLead;
+
+// The module checks a hundred functions in the life of a process, and other test files in this one have led terms too.
+beforeEach(async () => {
+  vi.resetModules();
+  ({ callLead } = await import('../../../../src/election/term/call-lead.js'));
+});
 
 /** Calls it for so many terms, and gives the terms of which there was a warning. */
 async function lead(work: (term: Term) => unknown, terms = 1): Promise<unknown[]> {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   compareSequences,
+  earliestBut,
   entryPrefix,
   isOverflowed,
   lockEntryParser,
@@ -62,7 +63,42 @@ describe('the list without the contenders that surely came later', () => {
   });
 });
 
+describe('the list of the earliest contender but one', () => {
+  const entries = fc.uniqueArray(
+    fc.record({
+      id: fc.uuid(),
+      number: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 2 ** 31 - 2 })),
+    }),
+    { minLength: 1, maxLength: 8, selector: ({ id }) => id },
+  );
+
+  it('has the first of the others, also where several have the same number', () => {
+    fc.assert(
+      fc.property(entries, fc.nat(), (given, at) => {
+        const all = given.map(({ id, number }) => nameOf(number, id));
+        const except = parseEntry(all[at % all.length] as string) as QueueEntry;
+        const others = all.filter((node) => node !== except.node);
+        const left = childNames(all).strings(earliestBut(except));
+        expect(left).not.toContain(except.node);
+        expect(queueOf(left)[0]).toEqual(queueOf(others)[0]);
+      }),
+    );
+  });
+});
+
 describe('the order of the queue', () => {
+  it('tells contenders of the same number apart by their names, in whatever order they are listed', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.uuid(), { minLength: 2, maxLength: 5 }), (ids) => {
+        const names = ids.map((id) => nameOf(0, id));
+        const own = parseEntry(names[0] as string) as QueueEntry;
+        const order = (listed: string[]) => queueOf(listed).map(({ node }) => node);
+        expect(order(names.toReversed())).toEqual(order(names));
+        expect(queueOf(names.toReversed(), parseEntry, own)).toEqual(queueOf(names, parseEntry, own));
+      }),
+    );
+  });
+
   it('reads the number of every name that a server gives', () => {
     fc.assert(
       fc.property(int32, fc.uuid(), (sequence, id) => {

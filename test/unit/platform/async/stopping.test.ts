@@ -78,7 +78,7 @@ describe('a stop that has to wait for work that does not settle', () => {
     expect((error as Error).message).toContain('`lead` of term 1');
     // Much later too: as long as the work may act, no other candidate is to lead.
     await clock.advance(10 * SESSION_TIMEOUT_MS);
-    expect(server.paths('/election')).toHaveLength(2); // The election, and the leader's own.
+    expect(server.paths('/election')).toHaveLength(3); // The election, and the leader's own two nodes.
     expect(server.sessions()).toHaveLength(1);
   });
 

@@ -4,13 +4,14 @@ import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../../../sr
 import type { Connection } from '../../../../src/session/connection/connection.js';
 import {
   Heartbeat,
-  type HeartbeatNode,
   heartbeatIntervalMs,
   replyWithinMs,
 } from '../../../../src/session/connection/heartbeat.js';
+import type { ProvenNode } from '../../../../src/session/connection/heartbeat-batch.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
 import { type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { FakeClock, settle } from '../../../support/fake-clock.js';
+import { SILENT } from '../../../support/silent-logger.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 3000 };
 
@@ -53,12 +54,14 @@ class FakeConnection {
 function setUp() {
   const clock = new FakeClock();
   const connection = new FakeConnection(clock);
-  const heartbeat = new Heartbeat(clock);
-  const start = () => heartbeat.start(connection as unknown as Connection, TIMES);
-  return { clock, connection, heartbeat, start };
+  const warnings: object[] = [];
+  const warn = (details: object) => void warnings.push(details);
+  const heartbeat = new Heartbeat(clock, { ...SILENT, warn });
+  const start = (times = TIMES) => heartbeat.start(connection as unknown as Connection, times);
+  return { clock, connection, heartbeat, start, warnings };
 }
 
-class FakeNode implements HeartbeatNode {
+class FakeNode implements ProvenNode {
   readonly sentAts: number[] = [];
   lost = 0;
   constructor(readonly absolutePath: string) {}
@@ -279,7 +282,22 @@ describe('the heartbeat', () => {
     expect(connection.sent).toEqual([]);
   });
 
-  it('ends a connection over which no reply comes within a lease', async () => {
+  it('keeps a connection whose replies come later than a short lease lasts', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    const node = new FakeNode('/a');
+    heartbeat.add(node);
+    start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+    for (let beat = 1; beat <= 3; beat++) {
+      await clock.advance(1999);
+      connection.sent.at(-1)?.answer();
+      await clock.advance(0);
+      expect(connection.sent).toHaveLength(beat + 1);
+    }
+    expect(node.sentAts).toEqual([0, 1999, 3998]);
+    expect(connection.ends).toBe(0);
+  });
+
+  it('ends a connection over which no reply comes within a third of the session timeout', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));
     start();
@@ -298,13 +316,41 @@ describe('the heartbeat', () => {
           const times = { sessionTimeoutMs, leaseMs: sessionTimeoutMs * share };
           for (const nodes of [0, 1]) {
             expect(heartbeatIntervalMs(nodes, times) + replyWithinMs(times)).toBeLessThan(
-              0.6 * sessionTimeoutMs,
+              (8 / 15) * sessionTimeoutMs * (1 + 1e-9),
             );
           }
-          expect(replyWithinMs(times)).toBeLessThanOrEqual(times.leaseMs);
+          expect(heartbeatIntervalMs(1, times)).toBeLessThanOrEqual(times.leaseMs / 4);
         },
       ),
     );
+  });
+
+  it('warns once of a lease that replies can not keep, also with further connections', async () => {
+    const { clock, connection, heartbeat, start, warnings } = setUp();
+    heartbeat.add(new FakeNode('/a'));
+    for (let connected = 1; connected <= 2; connected++) {
+      start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+      await clock.advance(0);
+      for (let beat = 1; beat <= 4; beat++) {
+        expect(warnings).toHaveLength(connected === 1 && beat <= 3 ? 0 : 1);
+        await clock.advance(200);
+        connection.sent.at(-1)?.answer();
+        await clock.advance(0);
+      }
+      heartbeat.stop();
+    }
+    expect(warnings).toEqual([{ leaseMs: 300, replyMs: 200 }]);
+  });
+
+  it('warns of no late replies while there is no node to prove: no lease depends on them', async () => {
+    const { clock, connection, start, warnings } = setUp();
+    start({ leaseMs: 300, sessionTimeoutMs: 6000 });
+    for (let beat = 1; beat <= 5; beat++) {
+      await clock.advance(1200);
+      connection.sent.at(-1)?.answer();
+    }
+    expect(connection.sent).toHaveLength(5);
+    expect(warnings).toEqual([]);
   });
 
   it('reports a node that is gone, and proves the others in the same beat', async () => {

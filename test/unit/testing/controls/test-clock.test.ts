@@ -188,34 +188,42 @@ describe('a clock for tests', () => {
     expect(term.isHeld()).toBe(false);
   });
 
-  it('lets failover take as long as it takes: session timeout, tick, takeover delay', async () => {
-    const { clock, server } = await startServer();
-    const supervisors = ['A', 'B'].map(
-      (id) =>
-        new ElectionSupervisor({
-          connect: server.connectString,
-          path: '/election',
-          id,
-          session: { sessionTimeoutMs: 6000, environment: clock.environment },
-        }),
-    );
-    onTestFinished(async () => {
-      await clock.advanceUntil(Promise.all(supervisors.map((supervisor) => supervisor.stop())));
-    });
-    const [first, second] = supervisors as [ElectionSupervisor, ElectionSupervisor];
-    await first.start();
-    await until(() => first.term);
-    await second.start();
-    await clock.advance(10_000);
-    server.sessions()[0]?.partition();
-    const beganMs = clock.now();
-    await clock.advanceUntil(nextEvent(second, 'elected'));
-    const tookMs = clock.now() - beganMs;
-    // Its last heartbeat may have been up to half a second before.
-    expect(tookMs).toBeGreaterThan(5500 + TAKEOVER_DELAY_MS - 10);
-    expect(tookMs).toBeLessThan(6500 + TAKEOVER_DELAY_MS + 10);
-    expect(first.term).toBeUndefined();
-    server.clearFaults();
-    await clock.advanceUntil(nextEvent(first, 'restarting'));
-  });
+  // The leader's last heartbeat may have been up to half a second before.
+  it.each([
+    ['session', 'session timeout, tick, takeover delay', 5500, 6500],
+    ['lease', 'takeover delay', -500, 500],
+  ] as const)(
+    'lets failover take as long as it takes (takeover: %s): %s',
+    async (takeover, _, least, most) => {
+      const { clock, server } = await startServer();
+      const supervisors = ['A', 'B'].map(
+        (id) =>
+          new ElectionSupervisor({
+            connect: server.connectString,
+            path: '/election',
+            id,
+            takeover,
+            session: { sessionTimeoutMs: 6000, environment: clock.environment },
+          }),
+      );
+      onTestFinished(async () => {
+        await clock.advanceUntil(Promise.all(supervisors.map((supervisor) => supervisor.stop())));
+      });
+      const [first, second] = supervisors as [ElectionSupervisor, ElectionSupervisor];
+      await first.start();
+      await until(() => first.term);
+      await second.start();
+      await clock.advance(10_000);
+      server.sessions()[0]?.partition();
+      const beganMs = clock.now();
+      await clock.advanceUntil(nextEvent(second, 'elected'));
+      const tookMs = clock.now() - beganMs;
+      expect(tookMs).toBeGreaterThan(least + TAKEOVER_DELAY_MS - 10);
+      expect(tookMs).toBeLessThan(most + TAKEOVER_DELAY_MS + 10);
+      expect(first.term).toBeUndefined();
+      server.clearFaults();
+      // Only a session that has ended is followed by another one.
+      await clock.advanceUntil(nextEvent(first, takeover === 'session' ? 'restarting' : 'waiting'));
+    },
+  );
 });

@@ -1,0 +1,82 @@
+/** Shortens results for `docs/benchmarks.md`. Everything is in the page that it links. */
+import { isMet } from '../harness/finding.mjs';
+import { barRow, conditions, failed, picture, tableOf } from './markdown.mjs';
+
+/** @import { Finding, Summary } from '../harness/finding.mjs' */
+/** @import { Results } from './markdown.mjs' */
+
+/**
+ * The part of a document that shows the results: a table for each finding with a summary, and the bars.
+ *
+ * @param {Results} results
+ * @param {readonly string[]} plots paths of the files, relative to the document. Those named after a finding with a summary are shown
+ * @param {string} heading of each part
+ */
+export function summary(results, plots, heading) {
+  const { findings, failures } = results;
+  return [
+    conditions(results),
+    ...failures.map(failed),
+    ...findings.flatMap((finding) => short(finding, plots, heading)),
+    barsOf(findings, heading),
+  ].join('\n');
+}
+
+/** @param {Finding} finding @param {readonly string[]} plots @param {string} heading */
+export function short(finding, plots, heading) {
+  if (finding.summary === undefined) return [];
+  return [
+    `${heading} ${finding.title}\n`,
+    `${finding.summary.value}:\n`,
+    pivot(finding, finding.summary),
+    ...plots.filter((file) => file.split('/').at(-1) === `${finding.id}.svg`).map(picture),
+  ];
+}
+
+/**
+ * The missed bars of all findings, and all bars of findings without a summary, whose table isn't shown.
+ *
+ * @param {readonly Finding[]} findings
+ * @param {string} heading
+ */
+export function barsOf(findings, heading) {
+  const all = findings.flatMap(({ id, summary: itsSummary, bars }) =>
+    bars.map((bar) => ({ id, bar, isShown: itsSummary === undefined || !isMet(bar) })),
+  );
+  const met = all.filter(({ bar }) => isMet(bar)).length;
+  const shown = all.filter(({ isShown }) => isShown);
+  return [
+    `${heading} Bars\n`,
+    `${met} of ${all.length} are met. This table has those that are missed, and all bars of rows without a table above.\n`,
+    tableOf(
+      ['row', 'bar', 'measured', 'is to be', 'met'],
+      shown.map(({ id, bar }) => [id, ...barRow(bar)]),
+    ),
+  ].join('\n');
+}
+
+/**
+ * One line for each setting, one column for each contestant. A line in which nothing can be compared is left out.
+ *
+ * @param {Pick<Finding, 'columns' | 'table'>} finding
+ * @param {Summary} summary
+ */
+export function pivot({ columns, table }, { lines, across, value, only }) {
+  const cell = (/** @type {(string | number)[]} */ row, /** @type {string} */ column) =>
+    row[columns.indexOf(column)] ?? '–';
+  const all = [...new Set(table.map((row) => String(cell(row, across))))];
+  const names = only === undefined ? all : only.filter((name) => all.includes(name));
+  /** @type {Map<string, { setting: (string | number)[], values: Map<string, string | number> }>} */
+  const settings = new Map();
+  for (const row of table) {
+    const setting = lines.map((column) => cell(row, column));
+    const name = String(cell(row, across));
+    const line = settings.get(setting.join('\n')) ?? { setting, values: new Map() };
+    settings.set(setting.join('\n'), line);
+    if (names.includes(name)) line.values.set(name, cell(row, value));
+  }
+  const rows = [...settings.values()]
+    .filter(({ values }) => values.size >= Math.min(2, names.length))
+    .map(({ setting, values }) => [...setting, ...names.map((name) => values.get(name) ?? '–')]);
+  return tableOf([...lines, ...names], rows);
+}

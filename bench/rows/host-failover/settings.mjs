@@ -1,0 +1,123 @@
+/** What is measured of failovers: which failures, of whose leaders, with which sessions and leases. */
+import { ETCD } from '../../harness/contestants.mjs';
+
+/**
+ * What befalls a leader's process or its link. `revoked`: it is killed, and asked to step down again and again.
+ *
+ * @typedef {'killed' | 'stopped' | 'silent' | 'deaf' | 'both killed' | 'revoked'} Fault
+ *
+ * @typedef {object} Setting
+ * @property {Fault} fault
+ * @property {number} sessionMs
+ * @property {string} contestant its name in `bench/harness/contestants.mjs`
+ * @property {string} who the name in tables
+ * @property {{ leaseMs?: number, takeover?: 'session', settleMs?: number }} [options] other than Conclave's defaults;
+ *   `settleMs`: how long a leader's work goes on after its term
+ */
+
+/** Words for a failure, and how many candidates an election has. @type {Readonly<Record<Fault, { words: string, candidates: number }>>} */
+export const FAULTS = {
+  killed: { words: 'kill -9', candidates: 2 },
+  stopped: { words: 'SIGSTOP', candidates: 2 },
+  silent: { words: 'its link is silent, both ways', candidates: 2 },
+  deaf: { words: 'its link loses the replies', candidates: 2 },
+  'both killed': { words: 'kill -9 of it and of the next candidate', candidates: 3 },
+  revoked: { words: 'kill -9, and 10 revocations a second', candidates: 2 },
+};
+
+export const SESSION_MS = 6000;
+/** The shortest that servers grant with ticks of 2 s, which they have if they aren't told otherwise. */
+export const SHORT_SESSION_MS = 4000;
+export const SHORT_LEASES_MS = /** @type {const} */ ([1000, 500]);
+export const TICK_MS = 2000;
+/** A leader whose lease is over releases its term, also over a link that loses the replies, unless its work goes on. */
+export const BUSY = { settleMs: 60_000 };
+export const RIVAL = 'Curator LeaderLatch';
+
+const CONCLAVE = 'Conclave election';
+export const PEERS = [RIVAL, 'kazoo Election', ETCD];
+export const LOCKS = ['Conclave lock', 'go-zookeeper Lock', 'Curator InterProcessMutex', 'kazoo Lock'];
+/** @type {readonly ({ takeover: 'session' } | undefined)[]} */
+export const WAYS = [undefined, { takeover: 'session' }];
+
+/**
+ * @param {Fault} fault
+ * @param {number} sessionMs
+ * @param {Setting['options']} [options]
+ * @returns {Setting}
+ */
+export function ofConclave(fault, sessionMs, options) {
+  const { leaseMs, takeover, settleMs } = options ?? {};
+  const who = [
+    'Conclave',
+    ...(leaseMs === undefined ? [] : [`lease ${leaseMs / 1000} s`]),
+    ...(takeover === undefined ? [] : [`takeover: '${takeover}'`]),
+    ...(settleMs === undefined ? [] : ['its work goes on']),
+  ].join(', ');
+  return { fault, sessionMs, contestant: CONCLAVE, who, ...(options && { options }) };
+}
+
+/** @param {Fault} fault @param {number} sessionMs @param {readonly string[]} names @returns {Setting[]} */
+function ofOthers(fault, sessionMs, names) {
+  return names.map((contestant) => ({ fault, sessionMs, contestant, who: contestant }));
+}
+
+/** With the default lease and both ways to take over. @param {Fault} fault @param {number} sessionMs */
+function defaults(fault, sessionMs) {
+  return WAYS.map((way) => ofConclave(fault, sessionMs, way));
+}
+
+/** @param {Fault} fault @param {number} sessionMs @param {readonly number[]} leasesMs */
+function shortLeases(fault, sessionMs, leasesMs) {
+  return leasesMs.flatMap((leaseMs) => WAYS.map((way) => ofConclave(fault, sessionMs, { leaseMs, ...way })));
+}
+
+/**
+ * The settings in waves, of which each has servers for itself: what is compared fails in the same one. A wave is as large as
+ * two processors start within seconds.
+ *
+ * @param {boolean} quick only what has a bar, and Conclave's other way
+ * @returns {Setting[][]}
+ */
+export function waves(quick) {
+  const [long, short] = SHORT_LEASES_MS;
+  if (quick)
+    return [
+      [
+        ...defaults('killed', SESSION_MS),
+        ...ofOthers('killed', SESSION_MS, [RIVAL]),
+        ofConclave('revoked', SESSION_MS),
+        ofConclave('killed', SHORT_SESSION_MS, { leaseMs: long }),
+        ofConclave('killed', SHORT_SESSION_MS, { leaseMs: short }),
+        .../** @type {const} */ (['stopped', 'silent', 'deaf', 'both killed']).map((fault) =>
+          ofConclave(fault, SESSION_MS),
+        ),
+        ofConclave('deaf', SESSION_MS, BUSY),
+      ],
+    ];
+  const all = (/** @type {Fault} */ fault) => [
+    ...defaults(fault, SESSION_MS),
+    ...ofOthers(fault, SESSION_MS, PEERS),
+    ...shortLeases(fault, SHORT_SESSION_MS, [short]),
+  ];
+  return [
+    [
+      ...defaults('killed', SESSION_MS),
+      ...shortLeases('killed', SESSION_MS, SHORT_LEASES_MS),
+      ...ofOthers('killed', SESSION_MS, [...PEERS, ...LOCKS]),
+      ...defaults('revoked', SESSION_MS),
+    ],
+    [
+      ...defaults('killed', SHORT_SESSION_MS),
+      ...shortLeases('killed', SHORT_SESSION_MS, SHORT_LEASES_MS),
+      ...ofOthers('killed', SHORT_SESSION_MS, PEERS),
+    ],
+    [...all('stopped'), ...all('silent')],
+    [
+      ...all('deaf'),
+      ...WAYS.map((way) => ofConclave('deaf', SESSION_MS, { ...way, ...BUSY })),
+      ...defaults('both killed', SESSION_MS),
+      ...ofOthers('both killed', SESSION_MS, PEERS),
+    ],
+  ];
+}

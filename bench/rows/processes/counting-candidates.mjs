@@ -1,0 +1,34 @@
+/** A process with a candidate in each of some elections, on a session each, which counts terms that begin and end. */
+import { ElectionSupervisor } from 'conclave';
+import { forEach, serve } from '../../harness/child.mjs';
+
+const AT_ONCE = 10;
+let begun = 0;
+/** How many terms have ended, by the reason. @type {Record<string, number>} */
+const ended = {};
+
+serve({
+  /** Resolves when each candidate leads or waits. */
+  join: ({ connect, path, count, sessionTimeoutMs, leaseMs }) =>
+    forEach(count, AT_ONCE, async (index) => {
+      const session = { sessionTimeoutMs, ...(leaseMs !== undefined && { leaseMs }) };
+      const supervisor = new ElectionSupervisor({
+        connect,
+        path: `${path}-${index}`,
+        session,
+        guardian: false,
+      });
+      const placed = new Promise((resolve) => {
+        supervisor.once('waiting', resolve).once('elected', resolve);
+      });
+      supervisor
+        .on('elected', () => begun++)
+        .on('demoted', (_term, reason) => {
+          ended[reason] = (ended[reason] ?? 0) + 1;
+        })
+        .on('error', () => undefined); // The reasons of the ends say enough.
+      await supervisor.start();
+      await placed;
+    }),
+  terms: () => ({ begun, ended }),
+});

@@ -1,0 +1,90 @@
+import type { QueueEntry } from '../../lock/queue/order.js';
+import type { NameTest } from '../../session/protocol/child-names.js';
+import { isLease, LONGEST_LEASE_MS } from './record.js';
+
+/** What another candidate has to know of one to write a record for it. */
+export interface CandidateLease {
+  /** How long its lease lasts at most, in milliseconds. */
+  readonly leaseMs: number;
+  /** `lease`: its heartbeats raise a version, see `ElectionRecord`. */
+  readonly takeover?: 'lease' | undefined;
+}
+
+/**
+ * The uuid of a candidate: of version 8, which RFC 9562 leaves to its users. It carries what a leader has to know of the candidate,
+ * so a listing of the queue, which is one request, shows who may lead next, and by which lease.
+ *
+ *     xxxxxxxx-xxxx-8Wpp-Vxxx-LLLLxxxxxxxx
+ *
+ * `W` is the way of takeover, 1 for `lease`, else 0; `pp` the priority; `LLLL` the lease. `V` has the variant's two bits. 94 bits
+ * stay as they are in `random`.
+ * @param random - a uuid of version 4
+ * @param lease - how long it may last: what is read from the uuid is as long, or longer by 0.1 % and 1 ms at most
+ */
+export function candidateUuid(random: string, priority: number, lease: CandidateLease): string {
+  const [first, second, , fourth = '', fifth = ''] = random.split('-');
+  const way = lease.takeover === 'lease' ? LEASE_WAY : SESSION_WAY;
+  const variant = (VARIANT | (Number.parseInt(fourth[0] ?? '0', 16) & 0b11)).toString(16);
+  return [
+    first,
+    second,
+    `8${way}${priority.toString(16).padStart(2, '0')}`,
+    `${variant}${fourth.slice(1)}`,
+    `${leaseBits(lease.leaseMs).toString(16).padStart(4, '0')}${fifth.slice(4)}`,
+  ].join('-');
+}
+
+const SESSION_WAY = '0';
+const LEASE_WAY = '1';
+const VARIANT = 0b1000; // Of RFC 9562, in the highest of four bits.
+
+const GROUPS =
+  /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})[0-9a-f]{8}$/;
+
+/** The lease of a candidate, by its name. `undefined`: another client's, whose uuids are of other versions or have no hyphens. */
+export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
+  const [, way, , bits = ''] = GROUPS.exec(id) ?? [];
+  const leaseMs = leaseOfBits(Number.parseInt(bits, 16));
+  if (leaseMs === undefined || (way !== SESSION_WAY && way !== LEASE_WAY)) return undefined;
+  return { leaseMs, ...(way === LEASE_WAY && { takeover: 'lease' as const }) };
+}
+
+/** The priority of a candidate, by its name; 0 for another client's. */
+export function priorityOf({ id }: QueueEntry): number {
+  return Number.parseInt(GROUPS.exec(id)?.[2] ?? '0', 16);
+}
+
+// After `_c_` and two groups of a uuid that is written with hyphens.
+const VERSION_AT = 17;
+const PRIORITY_AT = 19;
+const PREFIX_AT = 1;
+const C = 0x63; // Heartbeat nodes have the same uuids, after `_h_`.
+const ZERO = 0x30;
+const EIGHT = 0x38;
+
+/** Whether a candidate may have a priority, by four characters of its name: parsing a thousand names takes long. */
+export const mayHavePriority: NameTest = (name, start, end) =>
+  start + PRIORITY_AT + 1 < end &&
+  name[start + VERSION_AT] === EIGHT &&
+  (name[start + PRIORITY_AT] !== ZERO || name[start + PRIORITY_AT + 1] !== ZERO) &&
+  name[start + PREFIX_AT] === C;
+
+// A lease of up to 24 hours in 16 bits: a number below 2^11, and how often it is doubled.
+const MANTISSA_BITS = 11;
+const MANTISSA = 2 ** MANTISSA_BITS - 1;
+
+/** The least number of this kind that is no shorter than the lease: a shorter one would make two leaders. 0: there is none. */
+function leaseBits(leaseMs: number): number {
+  if (!isLease(leaseMs)) return 0;
+  let mantissa = Math.ceil(leaseMs);
+  let exponent = 0;
+  for (; mantissa > MANTISSA; exponent++) mantissa = Math.ceil(mantissa / 2);
+  return (exponent << MANTISSA_BITS) | mantissa;
+}
+
+/** `undefined` for what {@link leaseBits} doesn't give for any lease. */
+function leaseOfBits(bits: number): number | undefined {
+  const ms = (bits & MANTISSA) * 2 ** (bits >> MANTISSA_BITS);
+  const leaseMs = Math.min(ms, LONGEST_LEASE_MS); // The longest is rounded up, and a record can't say more.
+  return leaseMs > 0 && leaseBits(leaseMs) === bits ? leaseMs : undefined;
+}

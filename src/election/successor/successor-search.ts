@@ -1,0 +1,135 @@
+import { NoCandidateError, NoNodeError } from '../../errors.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import {
+  compareSequences,
+  earliestBut,
+  isOverflowed,
+  parseEntry,
+  type QueueEntry,
+  queueOf,
+} from '../../lock/queue/order.js';
+import type { ChildNames } from '../../session/protocol/child-names.js';
+import type { Session } from '../../session/session.js';
+import { mayHavePriority } from '../nodes/candidate-uuid.js';
+import { ElectionReader } from '../nodes/election-reader.js';
+import { preferredSuccessor } from '../nodes/priority.js';
+import {
+  type FirstSuccessor,
+  firstSuccessor,
+  type MarkedSuccessor,
+  markedSuccessor,
+  type Successor,
+} from './successor.js';
+
+/** What a listing shows of who leads after a leader. */
+export type ListedSuccessor =
+  /** The first in the queue. `undefined`: there is no other in the queue, or another client's node is the next. */
+  | { readonly kind: 'first'; readonly successor: FirstSuccessor | undefined }
+  /** One with a higher priority than the first: its node has to be read. */
+  | { readonly kind: 'preferred'; readonly entry: QueueEntry };
+
+/** Finds the candidate that leads next: the one that the leader names, the one with the highest priority, or the first in the queue. */
+export class SuccessorSearch {
+  readonly #session: Session;
+  readonly #path: string;
+
+  constructor(session: Session, path: string) {
+    this.#session = session;
+    this.#path = path;
+  }
+
+  /** The queue's children, by a request that is sent now. @throws ConnectionLossError, or a server's refusal */
+  listOnce(): Promise<ChildNames> {
+    return this.#session.listChildren(this.#path);
+  }
+
+  #list(): Promise<ChildNames> {
+    return this.#session.retryUntilAnswered(() => this.listOnce());
+  }
+
+  /**
+   * Who follows `leader`, by a listing alone.
+   * @param names - a listing of the queue that isn't older than the leader's term
+   */
+  listed(leader: QueueEntry, names: ChildNames): ListedSuccessor {
+    const { node: own } = leader;
+    const isPlain = names.strings(mayHavePriority).every((node) => node === own);
+    const preferred = isPlain ? undefined : preferredSuccessor(this.#standing(names.strings(), own));
+    if (preferred !== undefined) return { kind: 'preferred', entry: preferred };
+    const first = this.#first(names, leader);
+    return { kind: 'first', successor: first && firstSuccessor(first) };
+  }
+
+  /**
+   * The candidate that follows `leader`. `undefined`: there is none that can be handed a term.
+   * @param children - as of {@link listed}
+   */
+  async next(leader: QueueEntry, children?: ChildNames): Promise<Successor | undefined> {
+    for (let names = children ?? (await this.#list()); ; names = await this.#list()) {
+      const listed = this.listed(leader, names);
+      if (listed.kind === 'first') return listed.successor;
+      const found = await this.#read(listed.entry);
+      if (found !== 'gone') return found;
+    }
+  }
+
+  /** A candidate behind `first`, the first in the queue, with a higher priority; not `after`. `undefined`: there is none. */
+  async preferredTo({ entry: first }: Contender, after: string): Promise<MarkedSuccessor | undefined> {
+    for (;;) {
+      const names = await this.#list();
+      if (names.strings(mayHavePriority).length === 0) return undefined;
+      const behind = this.#standing(names.strings(), after).filter(
+        ({ sequence }) => compareSequences(sequence, first.sequence) >= 0,
+      );
+      const preferred = preferredSuccessor(behind);
+      const found = preferred && (await this.#read(preferred));
+      if (found !== 'gone') return found;
+    }
+  }
+
+  /**
+   * The candidate with that id, or that name of its node; of several the first in the queue.
+   * @throws NoCandidateError if there is none, or it is another client's
+   */
+  async named(candidate: string, leader: QueueEntry): Promise<MarkedSuccessor> {
+    const candidates = await new ElectionReader(this.#session, this.#path).candidates();
+    const others = candidates.filter(({ node }) => node !== leader.node);
+    const node = others.find((each) => each.id === candidate || each.node === candidate)?.node;
+    const found = await this.again(node);
+    if (found === undefined) throw new NoCandidateError(candidate);
+    return found;
+  }
+
+  /** A candidate as it is now, by the name of its node; `undefined`: it is gone, or another client's. */
+  async again(node: string | undefined): Promise<MarkedSuccessor | undefined> {
+    const entry = node === undefined ? undefined : parseEntry(node);
+    const found = entry && (await this.#read(entry));
+    return found === 'gone' ? undefined : found;
+  }
+
+  /** In order: nodes that go with no session are no candidates. */
+  #standing(names: readonly string[], except: string): QueueEntry[] {
+    const { ownerless } = this.#session.guard;
+    return queueOf(names).filter(({ node }) => node !== except && !ownerless.has(this.#path, node));
+  }
+
+  /** Mostly without making strings of all names. `undefined`, too, where numbers say nothing of the order: the queue finds out. */
+  #first(names: ChildNames, leader: QueueEntry): QueueEntry | undefined {
+    let [first] = queueOf(names.strings(earliestBut(leader)));
+    if (first !== undefined && this.#session.guard.ownerless.has(this.#path, first.node))
+      first = this.#standing(names.strings(), leader.node)[0];
+    return first !== undefined && isOverflowed(first) ? undefined : first;
+  }
+
+  async #read(entry: QueueEntry): Promise<MarkedSuccessor | 'gone' | undefined> {
+    const path = `${this.#path}/${entry.node}`;
+    try {
+      const node = await this.#session.retryUntilAnswered(() => this.#session.getData(path));
+      if (this.#session.guard.ownerless.isOne(path, node.stat)) return 'gone';
+      return markedSuccessor(entry, node);
+    } catch (error) {
+      if (error instanceof NoNodeError) return 'gone';
+      throw error;
+    }
+  }
+}

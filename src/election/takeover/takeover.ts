@@ -1,0 +1,107 @@
+import { BadVersionError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { abortable } from '../../platform/async/promises.js';
+import { isUnanswered } from '../../session/operations.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { heartbeatNodeOf } from '../nodes/heartbeat-node.js';
+import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
+import type { SuccessorSearch } from '../successor/successor-search.js';
+import type { Claim } from '../term/claim.js';
+import { FailureDetector, type LeaderFailure } from './failure-detector.js';
+
+/** How a candidate follows leaders that end uncleanly: see the options of the same names. */
+export interface ClaimOptions {
+  readonly takeover: 'lease' | 'session';
+  readonly takeoverDelayMs: number | undefined;
+}
+
+/** Takes over from leaders whose lease is over though their session lasts, for one candidate and one record. */
+export class Takeover {
+  readonly #session: Session;
+  readonly #recordPath: string;
+  readonly #seat: number;
+  readonly #options: ClaimOptions;
+  readonly #search: SuccessorSearch;
+  /** The transaction that wrote the record whose leader the servers don't let this candidate delete. */
+  #refusedAt: bigint | undefined;
+
+  constructor(
+    session: Session,
+    recordPath: string,
+    seat: number,
+    options: ClaimOptions,
+    search: SuccessorSearch,
+  ) {
+    this.#session = session;
+    this.#recordPath = recordPath;
+    this.#seat = seat;
+    this.#options = options;
+    this.#search = search;
+  }
+
+  /** What follows the leader of this record; nothing for a candidate that waits for the end of sessions. */
+  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
+    const { takeover, takeoverDelayMs: leastDelayMs = 0 } = this.#options;
+    if (takeover === 'session') return [];
+    const place = { contender, recordPath: this.#recordPath, seat: this.#seat };
+    const isRefused = ({ zxid }: { zxid: bigint }) => zxid === this.#refusedAt;
+    return [new FailureDetector({ ...place, leastDelayMs, isRefused, onFailure })];
+  }
+
+  /**
+   * Claims the next term, or hands it over to a candidate with a higher priority. `undefined`: that one leads,
+   * or nothing was done, since there was another heartbeat, or the leader has gone, or another candidate has claimed; or the
+   * outcome isn't known: the record tells.
+   * @param claim - claims in one transaction with these parts
+   */
+  async carryOut(
+    contender: Contender,
+    failure: LeaderFailure,
+    signal: Abortable,
+    claim: (deletions: TransactionPart[]) => Promise<Claim | undefined>,
+  ): Promise<Claim | undefined> {
+    const { record, version, zxid, connection } = failure.leader;
+    const { logger } = this.#session;
+    logger.info(
+      { term: record.term, formerLeader: record.id ?? record.node },
+      'no heartbeat of the leader for longer than its lease: taking over',
+    );
+    const deletions = deletionsOf(contender.queue, failure);
+    try {
+      const term = { record: this.#recordPath, version, term: record.term + 1, connection };
+      const handing = handOverToPreferred(contender, this.#search, term, record.node, deletions);
+      const preferred = await abortable(handing, signal).catch((error: unknown) => {
+        if (!(error instanceof ZooKeeperError)) throw error;
+        return undefined; // It left, or may not be written: this candidate claims.
+      });
+      if (preferred === undefined) return await claim(deletions);
+    } catch (error) {
+      if (isNoAuth(error)) {
+        this.#refusedAt = zxid;
+        const path = this.#session.absolute(contender.queue);
+        logger.warn(
+          { path },
+          'the session may not delete the leader there: it waits for the end of its session',
+        );
+      } else if (!(error instanceof NoNodeError || error instanceof BadVersionError || isUnanswered(error))) {
+        throw error;
+      }
+    }
+    return undefined;
+  }
+}
+
+/**
+ * The parts of a transaction that takes over from a leader. If there was another heartbeat since the version was seen, the first
+ * is refused, and all with it. If there wasn't, there can be none any more: a heartbeat needs both nodes.
+ */
+export function deletionsOf(queue: string, { leader, heartbeatVersion }: LeaderFailure): TransactionPart[] {
+  const { node } = leader.record;
+  return [
+    { kind: 'delete', path: `${queue}/${heartbeatNodeOf(node)}`, version: heartbeatVersion },
+    { kind: 'delete', path: `${queue}/${node}` },
+  ];
+}

@@ -1,0 +1,183 @@
+import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../errors.js';
+import type { RaisedVersion } from '../session/connection/heartbeat-batch.js';
+import type { Reply } from '../session/connection/reply.js';
+import { isUnanswered } from '../session/operations.js';
+import type { PartResult, TransactionPart } from '../session/protocol/records.js';
+
+/**
+ * What is known of a heartbeat node, the empty node beside a candidate's own whose version its heartbeats raise.
+ *
+ * - `unsent`: no write that creates it was sent.
+ * - `sent`: one was sent, and isn't answered.
+ * - `repeated`: it was sent again. The second one finds the node, mostly. Or another client has deleted that in between, and the first
+ *   version comes again, which others may have seen long ago: no lease begins with it.
+ * - `claiming`: a claim that creates it was sent, and its outcome isn't known. No heartbeat may be sent for the node: one
+ *   that raises a version could be refused for the lack of it, one that doesn't would begin a lease without a version.
+ * - `there`: it exists, and had that version last, by that transaction; -1 if only its existence is known.
+ * - `lost`: it is gone, or of no use. It is never made again: its versions would begin anew.
+ */
+type State =
+  | { readonly name: 'unsent' | 'sent' | 'repeated' | 'claiming' | 'lost' }
+  | { readonly name: 'there'; readonly version: number; readonly zxid: bigint };
+
+/** What the version tells its owner. */
+export interface HeartbeatVersionOwner {
+  /** The next heartbeat is another than the one before. */
+  onChanged(): void;
+  /** The servers refuse to create the heartbeat node: heartbeats have to do without. */
+  onUnavailable(cause: Error): void;
+  /** The heartbeat node is gone or can't be written, or the data of the servers went back: nothing can be proved any more. */
+  onUnprovable(why: string, cause?: Error): void;
+}
+
+/** Writes parts in one transaction, and gives the results of these parts. */
+export type CommitParts = (parts: readonly TransactionPart[]) => Promise<Reply<PartResult[]>>;
+
+const NO_DATA = Buffer.alloc(0);
+
+/**
+ * The version that the heartbeats of one candidate raise: by it the next candidate in line sees whether there was another
+ * heartbeat. See docs/design/takeover.md.
+ */
+export class HeartbeatVersion implements RaisedVersion {
+  /** The path of the heartbeat node. */
+  readonly path: string;
+  /** The path with the chroot. */
+  readonly #absolutePath: string;
+  readonly #owner: HeartbeatVersionOwner;
+  #state: State = { name: 'unsent' };
+
+  constructor(path: string, absolutePath: string, owner: HeartbeatVersionOwner) {
+    this.path = path;
+    this.#absolutePath = absolutePath;
+    this.#owner = owner;
+  }
+
+  /** Whether the heartbeat node may exist. */
+  get mayExist(): boolean {
+    return this.#state.name !== 'unsent';
+  }
+
+  /** Whether the heartbeat node exists, as far as is known. */
+  get exists(): boolean {
+    return this.#state.name === 'there';
+  }
+
+  nextWrite(): TransactionPart | undefined {
+    switch (this.#state.name) {
+      case 'unsent':
+        this.#become({ name: 'sent' });
+        return creationOf(this.#absolutePath);
+      case 'sent':
+      case 'repeated':
+        this.#become({ name: 'repeated' });
+        return creationOf(this.#absolutePath);
+      case 'there':
+        return raiseOf(this.#absolutePath);
+      case 'claiming':
+      case 'lost':
+        return undefined;
+    }
+  }
+
+  /** As {@link nextWrite}, as a part of a transaction of the session. */
+  nextProof(): TransactionPart | undefined {
+    const write = this.nextWrite();
+    return write && { ...write, path: this.path };
+  }
+
+  /** @param zxid - the transaction that wrote it. Two writes may be on their way, and the code that waits for one be told later. */
+  written({ stat }: PartResult, zxid: bigint): boolean {
+    const before = this.#state;
+    if (before.name === 'lost') return false;
+    if (before.name === 'there' && zxid < before.zxid) return true;
+    const version = stat?.version ?? 0; // A creation has no stat.
+    if (before.name === 'there' && version <= before.version) {
+      this.#lose(`the version of ${this.path} went back: the data of the servers were restored`);
+      return false;
+    }
+    this.#become({ name: 'there', version, zxid });
+    if (before.name !== 'there') this.#owner.onChanged();
+    return before.name !== 'repeated' && before.name !== 'claiming'; // What a claim wrote has its lease by the claim.
+  }
+
+  refused(error: ZooKeeperError): void {
+    if (error instanceof NodeExistsError) return this.found();
+    if (this.#state.name === 'claiming') return; // The claim that was sent behind it has its own answer.
+    if (this.#state.name === 'sent' || this.#state.name === 'repeated') {
+      this.#become({ name: 'lost' });
+      return this.#owner.onUnavailable(error);
+    }
+    if (error instanceof NoNodeError) return this.#lose(`${this.path} was deleted by another client`);
+    this.#lose(`no heartbeat can be written to ${this.path} (${describe(error)})`, error);
+  }
+
+  /** It exists: a write that created it was carried out, though that wasn't answered. */
+  found(): void {
+    if (this.#state.name === 'lost' || this.#state.name === 'there') return;
+    this.#become({ name: 'there', version: -1, zxid: 0n });
+    this.#owner.onChanged();
+  }
+
+  /**
+   * Sends a claim by `commit`, with the part that creates the heartbeat node unless that exists. If it isn't answered, no heartbeat is
+   * sent for the node before {@link claimSettled}. @throws what `commit` throws
+   */
+  async claimWith(parts: readonly TransactionPart[], commit: CommitParts): Promise<Reply<PartResult[]>> {
+    if (this.exists) return await commit(parts);
+    const creation = creationOf(this.path);
+    this.#become({ name: 'claiming' });
+    this.#owner.onChanged();
+    try {
+      const reply = await commit([...parts, creation]);
+      this.written(reply.value.at(-1) as PartResult, reply.zxid);
+      return { ...reply, value: reply.value.slice(0, -1) };
+    } catch (error) {
+      if (!isUnanswered(error)) this.claimSettled();
+      if (isAbout(error, creation)) this.refused(error);
+      throw error;
+    }
+  }
+
+  /** That claim was carried out, or never will be. The next write creates the heartbeat node, or finds it. */
+  claimSettled(): void {
+    if (this.#state.name !== 'claiming') return;
+    this.#become({ name: 'repeated' });
+    this.#owner.onChanged();
+  }
+
+  #lose(why: string, cause?: Error): void {
+    this.#become({ name: 'lost' });
+    this.#owner.onChanged();
+    this.#owner.onUnprovable(why, cause);
+  }
+
+  #become(next: State): void {
+    this.#state = next;
+  }
+}
+
+function creationOf(path: string): TransactionPart {
+  return { kind: 'create', path, mode: 'ephemeral' };
+}
+
+function raiseOf(path: string): TransactionPart {
+  return { kind: 'set', path, data: NO_DATA };
+}
+
+/**
+ * A claim was refused for the heartbeat node that it was to make. An earlier heartbeat made it, whose reply was lost, or the
+ * servers don't let the session make it: further claims are made without.
+ */
+export function isHeartbeatNodeRefused(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.operation === 'multi[create]';
+}
+
+/** Whether a transaction was refused for that part. */
+export function isAbout(error: unknown, { kind, path }: TransactionPart): error is ZooKeeperError {
+  return (
+    error instanceof ZooKeeperError &&
+    error.operation === `multi[${kind}]` &&
+    error.path?.endsWith(path) === true
+  );
+}

@@ -1,0 +1,113 @@
+import { NoNodeError, type ZooKeeperError } from '../../errors.js';
+import type { Access } from '../protocol/acl.js';
+import type { PartResult, TransactionPart } from '../protocol/records.js';
+import { heartbeatRequest, type Request, TransactionError } from '../protocol/requests.js';
+import type { Reply } from './reply.js';
+
+/** A node that heartbeats prove. */
+export interface ProvenNode {
+  /** The absolute path, the chroot included. */
+  readonly absolutePath: string;
+  /** What its heartbeats raise; `undefined`: they only check that the node exists. */
+  readonly raised?: RaisedVersion | undefined;
+  /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
+  confirmed(sentAt: number): void;
+  gone(): void;
+  /** The node's access list doesn't let the session read it any more: no heartbeat can confirm it. */
+  unreadable(error: Error): void;
+}
+
+/** The version of a node beside a proven one, which each heartbeat raises for other sessions to read. */
+export interface RaisedVersion {
+  /** The write that raises it; `undefined` while no heartbeat may be sent for the node. */
+  nextWrite(): TransactionPart | undefined;
+  /** That write was carried out. @returns whether a lease begins with it */
+  written(result: PartResult, zxid: bigint): boolean;
+  /** The servers refused that write, and with it the heartbeat. The next write differs, or there is none. */
+  refused(error: ZooKeeperError): void;
+}
+
+const NODES_PER_REQUEST = 200;
+const BYTES_PER_REQUEST = 900_000; // A request must stay under a server's 1 MB, and a path may have 4 KB.
+const BYTES_BESIDE_PATH = 100; // Of a part: its kind, its length, and an access list.
+
+/** A part of a heartbeat, and the node that it is for. */
+interface OwnedPart {
+  readonly node: ProvenNode;
+  readonly part: TransactionPart;
+}
+
+/** Nodes that one request proves. It is made once and sent again and again. */
+export class HeartbeatBatch {
+  readonly nodes: readonly ProvenNode[];
+  readonly request: Request<readonly PartResult[]>;
+  readonly #parts: readonly OwnedPart[];
+
+  /** Leaves out the nodes that no heartbeat may be sent for now. */
+  static of(nodes: readonly ProvenNode[], access: Access): HeartbeatBatch[] {
+    const batches: HeartbeatBatch[] = [];
+    let parts: OwnedPart[] = [];
+    let [count, bytes] = [0, 0];
+    for (const node of nodes) {
+      const own = partsOf(node);
+      if (own.length === 0) continue;
+      const ownBytes = bytesOf(own);
+      if (count === NODES_PER_REQUEST || bytes + ownBytes > BYTES_PER_REQUEST) {
+        batches.push(new HeartbeatBatch(parts, access));
+        [parts, count, bytes] = [[], 0, 0];
+      }
+      parts.push(...own);
+      [count, bytes] = [count + 1, bytes + ownBytes];
+    }
+    if (count > 0) batches.push(new HeartbeatBatch(parts, access));
+    return batches;
+  }
+
+  private constructor(parts: readonly OwnedPart[], access: Access) {
+    this.#parts = parts;
+    this.nodes = parts.filter(({ part }) => part.kind === 'check').map(({ node }) => node);
+    this.request = heartbeatRequest(
+      parts.map(({ part }) => part),
+      access,
+    );
+  }
+
+  /** The servers have committed it. @param isMember - whether heartbeats are still sent for the node */
+  confirmed(
+    { value: results, sentAt, zxid }: Reply<readonly PartResult[]>,
+    isMember: (node: ProvenNode) => boolean,
+  ) {
+    const unseen = new Set<ProvenNode>();
+    for (const [at, { node, part }] of this.#parts.entries()) {
+      if (part.kind === 'check' || !isMember(node)) continue;
+      if (node.raised?.written(results[at] as PartResult, zxid) === false) unseen.add(node);
+    }
+    for (const node of this.nodes) if (isMember(node) && !unseen.has(node)) node.confirmed(sentAt);
+  }
+
+  /** The servers refused it for the sake of one node. @throws any other error: then the connection may be of no use */
+  refused(error: unknown, remove: (node: ProvenNode) => void): void {
+    const at = error instanceof TransactionError ? this.#parts[error.failedPart] : undefined;
+    if (!(error instanceof TransactionError) || at === undefined) throw error;
+    const { node, part } = at;
+    const cause = error.error;
+    if (part.kind !== 'check') return node.raised?.refused(cause);
+    if (!(cause instanceof NoNodeError || cause.code === 'NO_AUTH')) throw error;
+    remove(node);
+    if (cause instanceof NoNodeError) node.gone();
+    else node.unreadable(cause);
+  }
+}
+
+/** The check comes first: a node that is gone is found to be gone, whatever is beside it. */
+function partsOf(node: ProvenNode): OwnedPart[] {
+  const check: OwnedPart = { node, part: { kind: 'check', path: node.absolutePath } };
+  if (node.raised === undefined) return [check];
+  const part = node.raised.nextWrite();
+  return part === undefined ? [] : [check, { node, part }];
+}
+
+/** At most, as they are sent. */
+function bytesOf(parts: readonly OwnedPart[]): number {
+  return parts.reduce((sum, { part }) => sum + Buffer.byteLength(part.path) + BYTES_BESIDE_PATH, 0);
+}

@@ -1,0 +1,32 @@
+/** What is asked of the model of tokens, and what must come out. */
+import { fileURLToPath } from 'node:url';
+import { breaksPromise, holds } from './questions.mjs';
+
+const NAME = 'tokens';
+
+/** Searched to the last state: what holds within these bounds. */
+const WHOLE = [
+  { writes: 7, losses: 1, again: 0 },
+  { writes: 6, losses: 0, again: 1 },
+];
+
+/** Smaller bounds, within which each statement of the model is reached, and each variant fails. */
+const SMALL = { writes: 5, losses: 1, again: 0 };
+
+/** Each leaves out one of the conditions on which a heartbeat's zxid may be a token. */
+const VARIANTS = [
+  breaksPromise(SMALL, 'ANY_HEARTBEAT', 'TOKENS_RISE', 'any heartbeat before the mark gives the token'),
+  breaksPromise(SMALL, 'OLD_RECORD', 'TOKENS_RISE', 'the record was read before another leader handed over'),
+  breaksPromise(SMALL, 'LATE_HEARTBEAT', 'TOKENS_RISE', 'a heartbeat that is answered after the mark counts'),
+  breaksPromise(SMALL, 'OVER_CONNECTIONS', 'TOKENS_RISE', 'what was known before a lost connection counts'),
+  breaksPromise(SMALL, 'KEEPS_NODE', 'TOKENS_RISE', 'who gives a term back keeps its node'),
+];
+
+/** @type {import('./questions.mjs').Model} */
+export const TOKENS = {
+  about: 'the order of tokens',
+  path: fileURLToPath(new URL('tokens.pml', import.meta.url)),
+  bounds: ['writes', 'losses', 'again'],
+  all: [...WHOLE.map((bounds) => holds(NAME, bounds, 'much', bounds.losses > 0)), ...VARIANTS],
+  quick: [holds(NAME, SMALL, 'some', true), ...VARIANTS],
+};

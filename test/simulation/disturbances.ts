@@ -1,0 +1,92 @@
+import { sleep } from '../../src/platform/time/clock.js';
+import type { Random } from '../support/seeded-random.js';
+import type { Candidate } from './candidates/candidate.js';
+import type { SimulatedEnvironment } from './candidates/environment.js';
+import type { Link, Route } from './network.js';
+import { stopBoundMs } from './recovery.js';
+import type { Host, World } from './world.js';
+
+/** Something that goes wrong, or that is asked for; it gives what mends it, if anything has to. */
+export type Fault = (world: World, random: Random) => (() => void) | undefined;
+
+/** How often it comes compared with the others; and whether it can. */
+export type WeighedFault = readonly [
+  name: string,
+  weight: number,
+  fault: Fault,
+  isPossible?: (world: World) => boolean,
+];
+
+export function cut(routes: readonly Route[], random: Random): () => void {
+  const ways = random.pick(['both', 'both', 'there', 'back']);
+  const links: Link[] = routes.flatMap(({ there, back }) =>
+    ways === 'both' ? [there, back] : [ways === 'there' ? there : back],
+  );
+  for (const link of links) link.cut();
+  return () => {
+    for (const link of links) link.heal();
+  };
+}
+
+export function slow(routes: readonly Route[], random: Random): () => void {
+  const links = routes.flatMap((route) => route.links);
+  for (const link of links) link.slowBy = random.spread(20, 3000);
+  return () => {
+    for (const link of links) link.slowBy = 0;
+  };
+}
+
+export function freeze({ candidate }: Host): () => void {
+  const { clock } = candidate.environment;
+  clock.freeze();
+  return () => clock.thaw();
+}
+
+/** The process ends. Its machine says so to the servers, and to the process's parent, or is gone as well. */
+export function end({ candidate, parent }: Host, isMachineGone: boolean): void {
+  kill(candidate.environment, isMachineGone);
+  if (isMachineGone) parent?.die(true);
+  else parent?.childEnded(true);
+}
+
+export function kill({ clock, wires }: SimulatedEnvironment, isMachineGone: boolean): void {
+  for (const wire of wires) {
+    if (isMachineGone) wire.sever();
+    else wire.closeAtClient();
+  }
+  clock.kill();
+}
+
+export function resign(world: World): undefined {
+  const { leader } = world;
+  return leader && ask(world, leader, () => leader.resign());
+}
+
+/** Of its application, now, if its process runs. */
+export function ask(world: World, candidate: Candidate, what: () => void): undefined {
+  const { clock } = candidate.environment;
+  clock.receive(what);
+  world.scheduler.followUp();
+}
+
+/** What was being opened when it was stopped is closed after that, within a second and a half. */
+export const CLOSED_WITHIN_MS = 2000;
+
+const stopping = new WeakSet<Candidate>();
+
+/** It is held to how long that takes. */
+export async function stopAndReplace(world: World, host: Host): Promise<void> {
+  const { candidate } = host;
+  const { clock } = candidate.environment;
+  if (stopping.has(candidate)) return;
+  stopping.add(candidate);
+  const since = clock.now() - candidate.busyMs;
+  await candidate.stop();
+  const tookMs = clock.now() - candidate.busyMs - since;
+  const { ledger, sessionTimeoutMs } = world.surroundings;
+  const boundMs = stopBoundMs(sessionTimeoutMs);
+  ledger.time('until a candidate had stopped, in thousandths of the bound', (1000 * tookMs) / boundMs);
+  if (tookMs > boundMs) ledger.violate('stop', `${candidate.id} took ${Math.round(tookMs)} ms`);
+  await sleep(clock, CLOSED_WITHIN_MS);
+  if (host.candidate === candidate && !candidate.isDead) world.retire(host);
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import { LeaderElector } from '../../../src/election/elector.js';
+import { parseRecord } from '../../../src/election/nodes/record.js';
+import { RejoinBackoff } from '../../../src/election/rejoin-backoff.js';
+import type { DemotionReason } from '../../../src/errors.js';
+import { EmbeddedZooKeeper, TestClock } from '../../../src/testing/index.js';
+import { FakeClock } from '../../support/fake-clock.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../../support/silent-logger.mjs';
+
+const LEASE_MS = 500;
+const PATH = '/election';
+
+function setUp(random = 0.5) {
+  const clock = new FakeClock();
+  const backoff = new RejoinBackoff({ clock, random: () => random }, SILENT);
+  /** Gives the pause after a term that ended so. */
+  const pauseAfter = (reason: DemotionReason, lastedMs: number) => {
+    backoff.termEnded(reason, lastedMs, LEASE_MS);
+    return backoff.pauseMs();
+  };
+  return { clock, backoff, pauseAfter };
+}
+
+describe('a candidate whose term was lost at once', () => {
+  it('joins again at once after the first, and stays out after the second, and twice as long after each further one', () => {
+    for (const [random, pauseMs] of [
+      [0, 12_000],
+      [0.5, 13_500],
+      [0.999_999, 15_000],
+    ] as const) {
+      const { pauseAfter } = setUp(random);
+      expect(pauseAfter('lease-expired', 100)).toBe(0);
+      expect(pauseAfter('lease-expired', 999)).toBeCloseTo(pauseMs, 1);
+      for (let further = 1; further <= 3; further++)
+        expect(pauseAfter('lease-expired', 999)).toBeCloseTo(2 * pauseMs, 1);
+    }
+  });
+
+  it('loses nothing by it when it has led for two leases since the last one', () => {
+    const { pauseAfter } = setUp();
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    expect(pauseAfter('lease-expired', 1000)).toBe(0);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
+  });
+
+  it('loses nothing by it when the last one was minutes ago', async () => {
+    const { clock, pauseAfter } = setUp();
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    await clock.advance(300_001);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+  });
+
+  it('does not take a short term that it gave back, or whose node another client deleted, for a lost or a long one', () => {
+    const { pauseAfter } = setUp();
+    for (const reason of ['resigned', 'node-deleted', 'finished', 'revoked'] as const)
+      expect([pauseAfter(reason, 10), pauseAfter(reason, 10)]).toEqual([0, 0]);
+    expect(pauseAfter('lease-expired', 100)).toBe(0);
+    expect(pauseAfter('resigned', 10)).toBe(0);
+    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
+  });
+
+  it('stays out for the longer of two pauses, and not for both', async () => {
+    const { clock, backoff, pauseAfter } = setUp();
+    pauseAfter('lease-expired', 100);
+    backoff.notBefore(clock.now() + 8000);
+    expect(pauseAfter('lease-expired', 100)).toBe(13_500);
+    backoff.notBefore(clock.now() + 60_000);
+    expect(backoff.pauseMs()).toBe(60_000);
+    await clock.advance(59_000);
+    expect(backoff.pauseMs()).toBe(1000);
+  });
+});
+
+/** So many candidates in virtual time, one session each; gives the number of terms so far, those that were never heard of too. */
+async function campaign(candidates: number, { leaseMs, commitMs }: { leaseMs: number; commitMs: number }) {
+  const { clock, server, open } = await startWithTestClock();
+  for (const only of ['create', 'multi', 'delete', 'setData'] as const) server.delay(commitMs, { only });
+  const electors: LeaderElector[] = [];
+  for (let index = 0; index < candidates; index++) {
+    const elector = new LeaderElector(await clock.advanceUntil(open({ leaseMs })), PATH);
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    electors.push(elector);
+  }
+  for (const elector of electors) await clock.advanceUntil(elector.start());
+  const terms = () => {
+    const record = parseRecord(server.data(PATH) as Buffer, 0);
+    return 'term' in record ? record.term : 0;
+  };
+  return { clock, server, electors, terms };
+}
+
+describe('an election whose leases replies can not keep', () => {
+  // Without a cooldown: 72 and 121 terms in that minute with commits of 400 ms, 135 and 201 with 200 ms.
+  it.each([
+    [1, 500, 400],
+    [2, 500, 400],
+    [3, 500, 400],
+    [2, 300, 200],
+    [3, 300, 200],
+    [2, 300, 350],
+    [3, 300, 350],
+  ])(
+    'has at most one term in 5 s: %i candidates, leases of %i ms, commits of %i ms',
+    async (candidates, leaseMs, commitMs) => {
+      const { clock, terms } = await campaign(candidates, { leaseMs, commitMs });
+      await clock.advance(60_000);
+      const inFirstMinute = terms();
+      expect(inFirstMinute).toBeLessThanOrEqual(12);
+      expect(inFirstMinute).toBeGreaterThanOrEqual(2 * candidates);
+      await clock.advance(60_000);
+      expect(terms() - inFirstMinute).toBeLessThanOrEqual(12);
+      expect(terms() - inFirstMinute).toBeGreaterThanOrEqual(candidates); // It doesn't go silent.
+    },
+  );
+
+  it('has a leader again within half a minute when commits are quick again', async () => {
+    const { clock, server, electors } = await campaign(2, { leaseMs: 500, commitMs: 400 });
+    await clock.advance(60_000);
+    server.clearFaults();
+    await clock.advance(31_000);
+    expect(electors.filter(({ isLeader }) => isLeader)).toHaveLength(1);
+  });
+});
+
+describe('a supervisor whose elector stays out of the election', () => {
+  it('says so in its health, and waits for the longer of the two pauses', async () => {
+    const clock = new TestClock();
+    const server = await EmbeddedZooKeeper.start({ clock, logger: SILENT });
+    onTestFinished(() => server.stop());
+    server.delay(400, { only: 'multi' });
+    const supervisor = new ElectionSupervisor({
+      connect: server.connectString,
+      path: PATH,
+      session: { leaseMs: 500, environment: clock.environment },
+      cooldownMs: 8000,
+      logger: SILENT,
+    });
+    onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+    const electedAt: number[] = [];
+    supervisor.on('elected', () => void electedAt.push(clock.now()));
+    await clock.advanceUntil(supervisor.start());
+    await clock.advanceUntil(() => electedAt.length === 2);
+    await clock.advanceUntil(() =>
+      /^cools down .* another (1[5-9]|2[0-4])\d{3} ms$/.test(supervisor.health().reasons[0] ?? ''),
+    );
+    await clock.advanceUntil(() => electedAt.length === 3);
+    const [first, second, third] = electedAt as [number, number, number];
+    expect(second - first).toBeGreaterThanOrEqual(8000); // The supervisor's alone.
+    expect(third - second).toBeGreaterThanOrEqual(16_000);
+    expect(third - second).toBeLessThan(26_000); // One after the other they would take 28 s.
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../../../src/election/elector.js';
+import { serializeRecord } from '../../../../src/election/nodes/record.js';
+import type { Claim } from '../../../../src/election/term/claim.js';
+import type { Term } from '../../../../src/election/term/term.js';
+import type { Session } from '../../../../src/session/session.js';
+import { DEAD } from '../../../support/conclave/electors.js';
+import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+
+// With several seats the record has no children, so it can be made again at any version, as a restored backup has it.
+
+const PATH = '/election';
+const OTHER = serializeRecord({ ...DEAD, term: 7, id: 'other' });
+
+async function start() {
+  const { clock, server, open } = await startWithTestClock();
+  const join = async (session: Session) => {
+    const elector = new LeaderElector(session, PATH, { seats: 2 });
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    await clock.advanceUntil(elector.start());
+    return elector;
+  };
+  const lead = async (): Promise<[LeaderElector, Claim]> => {
+    const elector = await join(await open());
+    const term = await clock.advanceUntil(() => elector.term as Term & { readonly claim: Claim });
+    return [elector, term.claim];
+  };
+  /** Makes the record anew, up to the version that it had, while a session that has no connection gets none. */
+  const restoreAndClaim = async ({ record, version }: Claim, operator: Session) => {
+    server.refuse();
+    const writes = Array.from(
+      { length: version },
+      () => ({ kind: 'set', path: record, data: OTHER }) as const,
+    );
+    const parts = [{ kind: 'delete', path: record }, { kind: 'create', path: record }, ...writes] as const;
+    await clock.advanceUntil(operator.commit(parts));
+    server.admit();
+  };
+  return { clock, server, open, join, lead, restoreAndClaim };
+}
+
+describe('a release', () => {
+  it('goes out at once over the connection of its claim, without a look at the record', async () => {
+    const { clock, server, lead } = await start();
+    const [elector, { node }] = await lead();
+    await clock.advance(100);
+    server.resetCounts();
+    await clock.advanceUntil(elector.stop());
+    expect(server.paths(PATH)).not.toContain(node);
+    expect(server.count('exists') + server.count('getData')).toBe(0);
+    expect(server.count('multi')).toBe(1);
+  });
+
+  it('that is sent over another connection is carried out if the record is still as the claim left it', async () => {
+    const { clock, server, open, lead } = await start();
+    const [elector, { node, record }] = await lead();
+    server.sessionOf(node)?.dropConnection();
+    await clock.advanceUntil(elector.stop());
+    expect(JSON.parse(String((await (await open()).getData(record)).data))).toMatchObject({
+      state: 'vacant',
+    });
+    expect(server.paths(PATH)).not.toContain(node);
+  });
+
+  it('that was repeated after a lost reply made the record of a later leader vacant, in a restored backup', async () => {
+    const { clock, server, open, lead, restoreAndClaim } = await start();
+    const [elector, claim] = await lead();
+    const operator = await open();
+    const own = server.sessionOf(claim.node);
+    own?.partition();
+    const stopping = elector.stop();
+    await clock.advance(10);
+    server.refuse();
+    own?.heal();
+    await restoreAndClaim(claim, operator);
+    await clock.advanceUntil(stopping);
+    expect(server.data(claim.record)).toEqual(OTHER);
+    expect(server.paths(PATH)).not.toContain(claim.node);
+  });
+
+  it('that had waited for a connection made the record of a later leader vacant, in a restored backup', async () => {
+    const { clock, server, open, lead, restoreAndClaim } = await start();
+    const [elector, claim] = await lead();
+    const operator = await open();
+    server.refuse();
+    server.sessionOf(claim.node)?.dropConnection();
+    await clock.advanceUntil(() => server.connectionCount === 1);
+    const stopping = elector.stop();
+    await restoreAndClaim(claim, operator);
+    await clock.advanceUntil(stopping);
+    expect(server.data(claim.record)).toEqual(OTHER);
+    expect(server.paths(PATH)).not.toContain(claim.node);
+  });
+});
+
+describe('a claim', () => {
+  it('that had waited for a connection overwrote the record of a later leader, in a restored backup', async () => {
+    const { clock, server, open, join, lead, restoreAndClaim } = await start();
+    const [, claim] = await lead();
+    await lead();
+    const operator = await open();
+    const next = await join(await open());
+    server.sessionOf(claim.node)?.expire();
+    await clock.advance(100); // It waits out the lease.
+    server.refuse();
+    const looked = server.swallowReply('exists', { path: claim.node });
+    await clock.advanceUntil(() => looked.hits === 1);
+    await restoreAndClaim(claim, operator);
+    const looksAgain = server.failWith('CONNECTION_LOSS', {
+      operation: 'getData',
+      path: claim.record,
+      times: 1,
+    });
+    await clock.advanceUntil(() => looksAgain.hits === 1);
+    expect(server.data(claim.record)).toEqual(OTHER);
+    expect(next.term).toBeUndefined();
+  });
+});

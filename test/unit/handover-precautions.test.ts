@@ -1,0 +1,234 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { heartbeatNodeOf } from '../../src/election/nodes/heartbeat-node.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import {
+  firstSuccessor,
+  handoverParts,
+  markedSuccessor,
+  type Successor,
+} from '../../src/election/successor/successor.js';
+import { BadVersionError, NoNodeError } from '../../src/errors.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
+import { parseEntry, type QueueEntry } from '../../src/lock/queue/order.js';
+import type { Session } from '../../src/session/session.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/election';
+const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
+const MOST_RAISED = 64;
+
+/** Candidates with sessions of their own, in the order in which they join. */
+async function setUp() {
+  const { clock, server, open } = await startWithTestClock();
+  const elected: string[] = [];
+  const join = async (id: string, options: LeaderElectorOptions = {}, given?: Session) => {
+    const session = given ?? (await open(TIMES));
+    const elector = new LeaderElector(session, PATH, { ...options, id });
+    elector.on('elected', ({ number }) => elected.push(`${id} ${number}`));
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    await clock.advanceUntil(elector.start());
+    return elector;
+  };
+  const lead = async (id: string) => {
+    const elector = await join(id);
+    await clock.advanceUntil(() => elector.term);
+    return elector;
+  };
+  const record = () => parseRecord(server.data(PATH) as Buffer, 1);
+  return { clock, server, open, join, lead, elected, record };
+}
+
+/** The name of the candidate's node. */
+async function nodeOf(elector: LeaderElector): Promise<string> {
+  const found = (await elector.candidates()).find(({ id }) => id === elector.id);
+  if (found === undefined) throw new Error(`${elector.id} is no candidate`);
+  return found.node;
+}
+
+/** The candidate as a leader knows it. */
+async function successorOf(session: Session, elector: LeaderElector, isFirst: boolean): Promise<Successor> {
+  const node = await nodeOf(elector);
+  const entry = parseEntry(node) as QueueEntry;
+  const found = isFirst
+    ? firstSuccessor(entry)
+    : markedSuccessor(entry, await session.getData(`${PATH}/${node}`));
+  if (found === undefined) throw new Error('it is no candidate');
+  return found;
+}
+
+/** A leader that knows the next one, and hands over to it when that one has done something meanwhile. */
+async function setUpSuccessor(isFirst: boolean) {
+  const { clock, open, lead, join, record } = await setUp();
+  const leader = await lead('leader');
+  const elector = await join('next');
+  const session = await open(TIMES);
+  const hand = async (meanwhile: () => Promise<void>) => {
+    const successor = await clock.advanceUntil(successorOf(session, elector, isFirst));
+    await clock.advanceUntil(meanwhile());
+    const handed = { record: PATH, version: 1, term: 2, since: new Date(0) };
+    await clock.advanceUntil(session.commit(handoverParts(PATH, successor, handed)));
+  };
+  const leads = () => {
+    const found = record();
+    return leader.isLeader && found.state === 'held' && found.id === 'leader' && found.term === 1;
+  };
+  return { elector, hand, leads };
+}
+
+describe('a handover', () => {
+  it('is one write and one notification, and the next one leads without a claim', async () => {
+    const { clock, lead, join, elected, record, server } = await setUp();
+    const leader = await lead('leader');
+    const next = await join('next');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    server.resetCounts();
+    await clock.advanceUntil(leader.stop());
+    await clock.advanceUntil(() => next.term);
+    expect(elected).toEqual(['leader 1', 'next 2']);
+    const node = await clock.advanceUntil(nodeOf(next));
+    expect(record()).toMatchObject({ state: 'held', term: 2, node, leaseMs: 2000, takeover: 'lease' });
+    const writes = server.requests
+      .filter(({ paths }) => paths.includes(PATH))
+      .map(({ operation }) => operation);
+    expect(writes.filter((operation) => operation === 'multi')).toHaveLength(1);
+  });
+
+  it('to the first in the queue takes no read of its node, by a leader that gives its term back at once', async () => {
+    const { clock, server, join, elected, record } = await setUp();
+    const before = await join('before');
+    await clock.advanceUntil(() => before.term);
+    const brief = await join('brief');
+    const next = await join('next');
+    const node = await clock.advanceUntil(nodeOf(next));
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    server.resetCounts();
+    brief.once('elected', () => void brief.stop());
+    await clock.advanceUntil(before.stop());
+    await clock.advanceUntil(() => next.term);
+    expect(elected).toEqual(['before 1', 'brief 2', 'next 3']);
+    const { id } = brief.session.credentials;
+    const asked = server.requests.filter(({ session }) => session?.id === id);
+    const operations = asked.map(({ operation }) => operation).filter((operation) => operation !== 'ping');
+    expect(operations.slice(0, 3)).toEqual(['getData', 'getChildren', 'removeWatches']);
+    expect(
+      asked.filter(({ operation }) => operation !== 'multi').flatMap(({ paths }) => paths),
+    ).not.toContain(`${PATH}/${node}`);
+    expect(record()).toMatchObject({ state: 'held', term: 3, node, leaseMs: 2000, takeover: 'lease' });
+    expect(record()).not.toHaveProperty('id'); // Its node says it.
+    expect((await clock.advanceUntil(next.leader()))?.id).toBe('next');
+  });
+
+  it('leaves the record vacant if the next in the queue is another client’s, whose name says no lease', async () => {
+    const { clock, open, lead, record } = await setUp();
+    const leader = await lead('leader');
+    const other = await open(TIMES);
+    const joined = await clock.advanceUntil(joinQueue(other, PATH, { data: Buffer.from('10.0.0.1') }));
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(leader.stop());
+    expect(record()).toEqual({ state: 'vacant', term: 1 });
+    await clock.advanceUntil(joined.leave());
+  });
+
+  it('by a record whose lease is shorter than the successor’s begins no term: the successor claims the next one', async () => {
+    const { clock, open, lead, join, elected, record } = await setUp();
+    const leader = await lead('leader');
+    const next = await join('next');
+    const session = await open(TIMES);
+    const successor = await clock.advanceUntil(successorOf(session, next, true));
+    const handed = { record: PATH, version: 1, term: 2, since: new Date(0) };
+    const parts = handoverParts(PATH, { ...successor, leaseMs: TIMES.leaseMs - 1 }, handed);
+    const [own] = [await clock.advanceUntil(nodeOf(leader))];
+    await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: `${PATH}/${own}` }]));
+    const term = await clock.advanceUntil(() => next.term);
+    expect(term?.number).toBe(3);
+    expect(elected).not.toContain('next 2');
+    expect(record()).toMatchObject({ state: 'held', term: 3, id: 'next', leaseMs: TIMES.leaseMs });
+  });
+
+  it('is refused, with all that goes with it, if the successor has changed its node since that was read', async () => {
+    const { elector, hand, leads } = await setUpSuccessor(false);
+    await expect(hand(() => elector.advertise('news'))).rejects.toBeInstanceOf(BadVersionError);
+    expect(leads()).toBe(true);
+  });
+
+  it.each([
+    ['the first in the queue', true],
+    ['another one', false],
+  ])('is refused, with all that goes with it, if the successor, %s, has left', async (_, isFirst) => {
+    const { elector, hand, leads } = await setUpSuccessor(isFirst);
+    await expect(hand(() => elector.stop())).rejects.toBeInstanceOf(NoNodeError);
+    expect(leads()).toBe(true);
+  });
+
+  it('to a candidate that stops in the same moment is given on by that one, and nobody waits out a lease', async () => {
+    const { clock, lead, join, elected, record } = await setUp();
+    const leader = await lead('leader');
+    const next = await join('next');
+    const last = await join('last');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    const before = clock.now();
+    const stopping = Promise.all([leader.stop(), next.stop()]);
+    await clock.advanceUntil(() => last.term);
+    expect(clock.now() - before).toBeLessThan(TIMES.leaseMs / 2);
+    await clock.advanceUntil(stopping);
+    expect(elected).toEqual(['leader 1', 'last 3']);
+    expect(record()).toMatchObject({ state: 'held', term: 3, node: await clock.advanceUntil(nodeOf(last)) });
+  });
+
+  it('to a candidate that is leaving, and has read the record before it, is noticed and given on', async () => {
+    const { clock, server, lead, join, elected } = await setUp();
+    const leader = await lead('leader');
+    const next = await join('next');
+    const last = await join('last');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    const late = server.delay(100, { only: 'getData', path: PATH });
+    const before = clock.now();
+    const leaving = next.stop();
+    await clock.advanceUntil(() => late.hits > 0);
+    const stopping = Promise.all([leaving, leader.stop()]);
+    await clock.advanceUntil(() => elected.length === 2);
+    expect(elected).toEqual(['leader 1', 'last 3']);
+    expect(clock.now() - before).toBeLessThan(TIMES.leaseMs / 2);
+    await clock.advanceUntil(stopping);
+    expect(last.isLeader).toBe(true);
+  });
+
+  it('to a candidate that was not the next in line begins its lease with the heartbeat node that it makes then', async () => {
+    const { clock, lead, join, server } = await setUp();
+    const leader = await lead('leader');
+    await join('next');
+    const named = await join('named');
+    await clock.advance(2 * TIMES.leaseMs);
+    const { node } = (await clock.advanceUntil(named.candidates())).at(-1) as { node: string };
+    const heartbeatPath = `${PATH}/${heartbeatNodeOf(node)}`;
+    expect(server.paths(PATH)).not.toContain(heartbeatPath);
+    await clock.advanceUntil(leader.handOver('named'));
+    const term = await clock.advanceUntil(() => named.term);
+    expect([term?.number, term?.isHeld()]).toEqual([2, true]);
+    expect(server.paths(PATH)).toContain(heartbeatPath);
+  });
+
+  it('gives no lease to a candidate whose heartbeats are checks, by a record that says they raise a version', async () => {
+    const { clock, open, lead, join, record } = await setUp();
+    const leader = await lead('leader');
+    const session = await open(TIMES);
+    const others = Array.from(
+      { length: MOST_RAISED },
+      (_, index) => new LeaderElector(session, `/other-${index}`),
+    );
+    onTestFinished(
+      async () => void (await clock.advanceUntil(Promise.all(others.map((each) => each.stop())))),
+    );
+    for (const each of others) await clock.advanceUntil(each.start());
+    await clock.advanceUntil(() => others.every(({ isLeader }) => isLeader));
+    const next = await join('next', {}, session);
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(leader.stop());
+    const term = await clock.advanceUntil(() => next.term);
+    expect(term?.number).toBe(3);
+    expect(record()).toMatchObject({ state: 'held', term: 3, id: 'next' });
+    expect(record()).not.toHaveProperty('takeover');
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/elections/one';
+const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
+
+/** An election that exists, and has no candidates. */
+async function setUp() {
+  const { clock, server, open } = await startWithTestClock();
+  const operator = await open(TIMES);
+  await clock.advanceUntil(operator.ensurePath(PATH));
+  const elected: string[] = [];
+  const make = async (id: string, options: LeaderElectorOptions = {}) => {
+    const elector = new LeaderElector(await open(TIMES), PATH, { ...options, id });
+    elector.on('elected', ({ number }) => elected.push(`${id} ${number}`));
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    return elector;
+  };
+  const record = () => parseRecord(server.data(PATH) as Buffer, 1);
+  const nodes = () => server.paths(PATH).filter((path) => path.includes('/_c_'));
+  return { clock, server, operator, make, elected, record, nodes };
+}
+
+describe('a candidate that finds the election vacant and without candidates', () => {
+  it('joins and claims in one write, after one read, and leaves in one', async () => {
+    const { clock, server, make, record, nodes } = await setUp();
+    const elector = await make('one');
+    server.resetCounts();
+    await clock.advanceUntil(elector.start());
+    await clock.advanceUntil(() => elector.term);
+    expect([server.count('multi'), server.count('create')]).toEqual([1, 0]);
+    expect(server.requests[0]).toMatchObject({ operation: 'getData', paths: [PATH] });
+    expect(nodes()).toEqual([expect.stringMatching(/-lock-0000000000$/)]);
+    expect(record()).toMatchObject({ state: 'held', term: 1, id: 'one', takeover: 'lease' });
+    await clock.advanceUntil(elector.stop());
+    expect([server.count('multi'), nodes(), record()]).toEqual([2, [], { state: 'vacant', term: 1 }]);
+  });
+
+  it('has its lease from that write on, and heartbeats that raise a version', async () => {
+    const { clock, server, operator, make } = await setUp();
+    const elector = await make('one');
+    await clock.advanceUntil(elector.start());
+    const term = await clock.advanceUntil(() => elector.term);
+    await clock.advance(3 * TIMES.leaseMs);
+    expect(term?.isHeld()).toBe(true);
+    const heartbeat = server.paths(PATH).find((path) => path.includes('/_h_')) as string;
+    const stat = await clock.advanceUntil(operator.exists(heartbeat));
+    expect(stat?.version).toBeGreaterThan(8);
+  });
+
+  it('leads alone, and the other one stands behind it, if two do so at once', async () => {
+    const { clock, make, elected, nodes } = await setUp();
+    const both = await Promise.all([make('one'), make('two')]);
+    await clock.advanceUntil(Promise.all(both.map((elector) => elector.start())));
+    await clock.advanceUntil(() => elected.length > 0);
+    expect([elected.length, nodes().length]).toEqual([1, 2]);
+    const [leader, next] = elected[0] === 'one 1' ? both : both.toReversed();
+    await clock.advanceUntil((leader as LeaderElector).stop());
+    await clock.advanceUntil(() => (next as LeaderElector).term);
+    expect(elected).toHaveLength(2);
+  });
+
+  it('joins behind another one that has claimed since it read the record', async () => {
+    const { clock, server, make, elected } = await setUp();
+    const [late, early] = [await make('late'), await make('early')];
+    const delayed = server.delay(100, { only: 'getData', path: PATH, times: 1 });
+    const starting = late.start();
+    await clock.advanceUntil(() => delayed.hits > 0);
+    await clock.advanceUntil(early.start());
+    await clock.advanceUntil(() => early.term);
+    await clock.advanceUntil(starting);
+    expect([elected, late.state.name]).toEqual([['early 1'], 'waiting']);
+  });
+
+  it('leads before another client that has joined since it read the record', async () => {
+    const { clock, server, operator, make, elected } = await setUp();
+    const elector = await make('one');
+    const delayed = server.delay(100, { only: 'getData', path: PATH, times: 1 });
+    const starting = elector.start();
+    await clock.advanceUntil(() => delayed.hits > 0);
+    const joined = await clock.advanceUntil(joinQueue(operator, PATH));
+    await clock.advanceUntil(starting);
+    await clock.advanceUntil(() => elected.length > 0);
+    expect(elected).toEqual(['one 1']);
+    await clock.advanceUntil(joined.leave());
+  });
+});
+
+describe('a candidate of which the write that joins and claims is not answered', () => {
+  it('finds out whether it leads, and has one place in the queue', async () => {
+    const { clock, server, make, elected, nodes, record } = await setUp();
+    const elector = await make('one');
+    const lost = server.swallowReply('multi');
+    await clock.advanceUntil(elector.start());
+    await clock.advanceUntil(() => elector.term);
+    expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
+    expect(record()).toMatchObject({ state: 'held', term: 1 });
+    await clock.advance(3 * TIMES.leaseMs);
+    expect(elector.term?.isHeld()).toBe(true);
+  });
+
+  it('joins anew, and leads, if it was not carried out', async () => {
+    const { clock, server, make, elected, nodes } = await setUp();
+    const elector = await make('one');
+    const lost = server.failWith('CONNECTION_LOSS', { operation: 'multi', times: 1 });
+    await clock.advanceUntil(elector.start());
+    await clock.advanceUntil(() => elector.term);
+    expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
+  });
+
+  it('gives the term back when it is stopped meanwhile', async () => {
+    const { clock, server, make, elected, nodes, record } = await setUp();
+    const elector = await make('one');
+    const lost = server.swallowReply('multi');
+    const starting = expect(elector.start()).rejects.toMatchObject({ code: 'INVALID_STATE' });
+    await clock.advanceUntil(() => lost.hits > 0);
+    await clock.advanceUntil(elector.stop());
+    await starting;
+    await clock.advanceUntil(() => nodes().length === 0);
+    expect([elected, record()]).toEqual([[], { state: 'vacant', term: 1 }]);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaderElector } from '../../src/election/elector.js';
+import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
+import { parseRecord } from '../../src/election/nodes/record.js';
+import { deletionsOf } from '../../src/election/takeover/takeover.js';
+import type { Term } from '../../src/election/term/term.js';
+import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
+import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/election';
+const OWN = '/own';
+const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
+const BEAT_MS = TIMES.leaseMs / 4;
+
+/** A node as a candidate has it, whose heartbeats raise a version: none has been sent yet. */
+async function setUpNode() {
+  const { clock, server, open } = await startWithTestClock();
+  const session = await open(TIMES);
+  await session.create(OWN, { mode: 'ephemeral' });
+  const node = EphemeralNode.of(session, OWN);
+  node.raiseVersionAt((path) => `${path}-heartbeat`);
+  node.keepAlive();
+  /** A claim that is carried out, and of which the reply is lost. */
+  const claimUnanswered = async () => {
+    const lost = server.swallowReply('multi');
+    await expect(clock.advanceUntil(node.claim([]))).rejects.toBeInstanceOf(ConnectionLossError);
+    expect([lost.hits, server.paths(OWN)]).toEqual([1, [OWN]]);
+    await clock.advanceUntil(session.exists(OWN)); // It has a connection again.
+  };
+  return { clock, server, session, node, claimUnanswered };
+}
+
+async function setUpLeader() {
+  const { clock, server, open } = await startWithTestClock();
+  const elector = new LeaderElector(await open(TIMES), PATH);
+  onTestFinished(() => clock.advanceUntil(elector.stop()));
+  await clock.advanceUntil(elector.start());
+  const term = (await clock.advanceUntil(() => elector.term as Term)) as Term;
+  return { clock, server, other: await open(TIMES), term };
+}
+
+describe('the lease of a candidate whose heartbeats raise a version', () => {
+  it('begins with a heartbeat, and with a claim', async () => {
+    const { clock, node } = await setUpNode();
+    expect(node.isHeld()).toBe(false);
+    await clock.advanceUntil(() => node.isHeld());
+    expect(node.remainingMs()).toBe(TIMES.leaseMs);
+    await clock.advance(BEAT_MS - 10);
+    await clock.advanceUntil(node.claim([]));
+    expect(node.remainingMs()).toBe(TIMES.leaseMs);
+  });
+
+  it('does not get longer by a guarded transaction, which no other session sees', async () => {
+    const { clock, node } = await setUpNode();
+    await clock.advanceUntil(() => node.isHeld());
+    await clock.advance(BEAT_MS - 10);
+    await clock.advanceUntil(node.commit([{ kind: 'create', path: '/other', mode: 'persistent' }]));
+    expect(node.remainingMs()).toBe(TIMES.leaseMs - (BEAT_MS - 10));
+  });
+
+  it('does not begin with a look after a claim of which the reply was lost, before its outcome is known', async () => {
+    const { clock, node, claimUnanswered } = await setUpNode();
+    await claimUnanswered();
+    await clock.advanceUntil(node.renew());
+    expect(node.isHeld()).toBe(false);
+    node.claimSettled();
+    await clock.advanceUntil(node.renew());
+    expect(node.isHeld()).toBe(true);
+  });
+
+  it('does not begin with a heartbeat behind a claim of which the reply was lost, before its outcome is known', async () => {
+    const { clock, node, claimUnanswered } = await setUpNode();
+    await claimUnanswered();
+    await clock.advance(2 * TIMES.leaseMs);
+    expect([node.isHeld(), node.isGone]).toEqual([false, false]);
+    node.claimSettled();
+    await clock.advance(2 * BEAT_MS);
+    expect(node.isHeld()).toBe(true);
+  });
+
+  it('is not looked for again and again when the node is gone that was released', async () => {
+    const { clock, session, node } = await setUpNode();
+    await clock.advanceUntil(() => node.isHeld());
+    node.release();
+    await clock.advanceUntil(session.remove(OWN));
+    await expect(clock.advanceUntil(node.renew())).rejects.toBeInstanceOf(NodeLostError);
+  });
+
+  it('ends when no heartbeat node can be created for a term whose record says that there is one', async () => {
+    const { node } = await setUpNode();
+    expect(node.raiseOrLose()).toBe(true);
+    node.onUnavailable(new Error('refused'));
+    expect(node.signal.reason).toBeInstanceOf(NodeLostError);
+  });
+
+  it('goes on by checks when none can be created, and no record says that there is one', async () => {
+    const { node } = await setUpNode();
+    node.onUnavailable(new Error('refused'));
+    expect([node.isGone, node.raised, node.raiseOrLose()]).toEqual([false, undefined, false]);
+  });
+
+  it('ends with its heartbeat node: its heartbeats neither make that again nor go on without', async () => {
+    const { clock, server, session, node } = await setUpNode();
+    await clock.advanceUntil(() => node.isHeld());
+    await clock.advanceUntil(session.remove(`${OWN}-heartbeat`));
+    await clock.advance(2 * BEAT_MS);
+    expect(node.signal.reason).toBeInstanceOf(NodeLostError);
+    await clock.advance(TIMES.leaseMs);
+    expect([node.isHeld(), server.paths('/')]).toEqual([
+      false,
+      expect.not.arrayContaining([`${OWN}-heartbeat`]),
+    ]);
+  });
+});
+
+describe('what a claim by takeover deletes', () => {
+  it('stays, and the claim is refused, if the leader has sent another heartbeat since its version was seen', async () => {
+    const { clock, server, other, term } = await setUpLeader();
+    await clock.advance(10_000);
+    const record = parseRecord(server.data(PATH) as Buffer, 1);
+    if (record.state !== 'held') throw new Error('it is led');
+    const node = `${PATH}/${record.node}`;
+    const heartbeatVersion = (await clock.advanceUntil(other.exists(heartbeatPathOf(node))))
+      ?.version as number;
+    const leader = { record, version: 1, zxid: term.token, connection: other.connectionNumber };
+    await clock.advance(BEAT_MS);
+    const claiming = other.commit(deletionsOf(PATH, { seat: 0, leader, heartbeatVersion }));
+    await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
+    expect(server.paths(PATH)).toContain(node);
+    expect(term.isHeld()).toBe(true);
+  });
+});
