@@ -80,7 +80,7 @@ function lookAtVersions(look: (seen: SeenVersion) => void): () => void {
         return detectors;
       };
     }),
-    replace(FailureDetector.prototype, 'next', (right) => {
+    replace(FailureDetector.prototype, 'nextRead', (right) => {
       return function (this: FailureDetector) {
         const read = right.call(this);
         const { name, path } = read.request;

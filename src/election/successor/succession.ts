@@ -1,7 +1,7 @@
 import type { NodeContent } from '../../lease/ephemeral-node.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, settledWithin } from '../../platform/async/promises.js';
-import type { AccompanyingRead, ExistenceProbe } from '../../session/connection/heartbeat.js';
+import type { AccompanyingRead, AccompanyingReads } from '../../session/connection/heartbeat.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { getChildrenRequest } from '../../session/protocol/requests.js';
 import { hasPriorityMark } from '../nodes/candidate-request.js';
@@ -19,7 +19,8 @@ export interface NextLeader {
 /**
  * - `unknown`: the queue has to be listed.
  * - `looking`: the listing isn't answered, or it shows one with a priority, and the node of that one is being read.
- * - `known`: that candidate; or none, while the queue is listed again as often as an idle session sends a ping.
+ * - `known`: that candidate; or none, while the queue is listed again as often as an idle session sends a ping. A session that
+ *   leads many elections does that for a few of them, and lists the queues of the others when it releases.
  */
 type State =
   | { readonly name: 'unknown' }
@@ -32,7 +33,7 @@ type State =
  * marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
  * version of the leader's node, on which the release depends.
  */
-export class Succession implements ExistenceProbe {
+export class Succession implements AccompanyingReads {
   readonly #search: SuccessorSearch;
   readonly #leader: Contender;
   readonly #lastRead: () => NodeContent | undefined;
@@ -106,7 +107,7 @@ export class Succession implements ExistenceProbe {
   /** Looks for candidates no more. */
   end(): void {
     this.#hasEnded = true;
-    this.#leader.session.heartbeat.removeProbe(this);
+    this.#leader.session.heartbeat.removeSlowReads(this);
   }
 
   /** What was known when the leader's node was last read still counts, unless a candidate with a priority has marked that. */
@@ -134,14 +135,10 @@ export class Succession implements ExistenceProbe {
   }
 
   /** @internal */
-  get path(): string {
-    return this.#leader.session.absolute(this.#leader.queue);
-  }
-
-  /** @internal The queue is listed in place of a probe. */
-  instead(): AccompanyingRead {
+  nextRead(): AccompanyingRead {
+    const { session, queue } = this.#leader;
     return {
-      request: getChildrenRequest(this.path),
+      request: getChildrenRequest(session.absolute(queue)),
       answered: (names) => {
         if (this.#state.name !== 'known' || this.#state.successor !== undefined) return;
         const listed = this.#search.listed(this.#leader.entry, names as ChildNames);
@@ -152,16 +149,11 @@ export class Succession implements ExistenceProbe {
     };
   }
 
-  /** @internal */
-  gone(): void {
-    // Nothing is probed: the listing takes the place of each probe.
-  }
-
   #become(next: State): void {
     this.#state = next;
     if (this.#hasEnded) return;
     const { heartbeat } = this.#leader.session;
-    if (next.name === 'known' && next.successor === undefined) heartbeat.addProbe(this);
-    else heartbeat.removeProbe(this);
+    if (next.name !== 'known' || next.successor !== undefined) heartbeat.removeSlowReads(this);
+    else if (!heartbeat.addSlowReads(this)) this.#state = { name: 'unknown' };
   }
 }

@@ -107,7 +107,7 @@ export class FailureDetector implements AccompanyingReads {
    * @internal The answer counts only if it is still the same that is asked for. Over another connection the record is read
    * again: only where it is the same do the versions that were seen before count.
    */
-  next(): AccompanyingRead {
+  nextRead(): AccompanyingRead {
     const state = this.#state;
     const { connectionNumber } = this.#session;
     if (state.name === 'following' && state.leader.connection === connectionNumber)

@@ -30,9 +30,9 @@ export interface HeartbeatTimes {
   readonly sessionTimeoutMs: number;
 }
 
-/** Gives a read to go out with each heartbeat, in the same packet, behind what proves the session's nodes. */
+/** Gives a read to go out with a heartbeat, in the same packet, behind what proves the session's nodes. */
 export interface AccompanyingReads {
-  next(): AccompanyingRead;
+  nextRead(): AccompanyingRead;
 }
 
 export interface AccompanyingRead {
@@ -44,6 +44,7 @@ export interface AccompanyingRead {
 
 const MOST_RAISED = 64; // Nodes of one session that raise versions.
 const MOST_READS = 64; // With each heartbeat of a session.
+const MOST_SLOW_READS = 4; // They are there to make something faster: their owners can do without.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues than that checks them in turn.
 
 /**
@@ -75,9 +76,10 @@ export class Heartbeat {
   readonly #access: Access;
   #nodes: SmallSet<ProvenNode>;
   #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest comes first.
-  #probedAt = Number.NEGATIVE_INFINITY;
+  #slowlyAt = Number.NEGATIVE_INFINITY; // When probes or slow reads went out last.
   #raising: SmallSet<ProvenNode>; // Of the nodes, those that raise versions.
   #reads: SmallSet<AccompanyingReads>;
+  #slowReads: SmallSet<AccompanyingReads>;
   #batches: readonly HeartbeatBatch[] | undefined; // Of all nodes, until one is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
@@ -155,6 +157,17 @@ export class Heartbeat {
     this.#reads = withoutMember(this.#reads, reads);
   }
 
+  /** Reads as often as an idle session sends a ping, until it is removed. `false`: there are too many of them already. */
+  addSlowReads(reads: AccompanyingReads): boolean {
+    if (!hasMember(this.#slowReads, reads) && sizeOf(this.#slowReads) >= MOST_SLOW_READS) return false;
+    this.#slowReads = withMember(this.#slowReads, reads);
+    return true;
+  }
+
+  removeSlowReads(reads: AccompanyingReads): void {
+    this.#slowReads = withoutMember(this.#slowReads, reads);
+  }
+
   /** Checks a node as often as an idle session sends a ping, until the node is gone or the probe is removed. */
   addProbe(probe: ExistenceProbe): void {
     this.#probes = withMember(this.#probes, probe);
@@ -198,10 +211,11 @@ export class Heartbeat {
     });
     this.#batches ??= HeartbeatBatch.of(membersOf(this.#nodes), this.#access);
     const proves = this.#batches.length > 0;
+    const { slowReads, probes } = this.#dueSlowly();
     const beats: Promise<unknown>[] = [
       ...this.#batches.map((batch) => this.#confirm(batch, connection)),
-      ...membersOf(this.#reads).map((reads) => this.#read(reads.next(), connection)),
-      ...this.#dueProbes().map((probe) => this.#check(probe, connection)),
+      ...[...membersOf(this.#reads), ...slowReads].map((reads) => this.#read(reads.nextRead(), connection)),
+      ...probes.map((probe) => this.#check(probe, connection)),
     ];
     if (beats.length === 0) beats.push(connection.ping());
     const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
@@ -214,13 +228,15 @@ export class Heartbeat {
     this.#schedule();
   }
 
-  #dueProbes(): ExistenceProbe[] {
+  /** What goes out as often as an idle session sends a ping. */
+  #dueSlowly(): { slowReads: readonly AccompanyingReads[]; probes: readonly ExistenceProbe[] } {
     const idleMs = heartbeatIntervalMs(0, this.#times);
-    if (this.#probes === undefined || this.#lastAt - this.#probedAt < idleMs / 2) return [];
-    this.#probedAt = this.#lastAt;
-    const due = membersOf(this.#probes).slice(0, PROBES_AT_ONCE);
-    for (const probe of due) this.#probes = withMember(withoutMember(this.#probes, probe), probe);
-    return due;
+    if (this.#lastAt - this.#slowlyAt < idleMs / 2) return { slowReads: [], probes: [] };
+    const slowReads = membersOf(this.#slowReads);
+    const probes = membersOf(this.#probes).slice(0, PROBES_AT_ONCE);
+    if (slowReads.length + probes.length > 0) this.#slowlyAt = this.#lastAt;
+    for (const probe of probes) this.#probes = withMember(withoutMember(this.#probes, probe), probe);
+    return { slowReads, probes };
   }
 
   async #check(probe: ExistenceProbe, connection: Connection): Promise<void> {

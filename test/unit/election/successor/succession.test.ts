@@ -6,7 +6,7 @@ import type { FirstSuccessor, MarkedSuccessor } from '../../../../src/election/s
 import type { SuccessorSearch } from '../../../../src/election/successor/successor-search.js';
 import type { NodeContent } from '../../../../src/lease/ephemeral-node.js';
 import type { Contender } from '../../../../src/lock/queue/contender.js';
-import type { ExistenceProbe } from '../../../../src/session/connection/heartbeat.js';
+import type { AccompanyingReads } from '../../../../src/session/connection/heartbeat.js';
 import { FakeClock, settle } from '../../../support/fake-clock.js';
 
 const PLAIN = serializeCandidate('leader', 'data');
@@ -18,9 +18,13 @@ const late = { isFirst: true, node: 'late', leaseMs: 2000 } as FirstSuccessor;
 const other = { isFirst: false, id: 'other', node: 'other', version: 2 } as MarkedSuccessor;
 
 /** A leader that has listed its queue behind its claim, and found `found`; whoever asks later finds `foundLater`. */
-async function setUp(found: FirstSuccessor | undefined, node: NodeContent | undefined, foundLater = other) {
+async function setUp(
+  found: FirstSuccessor | undefined,
+  node: NodeContent | undefined,
+  { foundLater = other, hasRoom = true } = {},
+) {
   const clock = new FakeClock();
-  const probes = new Set<ExistenceProbe>();
+  const reads = new Set<AccompanyingReads>();
   const asked: string[] = [];
   const search = {
     listOnce: async () => 'listing',
@@ -42,8 +46,8 @@ async function setUp(found: FirstSuccessor | undefined, node: NodeContent | unde
     session: {
       ...{ clock, leaseMs: 2000, state: { name: 'connected' }, absolute: (path: string) => path },
       heartbeat: {
-        addProbe: (probe: ExistenceProbe) => probes.add(probe),
-        removeProbe: (probe: ExistenceProbe) => probes.delete(probe),
+        addSlowReads: (added: AccompanyingReads) => hasRoom && reads.add(added).has(added),
+        removeSlowReads: (removed: AccompanyingReads) => reads.delete(removed),
       },
     },
   };
@@ -54,7 +58,7 @@ async function setUp(found: FirstSuccessor | undefined, node: NodeContent | unde
   );
   succession.list();
   await settle();
-  return { succession, clock, probes, asked, search };
+  return { succession, clock, reads, asked, search };
 }
 
 describe('a leader whose term ends', () => {
@@ -79,29 +83,35 @@ describe('a leader whose term ends', () => {
   });
 
   it('knows that nobody is there, and looks again until then', async () => {
-    const { succession, probes } = await setUp(undefined, nodeOf(PLAIN));
-    const [probe] = probes;
+    const { succession, reads } = await setUp(undefined, nodeOf(PLAIN));
+    const [reader] = reads;
     expect(await succession.next()).toEqual({ successor: undefined, ifAt: 3 });
-    expect(probes.size).toBe(0);
-    expect(probe?.instead?.()).toBeDefined();
+    expect(reads.size).toBe(0);
+    expect(reader?.nextRead()).toBeDefined();
+  });
+
+  it('looks before it releases, where too many others of its session look already', async () => {
+    const { succession, asked } = await setUp(undefined, nodeOf(PLAIN), { hasRoom: false });
+    expect(await succession.next()).toEqual({ successor: other });
+    expect(asked).toEqual(['the listing', 'the queue anew']);
   });
 
   it('finds the candidate that came after its claim, by looking again', async () => {
-    const { succession, probes } = await setUp(undefined, nodeOf(PLAIN));
-    const [probe] = probes;
-    probe?.instead?.()?.answered('nobody', 0);
-    expect(probes.size).toBe(1);
-    probe?.instead?.()?.answered('a later listing', 0);
-    expect(probes.size).toBe(0); // By the listing alone.
+    const { succession, reads } = await setUp(undefined, nodeOf(PLAIN));
+    const [reader] = reads;
+    reader?.nextRead().answered('nobody', 0);
+    expect(reads.size).toBe(1);
+    reader?.nextRead().answered('a later listing', 0);
+    expect(reads.size).toBe(0); // By the listing alone.
     expect(await succession.next()).toEqual({ successor: late, ifAt: 3 });
   });
 
   it('reads the node of one with a priority that came after its claim', async () => {
-    const { succession, probes, asked } = await setUp(undefined, nodeOf(PLAIN));
-    const [probe] = probes;
-    probe?.instead?.()?.answered('one with a priority', 0);
+    const { succession, reads, asked } = await setUp(undefined, nodeOf(PLAIN));
+    const [reader] = reads;
+    reader?.nextRead().answered('one with a priority', 0);
     await settle();
-    expect(probes.size).toBe(0);
+    expect(reads.size).toBe(0);
     expect(await succession.next()).toEqual({ successor: other, ifAt: 3 });
     expect(asked).toHaveLength(2);
   });

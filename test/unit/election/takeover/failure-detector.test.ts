@@ -32,7 +32,7 @@ function setUp() {
   });
   detector.follow(1, LEADER);
   const answer = async (value: unknown) => {
-    const { request, answered } = detector.next();
+    const { request, answered } = detector.nextRead();
     const sentAt = clock.now();
     await clock.advance(ANSWER_MS);
     answered(value, sentAt);

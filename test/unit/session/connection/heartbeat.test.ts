@@ -9,7 +9,7 @@ import {
 } from '../../../../src/session/connection/heartbeat.js';
 import type { ProvenNode } from '../../../../src/session/connection/heartbeat-batch.js';
 import type { Reply } from '../../../../src/session/connection/reply.js';
-import { type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
+import { existsRequest, type Request, TransactionError } from '../../../../src/session/protocol/requests.js';
 import { FakeClock, settle } from '../../../support/fake-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
 
@@ -211,6 +211,34 @@ describe('the heartbeat', () => {
       expect(seen).toHaveLength(20 * beat);
     }
     expect(new Set(seen)).toEqual(new Set(paths));
+  });
+
+  it('reads for a few no more often than an idle session pings, and says when there are too many', async () => {
+    const { clock, connection, heartbeat, start } = setUp();
+    heartbeat.add(new FakeNode('/own'));
+    const reads = Array.from({ length: 5 }, (_, index) => ({
+      nextRead: () => ({
+        request: existsRequest(`/${index}`),
+        answered: () => undefined,
+        refused: () => undefined,
+      }),
+    }));
+    expect(reads.map((each) => heartbeat.addSlowReads(each))).toEqual([true, true, true, true, false]);
+    for (const each of reads.slice(1, 4)) heartbeat.removeSlowReads(each);
+    start();
+    for (let beat = 0; beat < 4; beat++) {
+      await clock.advance(beat === 0 ? 0 : 250);
+      for (const { answer } of connection.sent) answer();
+      await settle();
+    }
+    expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual([
+      'multi 0',
+      'exists 0',
+      'multi 250',
+      'multi 500',
+      'exists 500',
+      'multi 750',
+    ]);
   });
 
   it('begins at once with a node that is added while it was only pinging', async () => {
