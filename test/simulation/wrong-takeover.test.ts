@@ -163,12 +163,7 @@ const WRONG: readonly Wrong[] = [
     hint: 5,
     found: TWO_LEADERS,
     faultRate: 'takeover',
-    make: () =>
-      replace(HeartbeatVersion.prototype, 'nextWrite', (right) => {
-        return function (this: HeartbeatVersion) {
-          return right.call(this) ?? { kind: 'check', path: ELECTION };
-        };
-      }),
+    make: checkBehindClaims,
   },
   {
     what: 'a heartbeat node that is made again',
@@ -237,6 +232,24 @@ const WRONG: readonly Wrong[] = [
     make: () => replace(FailureDetector.prototype, 'follow', () => () => undefined),
   },
 ];
+
+function checkBehindClaims(): () => void {
+  const checking = new WeakSet<HeartbeatVersion>();
+  return undoAll([
+    replace(HeartbeatVersion.prototype, 'nextWrite', (right) => {
+      return function (this: HeartbeatVersion) {
+        const next = right.call(this);
+        if (next === undefined) checking.add(this);
+        return next ?? { kind: 'check', path: ELECTION };
+      };
+    }),
+    replace(HeartbeatVersion.prototype, 'written', (right) => {
+      return function (this: HeartbeatVersion, ...given) {
+        return right.apply(this, given) || checking.has(this);
+      };
+    }),
+  ]);
+}
 
 function makeHeartbeatNodesAgain(): () => void {
   /** Those that were made again: what is known of their versions doesn't hold any more. */
