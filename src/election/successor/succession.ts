@@ -20,7 +20,7 @@ export interface NextLeader {
  * - `unknown`: the queue has to be listed.
  * - `looking`: the listing isn't answered, or it shows one with a priority, and the node of that one is being read.
  * - `known`: that candidate; or none, while the queue is listed again as often as an idle session sends a ping. A session that
- *   leads many elections does that for a few of them, and lists the queues of the others when it releases.
+ *   leads several elections does that for one of them, and lists the queues of the others when it releases.
  */
 type State =
   | { readonly name: 'unknown' }

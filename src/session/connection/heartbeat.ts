@@ -44,7 +44,7 @@ export interface AccompanyingRead {
 
 const MOST_RAISED = 64; // Nodes of one session that raise versions.
 const MOST_READS = 64; // With each heartbeat of a session.
-const MOST_SLOW_READS = 4; // They are there to make something faster: their owners can do without.
+const MOST_SLOW_READS = 1; // Of a session. They make something faster: their owners can do without.
 const PROBES_AT_ONCE = 20; // A session that waits in more queues than that checks them in turn.
 
 /**
