@@ -213,9 +213,13 @@ export class Campaign {
   /** Follows the leaders while the contender waits. A failure interrupts the wait, by a {@link Failed}. */
   #detectFailures(): FollowedLeaders {
     const controller = new LazyAbortController();
-    const detectors = this.#claims.detectors(this.#contender, (failure) =>
-      controller.abort(new Failed(failure)),
-    );
+    const detectors = this.#claims.detectors(this.#contender, {
+      onFailure: (failure) => controller.abort(new Failed(failure)),
+      onTakenUp: (claim) => {
+        this.#onSent();
+        controller.abort(new HandedOver(claim));
+      },
+    });
     return {
       controller,
       follow: (position, ahead) => {

@@ -63,6 +63,11 @@ export class HeartbeatVersion implements RaisedVersion {
     return this.#state.name === 'there';
   }
 
+  /** The newest transaction that raised the version, as far as its answer has come; `undefined`: none is known. */
+  get zxid(): bigint | undefined {
+    return this.#state.name === 'there' && this.#state.version >= 0 ? this.#state.zxid : undefined;
+  }
+
   nextWrite(): TransactionPart | undefined {
     switch (this.#state.name) {
       case 'unsent':

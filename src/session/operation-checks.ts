@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../errors.js';
 import { checkOneOf } from '../platform/checks.js';
 import type { Chroot } from './chroot.js';
+import { checkAccess } from './protocol/acl.js';
 import { ANY_VERSION, type TransactionPart } from './protocol/records.js';
 
 export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
@@ -35,7 +36,8 @@ export function checkPart(part: TransactionPart, chroot: Chroot): TransactionPar
       return { ...part, path, data: checkData(part.data), version: checkVersion(part.version) };
     case 'create': {
       const mode = checkOneOf('mode', part.mode, CREATE_MODES, 'persistent');
-      return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)) };
+      const access = part.access === undefined ? {} : { access: checkAccess(part.access, part.access) };
+      return { ...part, path, mode, data: checkData(part.data ?? Buffer.alloc(0)), ...access };
     }
     default:
       throw new InvalidOptionError('kind', (part as { kind: unknown }).kind, KINDS);

@@ -56,6 +56,8 @@ export abstract class Operations<
 > extends SafeEmitter<Events> {
   /** @internal */
   protected readonly watches = new WatchRegistry();
+  /** What is called when nodes are created, by their absolute paths. Not restored when a connection was lost. */
+  readonly #creations = new Map<string, () => void>();
   /** @internal */
   protected readonly outbox: Outbox;
   readonly #chroot: Chroot;
@@ -146,7 +148,25 @@ export abstract class Operations<
 
   /** @internal A server reports a change of a node that was watched. */
   notified({ path, change }: requests.WatchEvent): void {
-    this.watches.fire(path, change);
+    if (change !== 'created') return this.watches.fire(path, change);
+    const onCreated = this.#creations.get(path);
+    this.#creations.delete(path);
+    onCreated?.();
+  }
+
+  /**
+   * @internal Calls `onCreated` when a node that doesn't exist is created, on the connection's stack, and unless the connection is lost
+   * before. At most one such watch for a path. @returns what ends it
+   */
+  watchCreation(path: string, onCreated: () => void): () => void {
+    const target = this.absolute(path);
+    this.#creations.set(target, onCreated);
+    this.#perform(requests.existsRequest(target, true)).catch(ignore); // There is no node, and the watch is set.
+    return () => {
+      if (this.#creations.get(target) !== onCreated) return;
+      this.#creations.delete(target);
+      this.outbox.unwatch(target);
+    };
   }
 
   /** @internal Reads a node; `watcher` gets the next change, unless the read fails or the watch is cancelled before. */

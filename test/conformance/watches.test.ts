@@ -47,6 +47,16 @@ forEachServer((server) => {
       expect(watcher.events).toEqual([`created ${path}`]);
     });
 
+    it('of exists on a missing node fire once, as created, when one transaction creates and deletes it', async () => {
+      const { watcher, writer, path } = await watcherAndWriter(server);
+      await writer.do(create(`${path}/leader`));
+      expect(await watcher.errorOf(exists(`${path}/signal`, true))).toBe(ERROR.noNode);
+      await watcher.do(getData(`${path}/leader`, true));
+      await writer.do(multi(create(`${path}/signal`), remove(`${path}/signal`), remove(`${path}/leader`)));
+      await watcher.do(ping());
+      expect(watcher.events).toEqual([`created ${path}/signal`, `deleted ${path}/leader`]);
+    });
+
     // ZOOKEEPER-4655.
     const sendsZxid = server.isSince('3.9.0');
     it(`are sent as an event of xid -1, with ${sendsZxid ? "the change's" : 'no'} zxid and no error, of a connected session`, async () => {

@@ -15,11 +15,15 @@ const SMALL = { writes: 5, losses: 1, again: 0 };
 
 /** Each leaves out one of the conditions on which a heartbeat's zxid may be a token. */
 const VARIANTS = [
-  breaksPromise(SMALL, 'ANY_HEARTBEAT', 'TOKENS_RISE', 'any heartbeat before the mark gives the token'),
+  breaksPromise(SMALL, 'ANY_HEARTBEAT', 'TOKENS_RISE', 'any heartbeat before the signal gives the token'),
   breaksPromise(SMALL, 'OLD_RECORD', 'TOKENS_RISE', 'the record was read before another leader handed over'),
-  breaksPromise(SMALL, 'LATE_HEARTBEAT', 'TOKENS_RISE', 'a heartbeat that is answered after the mark counts'),
-  breaksPromise(SMALL, 'OVER_CONNECTIONS', 'TOKENS_RISE', 'what was known before a lost connection counts'),
-  breaksPromise(SMALL, 'KEEPS_NODE', 'TOKENS_RISE', 'who gives a term back keeps its node'),
+  breaksPromise(
+    SMALL,
+    'LATE_HEARTBEAT',
+    'TOKENS_RISE',
+    'a heartbeat that is answered after the signal counts',
+  ),
+  breaksPromise(SMALL, 'OLD_HEARTBEAT', 'TOKENS_RISE', 'a heartbeat before the record counts'),
 ];
 
 /** @type {import('./questions.mjs').Model} */

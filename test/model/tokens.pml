@@ -1,7 +1,7 @@
 /*
  * The order of tokens. A leader's token is the zxid with which the record names its node. But a successor may have a token
  * before it has read that: the zxid of its newest heartbeat, if that came before the handover, and after the term that was
- * handed over had begun. With servers that lag behind, connections that are lost, leaders that are taken over, and
+ * handed over had begun. The handover is told by a signal, which names the version of the record; here that is the term. With servers that lag behind, connections that are lost, leaders that are taken over, and
  * candidates that join again. `npm run model` searches all its states; docs/model.md says what is left out, and why that
  * hides nothing.
  *
@@ -45,8 +45,8 @@ byte term[WRITES + 1];
 byte written[WRITES + 1];
 byte beat[WRITES + 1];
 
-/* The write that told a node that it leads, and which term; and the write that has deleted it. 0 if there was none. */
-byte marked[NODES + 1];
+/* The write that signalled to a node that it leads, and which term; and the write that has deleted it. 0 if there was none. */
+byte signalled[NODES + 1];
 byte handed[NODES + 1];
 byte gone[NODES + 1];
 byte last;
@@ -57,8 +57,8 @@ byte token[WRITES + 1]; /* of each term; 0 if it has none yet */
 byte does[N + 1];
 byte own[N + 1];   /* its node */
 byte at[N + 1];    /* up to which write its server is, and it was told what there was to tell */
-byte m[N + 1];     /* the write of the record that it has read as held by the node that it watches; 0 if it has read none */
-byte watch[N + 1]; /* that node; 0 when it has been notified of its end */
+byte m[N + 1];     /* the write of the record that it has read as held by another node; 0 if it has read none */
+byte known[N + 1]; /* the term that the record said then: the candidate waits for the signal of the next one */
 byte h[N + 1];     /* its newest heartbeat that was answered, and may be its token; 0 if there is none */
 bool beats[N + 1]; /* a heartbeat of it isn't answered yet */
 
@@ -79,16 +79,11 @@ inline write()
 }
 
 /* The record is held by another node now. The one that held it goes at once. */
-#ifdef KEEPS_NODE
-#define goesAtOnce (holder[zxid] != own[me])
-#else
-#define goesAtOnce true
-#endif
 inline writeRecord(node)
 {
 	write();
 	if
-	:: holder[zxid] != 0 && lives(holder[zxid]) && goesAtOnce -> gone[holder[zxid]] = zxid
+	:: holder[zxid] != 0 && lives(holder[zxid]) -> gone[holder[zxid]] = zxid
 	:: else
 	fi;
 	holder[zxid] = node;
@@ -101,7 +96,7 @@ inline writeRecord(node)
 inline handTo(i)
 {
 	writeRecord(own[i]);
-	marked[own[i]] = zxid;
+	signalled[own[i]] = zxid;
 	handed[own[i]] = term[zxid];
 	printf("candidate %d hands over to candidate %d: zxid %d\n", me, i, zxid)
 }
@@ -110,7 +105,7 @@ inline handTo(i)
 inline forget()
 {
 	m[me] = 0;
-	watch[me] = 0;
+	known[me] = 0;
 	h[me] = 0;
 	beats[me] = false
 }
@@ -145,15 +140,17 @@ inline joinAgainOrNot()
 }
 
 /*
- * Its newest heartbeat may be its token if it was answered before the mark, and carried out behind the record that it has
- * read. The node that held that record was there until now: so nobody else has led meanwhile.
+ * Its newest heartbeat may be its token if it was answered before the signal, and carried out behind the record that it has
+ * read, which is the one before the signal's: so nobody else has led meanwhile.
  */
 #if defined(ANY_HEARTBEAT)
 #define isWarm true
 #elif defined(OLD_RECORD)
 #define isWarm (m[me] != 0 && h[me] > m[me])
+#elif defined(OLD_HEARTBEAT)
+#define isWarm (m[me] != 0 && known[me] + 1 == handed[own[me]])
 #else
-#define isWarm (m[me] != 0 && watch[me] != 0 && h[me] > m[me])
+#define isWarm (m[me] != 0 && known[me] + 1 == handed[own[me]] && h[me] > m[me])
 #endif
 #ifdef LATE_HEARTBEAT
 #define countsBeats (does[me] == WAITS || (does[me] == TOLD && m[me] != 0))
@@ -166,14 +163,14 @@ inline joinAgainOrNot()
 #define mayBeat (does[me] == WAITS)
 #endif
 
-/* It is told that its node has a mark. */
+/* It is told that it leads. */
 inline hear()
 {
 	does[me] = TOLD;
-	printf("candidate %d sees the mark of zxid %d\n", me, marked[own[me]]);
+	printf("candidate %d sees the signal of zxid %d\n", me, signalled[own[me]]);
 #ifdef LATE_HEARTBEAT
 	if
-	:: watch[me] == 0 -> forget()
+	:: known[me] + 1 != handed[own[me]] -> forget()
 	:: else
 	fi
 #else
@@ -206,7 +203,7 @@ inline tidy()
 	w = 0
 }
 
-/* The next write has come to its server, which tells of it: of the heartbeat, or of the mark and then of the leader's node. */
+/* The next write has come to its server, which tells of it: of the heartbeat, or of the signal. */
 #define isOnline (does[me] != OFFLINE && does[me] != DONE)
 inline goOn()
 {
@@ -216,13 +213,7 @@ inline goOn()
 	:: else
 	fi;
 	if
-	:: does[me] == WAITS && marked[own[me]] == at[me] -> hear()
-	:: else
-	fi;
-	if
-	:: watch[me] != 0 && gone[watch[me]] == at[me] ->
-		watch[me] = 0;
-		printf("candidate %d sees that the leader's node is gone\n", me)
+	:: does[me] == WAITS && signalled[own[me]] == at[me] -> hear()
 	:: else
 	fi;
 	if
@@ -237,13 +228,7 @@ inline goOn()
 #define handOver(i) \
 	:: d_step { mayClaim && holder[zxid] != 0 && mayHandTo(i) -> handTo(i) } \
 	:: d_step { does[me] == LEADS && isHolder && mayHandTo(i) -> handTo(i); leave() }
-#ifdef KEEPS_NODE
-#define leave() \
-	does[me] = WAITS; \
-	at[me] = zxid
-#else
 #define leave() joinAgainOrNot(); tidy()
-#endif
 
 /* They are all alike, so the first to claim may be called candidate 1. */
 #define mayBeFirst (me == 1 || holder[zxid] != 0)
@@ -254,12 +239,11 @@ end:
 	do
 	:: d_step { isOnline && at[me] < zxid -> goOn() }
 
-	/* It reads the record, and watches its holder. */
-	:: d_step { does[me] == WAITS && holder[at[me]] != 0 && holder[at[me]] != own[me] && !isOver(holder[at[me]]) &&
-				m[me] != written[at[me]] ->
+	/* It reads the record, and waits for the signal of the next term. */
+	:: d_step { does[me] == WAITS && holder[at[me]] != 0 && holder[at[me]] != own[me] && m[me] != written[at[me]] ->
 			m[me] = written[at[me]];
-			watch[me] = holder[at[me]];
-			printf("candidate %d reads the record of zxid %d, held by node %d\n", me, m[me], watch[me])
+			known[me] = term[at[me]];
+			printf("candidate %d reads the record of zxid %d, of term %d\n", me, m[me], known[me])
 		}
 
 	/* Only its newest heartbeat counts, so it sends no other one. */
@@ -286,7 +270,7 @@ end:
 	:: d_step { does[me] == TOLD && hasToken -> lead(handed[own[me]], h[me]) }
 	:: d_step { does[me] == TOLD && !hasToken && holder[at[me]] == own[me] -> lead(term[at[me]], written[at[me]]) }
 
-	/* Its connection is lost, and with it what it knows. On the next one it is told what there is to tell, in any order. */
+	/* Its connection is lost, and with it the record that it knows. On the next one it is told what there is to tell. */
 	:: d_step { losses > 0 && does[me] == WAITS ->
 			losses--;
 			does[me] = OFFLINE;
@@ -294,24 +278,20 @@ end:
 				beat[w] = (beat[w] == me -> 0 : beat[w])
 			}
 			w = 0;
-#ifndef OVER_CONNECTIONS
-			forget();
-#endif
+			m[me] = 0;
+			known[me] = 0;
+			beats[me] = false;
 			printf("candidate %d loses its connection\n", me)
 		}
 	:: d_step { does[me] == OFFLINE && at[me] < zxid -> at[me]++; tidy() }
 	:: d_step { does[me] == OFFLINE && isOver(own[me]) -> joinAgainOrNot(); tidy() }
-#ifdef OVER_CONNECTIONS
-	:: d_step { does[me] == OFFLINE && watch[me] != 0 && isOver(watch[me]) -> watch[me] = 0 }
-#endif
 	:: d_step { does[me] == OFFLINE && !isOver(own[me]) ->
 			does[me] = WAITS;
 			printf("candidate %d has a connection: zxid %d\n", me, at[me]);
 			if
-			:: marked[own[me]] != 0 && marked[own[me]] <= at[me] -> hear()
+			:: signalled[own[me]] != 0 && signalled[own[me]] <= at[me] -> hear()
 			:: else
-			fi;
-			watch[me] = (watch[me] != 0 && isOver(watch[me]) -> 0 : watch[me])
+			fi
 		}
 	od
 }

@@ -661,4 +661,88 @@ export const MUTANTS = [
     file: 'unit/election/takeover/lease-observation.test.ts',
     test: 'a candidate that follows the heartbeats of a leader > claims only behind a heartbeat of its own and a read that are younger than half a lease',
   },
+  {
+    name: 'signal-old-heartbeat',
+    what: 'any heartbeat gives the token of a term that is taken up at a signal',
+    danger: 'it may be older than the former term, whose token is higher then',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: 'token <= zxid || ',
+        to: '',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'a signal > gives no term to a candidate whose newest heartbeat is older than the record',
+  },
+  {
+    name: 'signal-late-heartbeat',
+    what: 'a heartbeat that is answered behind the signal gives the token',
+    danger: 'the next successor takes one from between the two: its token is lower',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: "    const claim = leader && this.#claimOf(leader);\n    if (claim === undefined) return;\n    // Not on the connection's stack, and still before the end of the leader's node is noticed.\n    microtask(() => {\n      if (this.#leader !== leader) return;",
+        to: '    microtask(() => {\n      const claim = leader && this.#claimOf(leader);\n      if (claim === undefined || this.#leader !== leader) return;',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'a signal > gives the token that was known when it came',
+  },
+  {
+    name: 'signal-without-lease',
+    what: 'a candidate whose lease is over leads at a signal',
+    danger: 'it acts by no lease, while others wait for none to end',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: '|| !node.isHeld() ',
+        to: '',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'a signal > gives no term to a candidate whose lease is over',
+  },
+  {
+    name: 'signal-without-version',
+    what: 'a candidate whose heartbeats raise no version leads at a signal',
+    danger: 'its record lets others take over, and they see no heartbeat of it',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: ' || !node.raiseOrLose()',
+        to: '',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'a signal > gives no term to a candidate whose heartbeats raise no version',
+  },
+  {
+    name: 'signal-unconfirmed',
+    what: 'no candidate reads the record behind a signal',
+    danger: 'a client that may create nodes makes a second leader, for as long as that one beats',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: '      void this.#confirm(claim); // Never rejects.\n',
+        to: '',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'the next in line that has waited for a while > takes the signal of a client that does not lead for one, and is told so at once',
+  },
+  {
+    name: 'signal-of-any-version',
+    what: 'the signal names no version of the record',
+    danger: 'a candidate that has read an older record leads in a term of which it knows nothing',
+    edits: [
+      {
+        file: 'election/successor/handover-signal.ts',
+        from: 'signalNodeOf(entry.node, leader.version + 1)',
+        to: 'signalNodeOf(entry.node, 0 * leader.version)',
+      },
+    ],
+    file: 'unit/election/successor/handover-signal.test.ts',
+    test: 'a signal > is waited for anew with each version of the record, and on each connection',
+  },
 ];

@@ -1,9 +1,11 @@
 import type { QueueEntry } from '../../lock/queue/order.js';
+import { type Access, PERMISSION } from '../../session/protocol/acl.js';
 import type { NodeData, TransactionPart } from '../../session/protocol/records.js';
 import { candidateIdOf } from '../nodes/candidate.js';
 import { parseRequest, withRequest } from '../nodes/candidate-request.js';
 import { type CandidateLease, leaseOf } from '../nodes/candidate-uuid.js';
 import { serializeRecord } from '../nodes/record.js';
+import { signalNodeOf } from '../nodes/signal-node.js';
 
 /** The first in the queue but for the leader: it is notified of the leader's end, and reads the record. Its name says enough. */
 export interface FirstSuccessor extends CandidateLease {
@@ -49,6 +51,22 @@ export interface HandedTerm {
   /** By the writer's time of day, for people. */
   readonly since: Date;
 }
+
+/**
+ * The writes that tell the first in the queue that it leads. They come before the deletion of the leader's node, which it is told of
+ * as well. It learns that it leads from that, too, if it doesn't wait for the signal.
+ */
+export function signalParts(queue: string, successor: Successor, recordVersion: number): TransactionPart[] {
+  if (!successor.isFirst) return [];
+  const path = `${queue}/${signalNodeOf(successor.node, recordVersion + 1)}`;
+  return [
+    { kind: 'create', path, access: READABLE },
+    { kind: 'delete', path },
+  ];
+}
+
+// Servers tell of a node to those that may read it. Each candidate may.
+const READABLE: Access = [{ scheme: 'world', id: 'anyone', permissions: PERMISSION.read }];
 
 /**
  * The writes that make a candidate the holder of a term. They are refused if it has left the queue. One that isn't the first learns

@@ -36,6 +36,8 @@ export interface FailureDetectorOptions {
   /** Whether the servers refused to let the candidate take over from the leader of that record. */
   isRefused(leader: HeldRecord): boolean;
   onFailure(failure: LeaderFailure): void;
+  /** The leader behind which the candidate is the next in line, as its record was read last; `undefined`: none is known. */
+  onLeader?(leader: HeldRecord | undefined): void;
 }
 
 /**
@@ -223,6 +225,7 @@ export class FailureDetector implements AccompanyingReads {
   #become(next: State): void {
     this.#timer?.clear();
     this.#state = next;
+    this.#options.onLeader?.(next.name === 'following' && next.rank === 0 ? next.leader : undefined);
     const { heartbeat } = this.#session;
     if (next.name === 'off') heartbeat.removeReads(this);
     else if (!heartbeat.addReads(this)) this.#state = { name: 'off' };

@@ -8,14 +8,24 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { heartbeatNodeOf } from '../nodes/heartbeat-node.js';
 import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
+import { HandoverSignal } from '../successor/handover-signal.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from '../term/claim.js';
 import { FailureDetector, type LeaderFailure } from './failure-detector.js';
+import type { HeldRecord } from './lease-observation.js';
 
 /** How a candidate follows leaders that end uncleanly: see the options of the same names. */
 export interface ClaimOptions {
   readonly takeover: 'lease' | 'session';
   readonly takeoverDelayMs: number | undefined;
+}
+
+/** What a candidate that waits is told of leaders. */
+export interface LeaderListener {
+  /** A leader has failed: the candidate is to claim. */
+  onFailure(failure: LeaderFailure): void;
+  /** A leader has handed its term over: the candidate leads. Not given with several seats, where no term is handed over. */
+  onTakenUp?(claim: Claim): void;
 }
 
 /** Takes over from leaders whose lease is over though their session lasts, for one candidate and one record. */
@@ -43,12 +53,14 @@ export class Takeover {
   }
 
   /** What follows the leader of this record; nothing for a candidate that waits for the end of sessions. */
-  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
+  detectors(contender: Contender, { onFailure, onTakenUp }: LeaderListener): FailureDetector[] {
     const { takeover, takeoverDelayMs: leastDelayMs = 0 } = this.#options;
     if (takeover === 'session') return [];
     const place = { contender, recordPath: this.#recordPath, seat: this.#seat };
     const isRefused = ({ zxid }: { zxid: bigint }) => zxid === this.#refusedAt;
-    return [new FailureDetector({ ...place, leastDelayMs, isRefused, onFailure })];
+    const signal = onTakenUp && new HandoverSignal(contender, this.#recordPath, onTakenUp);
+    const onLeader = (leader: HeldRecord | undefined) => signal?.follow(leader);
+    return [new FailureDetector({ ...place, leastDelayMs, isRefused, onFailure, onLeader })];
   }
 
   /**

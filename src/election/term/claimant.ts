@@ -12,7 +12,7 @@ import { parseRecord, type ReadRecord, recordPath, type Vacancy } from '../nodes
 import { handOverToPreferred } from '../successor/hand-over-to-preferred.js';
 import { SuccessorSearch } from '../successor/successor-search.js';
 import type { FailureDetector, LeaderFailure } from '../takeover/failure-detector.js';
-import { type ClaimOptions, Takeover } from '../takeover/takeover.js';
+import { type ClaimOptions, type LeaderListener, Takeover } from '../takeover/takeover.js';
 import type { Claim } from './claim.js';
 import { nextClaimStep, type RecordRead } from './claim-rules.js';
 import { ClaimWriter } from './claim-writer.js';
@@ -207,8 +207,8 @@ export class Claimant {
   }
 
   /** What follows the leader of this record, for a candidate that may have to take over from it. */
-  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
-    return this.#takeover.detectors(contender, onFailure);
+  detectors(contender: Contender, listener: LeaderListener): FailureDetector[] {
+    return this.#takeover.detectors(contender, listener);
   }
 
   async #takeOver(

@@ -4,7 +4,7 @@ import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import { parseRecord, serializeRecord } from '../nodes/record.js';
 import type { NextLeader, Succession } from '../successor/succession.js';
-import { handoverParts } from '../successor/successor.js';
+import { handoverParts, signalParts } from '../successor/successor.js';
 import type { Claim, ReleasableClaim } from './claim.js';
 
 /**
@@ -20,10 +20,14 @@ export function releaseParts(
   since: Date,
 ): TransactionPart[] {
   const { record, version, term, node } = claim;
-  // Comes first: a leader whose node is gone is told so, whatever has become of the record.
+  // Comes before the record: a leader whose node is gone is told so, whatever has become of that.
   const deletion = { kind: 'delete', path: node, ...(ifAt !== undefined && { version: ifAt }) } as const;
   if (successor !== undefined)
-    return [deletion, ...handoverParts(queue, successor, { record, version, term: term + 1, since })];
+    return [
+      ...signalParts(queue, successor, version),
+      deletion,
+      ...handoverParts(queue, successor, { record, version, term: term + 1, since }),
+    ];
   return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
 }
 

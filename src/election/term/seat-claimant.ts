@@ -8,7 +8,7 @@ import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { parseRecord, recordPath } from '../nodes/record.js';
 import type { FailureDetector, LeaderFailure } from '../takeover/failure-detector.js';
-import type { ClaimOptions } from '../takeover/takeover.js';
+import type { ClaimOptions, LeaderListener } from '../takeover/takeover.js';
 import type { Claim } from './claim.js';
 import { type Blocked, Claimant, type Claims, type RetryAfter, type Turn } from './claimant.js';
 
@@ -85,8 +85,8 @@ export class SeatClaimant implements Claims {
   }
 
   /** One for each seat: any of the leaders may fail. */
-  detectors(contender: Contender, onFailure: (failure: LeaderFailure) => void): FailureDetector[] {
-    return this.#claimants.flatMap((claimant) => claimant.detectors(contender, onFailure));
+  detectors(contender: Contender, { onFailure }: LeaderListener): FailureDetector[] {
+    return this.#claimants.flatMap((claimant) => claimant.detectors(contender, { onFailure }));
   }
 
   async claim(contender: Contender, turn: Turn, signal: Abortable): Promise<Claim | Blocked> {
@@ -153,7 +153,7 @@ export class SeatClaimant implements Claims {
       failed.resolve();
     };
     const waits: Promise<void>[] = [];
-    const detectors = this.#claimants.map((claimant) => claimant.detectors(contender, onFailure));
+    const detectors = this.#claimants.map((claimant) => claimant.detectors(contender, { onFailure }));
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const [seat, outcome] of outcomes.entries()) {
       if ('retryAfterMs' in outcome) soonestMs = Math.min(soonestMs, outcome.retryAfterMs);

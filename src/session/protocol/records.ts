@@ -68,7 +68,14 @@ export type CreateMode = keyof typeof FLAGS;
 /** One part of a transaction. A `version` of -1 fits any. */
 export type TransactionPart =
   | { readonly kind: 'check'; readonly path: string; readonly version?: number }
-  | { readonly kind: 'create'; readonly path: string; readonly data?: Uint8Array; readonly mode?: CreateMode }
+  | {
+      readonly kind: 'create';
+      readonly path: string;
+      readonly data?: Uint8Array;
+      readonly mode?: CreateMode;
+      /** Which clients may do what with it. @default the session's `access` */
+      readonly access?: Access;
+    }
   | { readonly kind: 'set'; readonly path: string; readonly data: Uint8Array; readonly version?: number }
   | { readonly kind: 'delete'; readonly path: string; readonly version?: number };
 
@@ -91,7 +98,7 @@ export function writePart(out: WireWriter, part: TransactionPart, access: Access
       return;
     case 'create':
       out.buffer(part.data ?? NO_DATA);
-      out.vector(entriesOf(access), ({ permissions, scheme, id }) =>
+      out.vector(entriesOf(part.access ?? access), ({ permissions, scheme, id }) =>
         out.int32(permissions).string(scheme).string(id),
       );
       out.int32(FLAGS[part.mode ?? 'persistent']);

@@ -52,8 +52,9 @@ export function deleteRequest(path: string, version = records.ANY_VERSION): Requ
   return request('delete', path, records.OP.delete, write, decodeNothing, true);
 }
 
-export function existsRequest(path: string): Request<records.Stat> {
-  return request('exists', path, records.OP.exists, () => out.string(path).bool(false), decodeStat);
+/** @param watch - whether a change is reported: of a node that doesn't exist, its creation */
+export function existsRequest(path: string, watch = false): Request<records.Stat> {
+  return request('exists', path, records.OP.exists, () => out.string(path).bool(watch), decodeStat);
 }
 
 export function getDataRequest(path: string, watch: boolean): Request<records.NodeData> {
@@ -240,11 +241,13 @@ export function decodeReply(frame: Buffer): ReplyHeader {
 /** What a watch reports: the node is gone, or it may have changed and has to be read. */
 export type Change = 'deleted' | 'changed';
 
+const NODE_CREATED = 1;
 const NODE_DELETED = 2;
 
 export interface WatchEvent {
   readonly path: string;
-  readonly change: Change;
+  /** `created` is reported to none that has read the node, but to watches for nodes that didn't exist. */
+  readonly change: Change | 'created';
 }
 
 /** Read by hand: the next contender in the queue waits for an event. @throws WireError */
@@ -252,7 +255,9 @@ export function decodeEvent(body: Buffer): WatchEvent {
   const event = new WireReader(body);
   const type = event.int32();
   event.skip(4); // The session's state, which the connection knows better.
-  return { path: event.string(), change: type === NODE_DELETED ? 'deleted' : 'changed' };
+  const path = event.string();
+  if (type === NODE_CREATED) return { path, change: 'created' };
+  return { path, change: type === NODE_DELETED ? 'deleted' : 'changed' };
 }
 
 /** @param write - writes what comes after the header */

@@ -97,7 +97,7 @@ export abstract class Candidate {
       checker.checkActing();
       lockChecker.check();
     };
-    this.environment.onTakeover = (outcome) => ledger.count(`takeovers by lease: ${outcome}`);
+    this.environment.onTermTaken = (how) => ledger.count(how);
     this.environment.onUnwanted = () =>
       ledger.violate('lock not wanted', `${this.id} took a place after its acquire had been given up`);
   }

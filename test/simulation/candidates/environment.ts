@@ -45,8 +45,8 @@ export class SimulatedEnvironment implements Environment {
   onUnwanted: () => void = () => undefined;
   /** Called when a claim has just been sent. */
   onClaim: () => void = () => undefined;
-  /** Called when a try to take over from a silent leader has ended, with what came of it. */
-  onTakeover: (outcome: string) => void = () => undefined;
+  /** Called when a term is taken up, or a try to do so has ended, with the way and what came of it. */
+  onTermTaken: (how: string) => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;
   readonly #servers: readonly Listening[];
@@ -100,13 +100,24 @@ for (const way of ['connect', 'takeOver'] as const) {
   });
 }
 
-const { carryOut } = Takeover.prototype;
+const { carryOut, detectors } = Takeover.prototype;
 Takeover.prototype.carryOut = async function (contender, failure, signal, claim) {
   const { environment } = contender.session;
   const outcome = await carryOut.call(this, contender, failure, signal, claim);
   const what = outcome === undefined ? 'not carried out, or in favour of another candidate' : 'carried out';
-  if (environment instanceof SimulatedEnvironment) environment.onTakeover(what);
+  if (environment instanceof SimulatedEnvironment) environment.onTermTaken(`takeovers by lease: ${what}`);
   return outcome;
+};
+Takeover.prototype.detectors = function (contender, { onTakenUp, ...listener }) {
+  const { environment } = contender.session;
+  if (onTakenUp === undefined) return detectors.call(this, contender, listener);
+  return detectors.call(this, contender, {
+    ...listener,
+    onTakenUp: (taken) => {
+      if (environment instanceof SimulatedEnvironment) environment.onTermTaken('terms taken up at a signal');
+      onTakenUp(taken);
+    },
+  });
 };
 
 const environments = new WeakMap<EphemeralNode, SimulatedEnvironment>();
