@@ -216,7 +216,7 @@ export class Campaign {
     const detectors = this.#claims.detectors(this.#contender, {
       onFailure: (failure) => controller.abort(new Failed(failure)),
       onTakenUp: (claim) => {
-        this.#onSent();
+        this.#succession?.listSoon();
         controller.abort(new HandedOver(claim));
       },
     });

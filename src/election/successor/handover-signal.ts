@@ -1,6 +1,7 @@
 import { NodeLostError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, microtask } from '../../platform/async/promises.js';
+import { nextTick } from '../../platform/time/timers.js';
 import { parseRecord } from '../nodes/record.js';
 import { signalNodeOf } from '../nodes/signal-node.js';
 import type { HeldRecord } from '../takeover/lease-observation.js';
@@ -19,7 +20,7 @@ export class HandoverSignal {
   #leader: HeldRecord | undefined;
   #unwatch: () => void = ignore;
 
-  /** @param onTakenUp - the contender leads that term; requests that are sent now go out behind a read of the record, in the same packet */
+  /** @param onTakenUp - the contender leads that term; the record is read in the next tick */
   constructor(contender: Contender, recordPath: string, onTakenUp: (claim: Claim) => void) {
     this.#contender = contender;
     this.#recordPath = recordPath;
@@ -47,7 +48,8 @@ export class HandoverSignal {
     // Not on the connection's stack, and still before the end of the leader's node is noticed.
     microtask(() => {
       if (this.#leader !== leader) return;
-      void this.#confirm(claim); // Never rejects.
+      // The application hears of its term first.
+      nextTick(() => void this.#confirm(claim)); // Never rejects.
       this.#onTakenUp(claim);
     });
   }

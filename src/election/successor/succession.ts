@@ -1,6 +1,7 @@
 import type { NodeContent } from '../../lease/ephemeral-node.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, settledWithin } from '../../platform/async/promises.js';
+import { nextTick } from '../../platform/time/timers.js';
 import type { AccompanyingRead, AccompanyingReads } from '../../session/connection/heartbeat.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
 import { getChildrenRequest } from '../../session/protocol/requests.js';
@@ -55,6 +56,11 @@ export class Succession implements AccompanyingReads {
    */
   list(): void {
     this.look(this.#search.listOnce());
+  }
+
+  /** As {@link list}, when what is under way has gone on. */
+  listSoon(): void {
+    this.look(new Promise<void>((resolve) => nextTick(resolve)).then(() => this.#search.listOnce()));
   }
 
   /** As {@link list}, with a listing that was sent then. */
