@@ -4,6 +4,7 @@ import { CONTESTANTS } from './contestants.mjs';
 import { median, rounded } from './quantiles.mjs';
 
 /** @typedef {import('./handovers.mjs').Handovers} Handovers */
+/** @typedef {import('./handovers.mjs').Setting} Setting */
 
 export const COLUMNS = [
   'servers',
@@ -50,13 +51,13 @@ export function rowsOf(measured) {
  *
  * @param {readonly Handovers[]} measured
  * @param {string} name of Conclave's contestant
+ * @param {number} notificationsAtMost
  * @returns {import('./finding.mjs').Bar[]}
  */
-export function barsOfCrowds(measured, name) {
+export function barsOfCrowds(measured, name, notificationsAtMost) {
   const ours = measured.flatMap(({ setting, series }) =>
     series.filter((each) => each.name === name).map((each) => ({ ...setting, ...each })),
   );
-  const off = ours.map(({ notifications }) => Math.abs(mean(notifications) - 1));
   const requests = ours
     .filter((each) => each.requests.length > 0 && each.servers === 1)
     .map((each) => median(each.requests));
@@ -76,9 +77,9 @@ export function barsOfCrowds(measured, name) {
   return [
     ...growth,
     {
-      what: 'notifications a handover, how far from 1 at any number of contenders',
-      measured: rounded(Math.max(...off), 2),
-      bar: 0,
+      what: 'notifications a handover, at any number of contenders',
+      measured: rounded(Math.max(...ours.map(({ notifications }) => mean(notifications))), 2),
+      bar: notificationsAtMost,
     },
     {
       what: 'requests a handover, how far apart at different numbers of contenders',
@@ -128,19 +129,20 @@ export function notesOfLowerBounds(measured, { ours, rival }) {
 }
 
 /**
- * Bars for the ratio to a rival, on one server, for the numbers of contenders that have a bar.
+ * Bars for the ratio to a rival, in the settings that have a bar.
  *
  * @param {Handovers} measured
- * @param {{ ours: string, rival: string, p50: Readonly<Record<number, number>>, p99?: number }} comparison the highest
- *   ratios to the rival; `p50` by number of contenders
+ * @param {{ ours: string, rival: string, p50: (setting: Setting) => number | undefined, p99?: number }} comparison the highest
+ *   ratios to the rival
  * @returns {import('./finding.mjs').Bar[]}
  */
-export function barsBeside({ setting: { servers, crowd, pace }, series }, { ours, rival, p50, p99 }) {
+export function barsBeside({ setting, series }, { ours, rival, p50, p99 }) {
   const our = series.find(({ name }) => name === ours);
   const their = series.find(({ name }) => name === rival);
-  const bar = p50[crowd];
-  if (our === undefined || their === undefined || bar === undefined || servers !== 1) return [];
-  const what = `at ${crowd}, times ${rival}, ${pace}`;
+  const bar = p50(setting);
+  if (our === undefined || their === undefined || bar === undefined) return [];
+  const { servers, crowd, pace } = setting;
+  const what = `${servers === 1 ? '' : `${servers} servers, `}at ${crowd}, times ${rival}, ${pace}`;
   const bars = [{ what: `p50 ${what}`, measured: rounded(ratio(our.rounds, their.rounds), 3), bar }];
   if (p99 === undefined) return bars;
   const measured = rounded(percentiles(our.rounds).p99 / percentiles(their.rounds).p99, 2);

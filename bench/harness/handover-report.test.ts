@@ -13,7 +13,11 @@ describe('bars of handovers', () => {
     series: all,
     failures: [] as { name: string; round: number; reason: string }[],
   });
-  const comparison = { ours: 'ours', rival: 'rival', p50: { 15: 0.8 } };
+  const comparison = {
+    ours: 'ours',
+    rival: 'rival',
+    p50: ({ crowd }: { crowd: number }) => (crowd === 15 ? 0.8 : undefined),
+  };
 
   it('compare with a rival, for numbers of contenders that have a bar', () => {
     const measured = among(15, series('ours', 300, [3]), series('rival', 400, [2]));
@@ -31,6 +35,7 @@ describe('bars of handovers', () => {
       barsOfCrowds(
         [among(15, series('ours', 300, [3, 3, 3])), among(100, series('ours', 300, perLine))],
         'ours',
+        1,
       ).find(({ what }) => what.startsWith('requests'))?.measured;
     expect(requests(3, 4.8, 3)).toBe(0);
     expect(requests(4, 4.2, 4)).toBe(1);
@@ -40,7 +45,7 @@ describe('bars of handovers', () => {
     const [few, many] = [among(15, series('ours', 500, [3])), among(1000, series('ours', 600, [3]))];
     const beside = { ...among(15, series('ours', 300, [3])), setting: { ...few.setting, sessions: 1000 } };
     const growth = (measured: Parameters<typeof barsOfCrowds>[0]) =>
-      barsOfCrowds(measured, 'ours').find(({ what }) => what.startsWith('p50 at 1000'))?.measured;
+      barsOfCrowds(measured, 'ours', 1).find(({ what }) => what.startsWith('p50 at 1000'))?.measured;
     expect(growth([few, many])).toBe(1.2);
     expect(growth([few, many, beside])).toBe(2);
     expect(rowsOf([beside]).map(([, contenders]) => contenders)).toEqual(['15, beside 985 sessions']);
@@ -54,7 +59,7 @@ describe('bars of handovers', () => {
       'rival broke down in round 2 at 1000, at once, which is left out: ConnectionLoss',
       'ours broke down in round 2 at 1000, at once, which is left out: ConnectionLoss',
     ]);
-    const bar = barsOfCrowds([measured], 'ours').find(({ what }) => what.includes('broke down'));
+    const bar = barsOfCrowds([measured], 'ours', 1).find(({ what }) => what.includes('broke down'));
     expect(bar).toEqual({ what: 'rounds of ours that broke down', measured: 1, bar: 0 });
   });
 });
