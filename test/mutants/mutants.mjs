@@ -724,7 +724,7 @@ export const MUTANTS = [
     edits: [
       {
         file: 'election/successor/handover-signal.ts',
-        from: '      void this.#confirm(claim); // Never rejects.\n',
+        from: 'nextTick(() => void this.#confirm(claim)); // Never rejects.',
         to: '',
       },
     ],

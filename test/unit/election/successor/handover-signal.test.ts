@@ -240,12 +240,12 @@ describe('a signal', () => {
   });
 
   it.each([
-    ['whose newest heartbeat is older than the record', { beats: [9n] }],
-    ['whose newest heartbeat wrote the record itself', { beats: [10n] }],
-    ['none of whose heartbeats has been answered', { beats: [] }],
-    ['whose lease is over', { isHeld: false }],
-    ['whose heartbeats raise no version', { raises: false }],
-  ])('gives no term to a candidate %s', async (_, known) => {
+    ['gives no term to a candidate whose newest heartbeat is older than the record', { beats: [9n] }],
+    ['gives no term to a candidate whose newest heartbeat wrote the record itself', { beats: [10n] }],
+    ['gives no term to a candidate none of whose heartbeats has been answered', { beats: [] }],
+    ['gives no term to a candidate whose lease is over', { isHeld: false }],
+    ['gives no term to a candidate whose heartbeats raise no version', { raises: false }],
+  ])('%s', async (_, known) => {
     const { signal, watched, taken } = waiting(known);
     signal.follow(leaderAt(7));
     watched[0]?.created();
