@@ -6,6 +6,7 @@ import { deletionsOf } from '../../src/election/takeover/takeover.js';
 import type { Term } from '../../src/election/term/term.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
+import { joinQueue } from '../../src/lock/queue/join.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -111,6 +112,28 @@ describe('the lease of a candidate whose heartbeats raise a version', () => {
       false,
       expect.not.arrayContaining([`${OWN}-heartbeat`]),
     ]);
+  });
+});
+
+describe('a candidate that leaves while the heartbeat is on its way that looks for its heartbeat node', () => {
+  it('leaves no heartbeat node behind, though that is found before its leaving is answered', async () => {
+    const { clock, server, open } = await startWithTestClock();
+    const session = await open(TIMES);
+    const contender = await clock.advanceUntil(joinQueue(session, PATH, { data: Buffer.from('own') }));
+    const { node } = contender;
+    node.raiseVersionAt(heartbeatPathOf);
+    node.decideHeartbeats();
+    server.swallowReply('multi');
+    await expect(clock.advanceUntil(node.claim([]))).rejects.toBeInstanceOf(ConnectionLossError);
+    await clock.advanceUntil(session.exists(PATH)); // It has a connection again.
+    node.claimSettled();
+    const late = server.delay(100, { only: 'multi' });
+    node.keepAlive();
+    await clock.advanceUntil(() => late.hits === 1);
+    const leave = () => session.commit([{ kind: 'delete', path: node.path }, ...node.heartbeatDeletion]);
+    await clock.advanceUntil(contender.leave(leave));
+    expect(late.hits).toBe(2);
+    expect(server.paths(PATH)).toEqual([PATH]);
   });
 });
 

@@ -86,9 +86,11 @@ export class Contender {
   }
 
   async #leaveWith(withWrite: () => Promise<unknown>): Promise<void> {
+    // The heartbeat that makes it may be answered before the write is, which doesn't delete it then.
+    const mayLeaveHeartbeatNode = this.node.mayLeaveHeartbeatNode;
     try {
       await withWrite();
-      if (!this.node.mayLeaveHeartbeatNode) return;
+      if (!mayLeaveHeartbeatNode && !this.node.mayLeaveHeartbeatNode) return;
     } catch (error) {
       this.session.logger.debug(
         { cause: describe(error) },
