@@ -3,7 +3,7 @@ import type { FirstSuccessor } from '../../election/successor/successor.js';
 import { SuccessorSearch } from '../../election/successor/successor-search.js';
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import { releaseParts } from '../../election/term/release.js';
-import { BadVersionError, NoNodeError, SessionExpiredError } from '../../errors.js';
+import { BadVersionError, NoNodeError, SessionExpiredError, ZooKeeperError } from '../../errors.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import { abortable, ignore } from '../../platform/async/promises.js';
 import type { ConnectTarget } from '../../session/connection/connect-string.js';
@@ -105,11 +105,16 @@ async function release(session: Session, claim: ReleasableClaim, signal: AbortSi
     throw new Error(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
-  const parts = releaseParts(queue, claim, { successor, ifAt: check.nodeVersion }, session.clock.date());
+  const partsFor = (next: FirstSuccessor | undefined) =>
+    releaseParts(queue, claim, { successor: next, ifAt: check.nodeVersion }, session.clock.date());
   // As in `writeRelease`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return false;
   try {
-    await abortable(session.commit(parts), signal);
+    await abortable(session.commit(partsFor(successor)), signal).catch((error: unknown) => {
+      // The successor's signal is there already, or may not be created: then the queue decides.
+      if (successor === undefined || !isSignalRefused(error)) throw error;
+      return abortable(session.commit(partsFor(undefined)), signal);
+    });
     return true;
   } catch (error) {
     if (isUnanswered(error) || (error instanceof BadVersionError && error.path === claim.node)) return false;
@@ -121,6 +126,10 @@ async function release(session: Session, claim: ReleasableClaim, signal: AbortSi
       return false;
     throw error;
   }
+}
+
+function isSignalRefused(error: unknown): boolean {
+  return error instanceof ZooKeeperError && error.operation === 'multi[create]';
 }
 
 /**

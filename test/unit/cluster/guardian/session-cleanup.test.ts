@@ -2,9 +2,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openSessionOf } from '../../../../src/cluster/guardian/guarded-process.js';
 import { cleanUpSession } from '../../../../src/cluster/guardian/session-cleanup.js';
 import { LeaderElector } from '../../../../src/election/elector.js';
+import type { LeaderElectorOptions } from '../../../../src/election/elector-options.js';
+import type { Candidate } from '../../../../src/election/nodes/candidate.js';
 import { parseRecord, serializeRecord } from '../../../../src/election/nodes/record.js';
+import { signalNodeOf } from '../../../../src/election/nodes/signal-node.js';
 import type { ElectedTerm } from '../../../../src/election/term/elected-term.js';
 import { parseConnectString } from '../../../../src/session/connection/connect-string.js';
+import type { Stat } from '../../../../src/session/protocol/records.js';
 import { DEAD } from '../../../support/conclave/electors.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../../support/silent-logger.mjs';
@@ -44,8 +48,8 @@ it('wrote by what it had read over another connection, and made the record of a 
 async function setUpGuarded(...others: string[]) {
   const { clock, server, open } = await startWithTestClock();
   const elected: string[] = [];
-  const join = async (id: string) => {
-    const elector = new LeaderElector(await open(), '/elections/one', { id });
+  const join = async (id: string, options: LeaderElectorOptions = {}) => {
+    const elector = new LeaderElector(await open(), '/elections/one', { ...options, id });
     elector.on('elected', ({ number }) => elected.push(`${id} ${number}`));
     onTestFinished(() => clock.advanceUntil(elector.stop()));
     await clock.advanceUntil(elector.start());
@@ -88,6 +92,20 @@ it('hands it over to the one behind when the first in the queue leaves in the sa
   expect(await clock.advanceUntil(cleaning)).toMatchObject({ terms: 1, clean: true });
   await clock.advanceUntil(() => elected.includes('last 2'));
   await clock.advanceUntil(stopping as Promise<void>);
+});
+
+it('leaves the record vacant where the node is there already that would tell the successor', async () => {
+  const { clock, server, join, elected, cleanUp } = await setUpGuarded();
+  const next = await join('next', { takeover: 'session' }); // It doesn't wait to be told.
+  const candidates = await clock.advanceUntil(next.candidates());
+  const { node } = candidates.find(({ id }) => id === 'next') as Candidate;
+  const stat = (await clock.advanceUntil(next.session.exists('/elections/one'))) as Stat;
+  const path = `/elections/one/${signalNodeOf(node, stat.version + 1)}`;
+  await clock.advanceUntil(next.session.create(path));
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  await clock.advanceUntil(() => elected.length === 2);
+  expect(elected).toEqual(['leader 1', 'next 2']);
+  expect(server.paths(path)).toEqual([path]);
 });
 
 it('leaves the record of a dead leader vacant where no candidate is there', async () => {
