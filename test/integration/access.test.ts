@@ -3,6 +3,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { UnprotectedPathError, ZooKeeperError } from '../../src/errors.js';
 import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
@@ -50,6 +51,26 @@ describe('with auth', () => {
       await one.setData(path, Buffer.from('x'));
     }
     expect((await both.getAcl(path)).map(({ id }) => id.split(':')[0]).sort()).toEqual(['alice', 'bob']);
+  });
+
+  it('a client is told of a node that another one creates in a transaction only if that lets it read the node', async () => {
+    const [creator, other] = [await openSession({ auth: alice }), await openSession({ auth: bob })];
+    const path = uniquePath();
+    await creator.create(path, { access: 'world' });
+    const told: string[] = [];
+    for (const name of ['secret', 'readable'])
+      other.watchCreation(`${path}/${name}`, () => void told.push(name));
+    await other.exists(path); // Both watches are set.
+    const access = [{ scheme: 'world', id: 'anyone', permissions: PERMISSION.read }];
+    await creator.commit([
+      { kind: 'create', path: `${path}/secret` },
+      { kind: 'create', path: `${path}/readable`, access },
+    ]);
+    expect(await creator.getAcl(`${path}/readable`)).toEqual(access);
+    await other.remove(`${path}/readable`); // Behind both events.
+    expect(told).toEqual(['readable']);
+    await creator.remove(`${path}/secret`);
+    await creator.remove(path);
   });
 
   it('stays so when the connection is another one: credentials are shown to each server', async () => {
