@@ -611,13 +611,27 @@ export const MUTANTS = [
     danger: 'a claim begins a lease and raises no version: two leaders',
     edits: [
       {
-        file: 'election/takeover/failure-detector.ts',
-        from: 'rank, observation: undefined });',
-        to: "rank, observation: before.name === 'following' ? before.observation : undefined });",
+        file: 'election/takeover/lease-observation.ts',
+        from: 'return this.#zxid === zxid ? this.#observation : undefined;',
+        to: 'return this.#zxid === undefined || zxid < 0n ? undefined : this.#observation;',
       },
     ],
     file: 'unit/election/takeover/failure-detector.test.ts',
     test: 'what is known of a silent leader > counts anew when the record was written again, though the version is the same: a claim begins a lease',
+  },
+  {
+    name: 'position-begins-anew',
+    what: 'silence counts anew when the place in the queue changes',
+    danger: 'a leader that dies with the one behind it is replaced later, by half a lease and more',
+    edits: [
+      {
+        file: 'election/takeover/failure-detector.ts',
+        from: '!this.#hasGone(state.leader)) {',
+        to: '!this.#hasGone(state.leader)) {\n      this.#options.lastObservation.forget();',
+      },
+    ],
+    file: 'unit/election/takeover/failure-detector.test.ts',
+    test: 'what is known of a silent leader > counts on when another candidate ahead has gone, from the same read on, and with the delay of its new place (seed 51007410)',
   },
   {
     name: 'bare-lease-delay',

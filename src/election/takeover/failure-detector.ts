@@ -12,7 +12,7 @@ import { parseRecord } from '../nodes/record.js';
 import type { RecordRead } from '../term/claim-rules.js';
 import {
   type HeldRecord,
-  type LeaseObservation,
+  type LastObservation,
   observed,
   rankOf,
   takeoverStep,
@@ -33,6 +33,8 @@ export interface FailureDetectorOptions {
   readonly seat: number;
   /** See `takeoverDelayMs` of the candidate's options. */
   readonly leastDelayMs: number;
+  /** What was seen of that record's leader before, also by another detector. */
+  readonly lastObservation: LastObservation;
   /** Whether the servers refused to let the candidate take over from the leader of that record. */
   isRefused(leader: HeldRecord): boolean;
   onFailure(failure: LeaderFailure): void;
@@ -53,7 +55,6 @@ type State =
       readonly leader: HeldRecord;
       readonly heartbeatPath: string;
       readonly rank: number;
-      readonly observation: LeaseObservation | undefined;
     };
 
 /**
@@ -74,13 +75,28 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * From now on the candidate has so many nodes ahead in the queue which block it, and waits for the one of that name. Begins
-   * with the record, if it may matter.
+   * From now on the candidate has so many nodes ahead in the queue which block it, and waits for the one of that name. Goes on with the
+   * leader that it follows, if that is there still. Else it begins with the record, if it may matter.
    */
   follow(position: number, ahead: string): void {
     this.#position = position;
     this.#ahead = ahead;
+    const state = this.#state;
+    const rank = state.name === 'following' ? this.#rankBehind(state.leader) : undefined;
+    if (state.name === 'following' && rank !== undefined && !this.#hasGone(state.leader)) {
+      this.#become({ ...state, rank });
+      return this.#decide(); // With a lower rank the candidate waits for less.
+    }
     this.#become({ name: rankOf(position, true) === undefined ? 'off' : 'reading' });
+  }
+
+  /** It isn't the one node that is left ahead. A leader that has gone without that being seen here is missed by the next read. */
+  #hasGone({ record }: HeldRecord): boolean {
+    return this.#position === 1 && record.node !== this.#ahead && this.#isAhead(record.node);
+  }
+
+  #rankBehind({ record }: HeldRecord): number | undefined {
+    return rankOf(this.#position, this.#isAhead(record.node));
   }
 
   /** A look at the record: the candidate is the third in line if its second predecessor leads. Not while it follows a leader. */
@@ -144,11 +160,9 @@ export class FailureDetector implements AccompanyingReads {
   #heartbeatRead(leader: HeldRecord, { version }: Stat, readAt: number): void {
     if (this.#state.name !== 'following' || this.#state.leader !== leader) return;
     if (version < 0) return this.stop(); // After so many heartbeats it would fit any version.
+    const { lastObservation } = this.#options;
     const now = this.#session.clock.now();
-    this.#state = {
-      ...this.#state,
-      observation: observed(this.#state.observation, version, { readAt, now }),
-    };
+    lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), version, { readAt, now }));
     this.#decide();
   }
 
@@ -174,12 +188,12 @@ export class FailureDetector implements AccompanyingReads {
     const before = this.#state;
     if (before.name === 'following' && before.leader.zxid === leader.zxid)
       return this.#become({ ...before, leader });
-    const rank = rankOf(this.#position, this.#isAhead(record.node));
+    const rank = this.#rankBehind(leader);
     if (record.takeover !== 'lease' || isRefused(leader))
       return this.#become({ name: this.#isEndNoticed(record.node) ? 'off' : 'reading' });
     if (rank === undefined) return this.#become({ name: 'reading' });
     const heartbeatPath = this.#session.absolute(`${contender.queue}/${heartbeatNodeOf(record.node)}`);
-    this.#become({ name: 'following', leader, heartbeatPath, rank, observation: undefined });
+    this.#become({ name: 'following', leader, heartbeatPath, rank });
   }
 
   /**
@@ -198,9 +212,10 @@ export class FailureDetector implements AccompanyingReads {
 
   #decide(): void {
     const state = this.#state;
-    if (state.name !== 'following' || state.observation === undefined) return;
-    const { leader, rank, observation } = state;
-    const { contender, leastDelayMs, seat, onFailure } = this.#options;
+    const { contender, lastObservation, leastDelayMs, seat, onFailure } = this.#options;
+    const observation = state.name === 'following' ? lastObservation.of(state.leader.zxid) : undefined;
+    if (state.name !== 'following' || observation === undefined) return;
+    const { leader, rank } = state;
     const step = takeoverStep({
       ...{ ...observation, rank, leastDelayMs, leaderLeaseMs: leader.record.leaseMs },
       now: this.#session.clock.now(),
@@ -217,6 +232,7 @@ export class FailureDetector implements AccompanyingReads {
         return;
       case 'claim':
         this.stop();
+        lastObservation.forget(); // If the claim is refused, the next one is as far away as this one was.
         onFailure({ seat, leader, heartbeatVersion: observation.version });
     }
   }

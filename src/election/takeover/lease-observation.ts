@@ -30,6 +30,30 @@ export function observed(
   return { version, since: before?.version === version ? before.since : now, readAt };
 }
 
+/**
+ * The newest observation of a leader. It counts as long as the record is the one of that transaction, also when the candidate's place in
+ * the queue has changed, or the candidate has stopped following the leader for a while: the argument asks for no more than that.
+ */
+export class LastObservation {
+  #zxid: bigint | undefined;
+  #observation: LeaseObservation | undefined;
+
+  /** @param zxid - the transaction that wrote the record */
+  of(zxid: bigint): LeaseObservation | undefined {
+    return this.#zxid === zxid ? this.#observation : undefined;
+  }
+
+  note(zxid: bigint, observation: LeaseObservation): void {
+    this.#zxid = zxid;
+    this.#observation = observation;
+  }
+
+  /** The next observation begins anew. */
+  forget(): void {
+    this.#observation = undefined;
+  }
+}
+
 export interface TakeoverSituation extends LeaseObservation {
   readonly now: number;
   /** The leader's lease, as its record says. */

@@ -12,7 +12,7 @@ import { HandoverSignal } from '../successor/handover-signal.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from '../term/claim.js';
 import { FailureDetector, type LeaderFailure } from './failure-detector.js';
-import type { HeldRecord } from './lease-observation.js';
+import { type HeldRecord, LastObservation } from './lease-observation.js';
 
 /** How a candidate follows leaders that end uncleanly: see the options of the same names. */
 export interface ClaimOptions {
@@ -35,6 +35,7 @@ export class Takeover {
   readonly #seat: number;
   readonly #options: ClaimOptions;
   readonly #search: SuccessorSearch;
+  readonly #lastObservation = new LastObservation();
   /** The transaction that wrote the record whose leader the servers don't let this candidate delete. */
   #refusedAt: bigint | undefined;
 
@@ -60,7 +61,8 @@ export class Takeover {
     const isRefused = ({ zxid }: { zxid: bigint }) => zxid === this.#refusedAt;
     const signal = onTakenUp && new HandoverSignal(contender, this.#recordPath, onTakenUp);
     const onLeader = (leader: HeldRecord | undefined) => signal?.follow(leader);
-    return [new FailureDetector({ ...place, leastDelayMs, isRefused, onFailure, onLeader })];
+    const options = { ...place, lastObservation: this.#lastObservation, leastDelayMs, isRefused };
+    return [new FailureDetector({ ...options, onFailure, onLeader })];
   }
 
   /**

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { serializeRecord } from '../../../../src/election/nodes/record.js';
 import { FailureDetector, type LeaderFailure } from '../../../../src/election/takeover/failure-detector.js';
+import { LastObservation } from '../../../../src/election/takeover/lease-observation.js';
 import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import type { Contender } from '../../../../src/lock/queue/contender.js';
 import { parseEntry } from '../../../../src/lock/queue/order.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
 const LEADER = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000001';
-const NEXT = '_c_76543210-89ab-4def-8123-456789abcdef-lock-0000000002';
+const BETWEEN = '_c_89abcdef-89ab-4def-8123-456789abcdef-lock-0000000002';
+const OWN = '_c_76543210-89ab-4def-8123-456789abcdef-lock-0000000003';
 const LEASE_MS = 2000;
 const DELAY_MS = takeoverDelayMs(LEASE_MS);
 const ANSWER_MS = 10;
 
-/** The next in line behind a leader, and what its reads are answered. */
+/** A candidate behind a leader, at first as the next in line, and what its reads are answered. */
 function setUp() {
   const clock = new FakeClock();
   const failures: LeaderFailure[] = [];
@@ -24,13 +26,22 @@ function setUp() {
     heartbeat: { addReads: () => true, removeReads: () => undefined },
   };
   const node = { remainingMs: () => LEASE_MS, keepAlive: () => undefined };
-  const contender = { session, queue: '/election', entry: parseEntry(NEXT), node } as unknown as Contender;
-  const detector = new FailureDetector({
-    ...{ contender, recordPath: '/election', seat: 0, leastDelayMs: 0 },
-    isRefused: () => false,
-    onFailure: (failure) => failures.push(failure),
-  });
+  const contender = { session, queue: '/election', entry: parseEntry(OWN), node } as unknown as Contender;
+  const lastObservation = new LastObservation();
+  const newDetector = () =>
+    new FailureDetector({
+      ...{ contender, recordPath: '/election', seat: 0, leastDelayMs: 0, lastObservation },
+      isRefused: () => false,
+      onFailure: (failure) => failures.push(failure),
+    });
+  let detector = newDetector();
   detector.follow(1, LEADER);
+  /** The wait in the queue is over, and another one begins. */
+  const waitAgain = (position: number, ahead: string) => {
+    detector.stop();
+    detector = newDetector();
+    detector.follow(position, ahead);
+  };
   const answer = async (value: unknown) => {
     const { request, answered } = detector.nextRead();
     const sentAt = clock.now();
@@ -42,7 +53,8 @@ function setUp() {
   const data = serializeRecord({ ...record, takeover: 'lease' });
   const showRecord = (zxid: bigint) => answer({ data, stat: { version: 1, mzxid: zxid } });
   const showVersion = (version: number) => answer({ version });
-  return { clock, session, failures, showRecord, showVersion };
+  const follow = (position: number, ahead: string) => detector.follow(position, ahead);
+  return { clock, session, failures, showRecord, showVersion, follow, waitAgain };
 }
 
 describe('what is known of a silent leader', () => {
@@ -92,5 +104,74 @@ describe('what is known of a silent leader', () => {
       await clock.advance(DELAY_MS - ANSWER_MS - 1);
     }
     expect(failures).toEqual([]);
+  });
+
+  it('counts on when another candidate ahead has gone, from the same read on, and with the delay of its new place (seed 51007410)', async () => {
+    const { clock, failures, showRecord, showVersion, follow } = setUp();
+    follow(2, BETWEEN);
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS - 2 * ANSWER_MS);
+    follow(1, LEADER);
+    expect(await showVersion(7)).toBe('exists');
+    expect(failures).toEqual([]);
+    await clock.advance(ANSWER_MS);
+    expect(failures).toMatchObject([{ heartbeatVersion: 7, leader: { zxid: 5n } }]);
+  });
+
+  it('reads the record as soon as the leader is not the one node that is left ahead', async () => {
+    const { showRecord, showVersion, follow } = setUp();
+    follow(2, BETWEEN);
+    await showRecord(5n);
+    await showVersion(7);
+    follow(1, BETWEEN);
+    expect(await showRecord(9n)).toBe('getData');
+  });
+
+  it('counts on in another wait behind the same leader', async () => {
+    const { clock, failures, showRecord, showVersion, waitAgain } = setUp();
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS - 3 * ANSWER_MS);
+    waitAgain(0, LEADER);
+    expect(await showRecord(5n)).toBe('getData');
+    await showVersion(7);
+    expect(failures).toEqual([]);
+    await clock.advance(ANSWER_MS);
+    expect(failures).toMatchObject([{ heartbeatVersion: 7, leader: { zxid: 5n } }]);
+  });
+
+  it('counts anew in another wait in which there was a heartbeat, or another term', async () => {
+    const { clock, failures, showRecord, showVersion, waitAgain } = setUp();
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS / 2);
+    waitAgain(0, LEADER);
+    await showRecord(5n);
+    await showVersion(8);
+    await clock.advance(DELAY_MS - ANSWER_MS);
+    waitAgain(0, LEADER);
+    await showRecord(9n);
+    await showVersion(8);
+    await clock.advance(DELAY_MS - ANSWER_MS - 1);
+    await showVersion(8);
+    expect(failures).toEqual([]);
+    await clock.advance(1);
+    expect(failures).toMatchObject([{ heartbeatVersion: 8, leader: { zxid: 9n } }]);
+  });
+
+  it('counts anew when a claim was in vain', async () => {
+    const { clock, failures, showRecord, showVersion, waitAgain } = setUp();
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS);
+    await showVersion(7);
+    expect(failures).toHaveLength(1);
+    waitAgain(0, LEADER);
+    await showRecord(5n);
+    await showVersion(7);
+    await clock.advance(DELAY_MS - ANSWER_MS - 1);
+    await showVersion(7);
+    expect(failures).toHaveLength(1);
   });
 });
