@@ -29,7 +29,7 @@ const MAY_JOIN = [
 const name = (number: number) => `_c_01234567-89ab-cdef-0123-456789abcdef-lock-000000000${number}`;
 
 function held(node: string, term: number): Buffer {
-  return serializeRecord({ state: 'held', term, id: 'x', node, leaseMs: 1000, since: 'now' });
+  return serializeRecord({ state: 'held', term, id: 'x', node, leaseMs: 1000 });
 }
 
 function makeGuardian(): SessionGuardian {

@@ -221,7 +221,7 @@ describe('an observer', () => {
 });
 
 function heldBy(node: string): Buffer {
-  return serializeRecord({ state: 'held', term: 7, id: 'dead', node, leaseMs: 500, since: 'long ago' });
+  return serializeRecord({ state: 'held', term: 7, id: 'dead', node, leaseMs: 500 });
 }
 
 describe('an observer with a session', () => {

@@ -173,7 +173,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     const path = uniquePath('election');
     // As after an unclean end, with the dead leader's name taken.
     const node = nameOf(0);
-    const record = { state: 'held', term: 1, id: 'dead', node, leaseMs: 1000, since: 'now' } as const;
+    const record = { state: 'held', term: 1, id: 'dead', node, leaseMs: 1000 } as const;
     await stranger.create(path, { data: serializeRecord(record) });
     await stranger.create(`${path}/${node}`);
     const waiting = new LeaderElector(stranger, path);

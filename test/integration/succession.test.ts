@@ -260,14 +260,14 @@ describe('a candidate with a higher priority', () => {
     const { version } = (await session.getData(claim.node)).stat;
     const high = await campaign(await openSession(), path, { id: 'high', priority: 1 });
     const error = await session
-      .commit(releaseParts(path, claim, { ifAt: version }, new Date(0)))
+      .commit(releaseParts(path, claim, { ifAt: version }))
       .catch((caught) => caught);
     expect(error).toBeInstanceOf(BadVersionError);
     expect(error).toMatchObject({ operation: 'multi[delete]', path: claim.node });
     expect((await session.getData(path)).stat.version).toBe(claim.version);
     expect(term.isHeld()).toBe(true);
     const elected = nextEvent(high, 'elected');
-    await session.commit(releaseParts(path, claim, { ifAt: version + 1 }, new Date(0)));
+    await session.commit(releaseParts(path, claim, { ifAt: version + 1 }));
     await elected;
     for (const elector of [leader, high]) await elector.stop();
   });

@@ -67,7 +67,7 @@ async function setUpSuccessor(isFirst: boolean) {
   const hand = async (meanwhile: () => Promise<void>) => {
     const successor = await clock.advanceUntil(successorOf(session, elector, isFirst));
     await clock.advanceUntil(meanwhile());
-    const handed = { record: PATH, version: 1, term: 2, since: new Date(0) };
+    const handed = { record: PATH, version: 1, term: 2 };
     await clock.advanceUntil(session.commit(handoverParts(PATH, successor, handed)));
   };
   const leads = () => {
@@ -137,7 +137,7 @@ describe('a handover', () => {
     const next = await join('next');
     const session = await open(TIMES);
     const successor = await clock.advanceUntil(successorOf(session, next, true));
-    const handed = { record: PATH, version: 1, term: 2, since: new Date(0) };
+    const handed = { record: PATH, version: 1, term: 2 };
     const parts = handoverParts(PATH, { ...successor, leaseMs: TIMES.leaseMs - 1 }, handed);
     const [own] = [await clock.advanceUntil(nodeOf(leader))];
     await clock.advanceUntil(session.commit([...parts, { kind: 'delete', path: `${PATH}/${own}` }]));

@@ -106,7 +106,7 @@ async function release(session: Session, claim: ReleasableClaim, signal: AbortSi
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
   const partsFor = (next: FirstSuccessor | undefined) =>
-    releaseParts(queue, claim, { successor: next, ifAt: check.nodeVersion }, session.clock.date());
+    releaseParts(queue, claim, { successor: next, ifAt: check.nodeVersion });
   // As in `writeRelease`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return false;
   try {

@@ -3,7 +3,8 @@ import { parseJsonObject } from '../../platform/json.js';
 
 /**
  * The election's record: which candidate holds the current term, or that the last term ended cleanly. It is the data of
- * the election's own node, and is written by claims and releases only. A release makes it vacant, or held by the successor.
+ * the election's own node, and is written by claims and releases only. A release makes it vacant, or held by the successor. Since when
+ * it is so, the node's stat says (`mtime`).
  */
 export type ElectionRecord =
   | {
@@ -21,8 +22,6 @@ export type ElectionRecord =
       readonly leaseMs: number;
       /** `lease`: its heartbeats raise a version, so a claim may delete its node. Else only the end of its node shows its end. */
       readonly takeover?: 'lease';
-      /** When the term was claimed or handed over, by the time of day of the candidate that wrote this, for people. */
-      readonly since: string;
     };
 
 /** What was read: a record, or data that can't be read as one. */
@@ -50,15 +49,15 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   if (data.length === 0) return version === 0 ? { state: 'vacant', term: 0 } : unreadable;
   const value = parseJsonObject(data);
   if (value === undefined || value.format !== FORMAT) return unreadable;
-  const { state, term, id, node, leaseMs, takeover, since } = value;
+  const { state, term, id, node, leaseMs, takeover } = value;
   if (!isTerm(term)) return unreadable;
   if (state === 'vacant') return { state, term };
-  if (state !== 'held' || typeof since !== 'string') return unreadable;
+  if (state !== 'held') return unreadable;
   if (id !== undefined && typeof id !== 'string') return unreadable;
   if (!isNode(node)) return unreadable;
   if (!isLease(leaseMs)) return unreadable;
   const known = id !== undefined && { id };
-  return { state, term, ...known, node, leaseMs, ...(takeover === 'lease' && { takeover }), since };
+  return { state, term, ...known, node, leaseMs, ...(takeover === 'lease' && { takeover }) };
 }
 
 /** Whether a lease may last so long, in milliseconds. */

@@ -4,7 +4,7 @@ import { type HandedTerm, handoverParts } from './successor.js';
 import type { SuccessorSearch } from './successor-search.js';
 
 /** A term that a candidate may claim, or hand over, as long as its session has the connection on which the record was read. */
-export type OpenTerm = Omit<HandedTerm, 'since'> & { readonly connection: number | undefined };
+export type OpenTerm = HandedTerm & { readonly connection: number | undefined };
 
 /**
  * Hands a term that is open to the candidate with the highest priority behind `first`, in the place of its claim.
@@ -23,7 +23,6 @@ export async function handOverToPreferred(
   const preferred = await search.preferredTo(first, after);
   const { session, node, queue } = first;
   if (preferred === undefined || session.connectionNumber !== connection) return undefined;
-  const handed = { ...term, since: session.clock.date() };
-  await node.commit([...deletions, ...handoverParts(queue, preferred, handed)]);
+  await node.commit([...deletions, ...handoverParts(queue, preferred, term)]);
   return preferred.node;
 }

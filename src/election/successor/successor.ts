@@ -48,8 +48,6 @@ export interface HandedTerm {
   /** The record's version before. */
   readonly version: number;
   readonly term: number;
-  /** By the writer's time of day, for people. */
-  readonly since: Date;
 }
 
 /**
@@ -75,12 +73,12 @@ const READABLE: Access = [{ scheme: 'world', id: 'anyone', permissions: PERMISSI
 export function handoverParts(
   queue: string,
   successor: Successor,
-  { record, version, term, since }: HandedTerm,
+  { record, version, term }: HandedTerm,
 ): TransactionPart[] {
   const { node, leaseMs, takeover } = successor;
   const known = !successor.isFirst && { id: successor.id };
   const way = takeover && { takeover };
-  const held = { state: 'held', term, ...known, node, leaseMs, ...way, since: since.toISOString() } as const;
+  const held = { state: 'held', term, ...known, node, leaseMs, ...way } as const;
   return [
     successorPart(`${queue}/${node}`, successor, term),
     { kind: 'set', path: record, data: serializeRecord(held), version },

@@ -100,11 +100,10 @@ export class ClaimWriter {
   }
 
   #write({ node, entry }: Contender, { term, version }: Vacancy): TransactionPart {
-    const { clock, leaseMs } = this.#session;
+    const { leaseMs } = this.#session;
     const data = serializeRecord({
       ...{ state: 'held', term, id: this.#id, node: entry.node, leaseMs },
       ...(node.raised !== undefined && { takeover: 'lease' as const }),
-      since: clock.date().toISOString(),
     });
     return { kind: 'set', path: this.#recordPath, data, version };
   }

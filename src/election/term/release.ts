@@ -11,13 +11,11 @@ import type { Claim, ReleasableClaim } from './claim.js';
  * The writes of a clean release: the record says that the successor leads the next term, or that none does, and the node is gone, all or
  * nothing. Nothing if the record was written since the claim, or the node is gone; so they can be carried out twice.
  * @param queue - the election's path
- * @param since - when the successor's term begins, by the time of day, for people
  */
 export function releaseParts(
   queue: string,
   claim: ReleasableClaim,
   { successor, ifAt }: NextLeader,
-  since: Date,
 ): TransactionPart[] {
   const { record, version, term, node } = claim;
   // Comes before the record: a leader whose node is gone is told so, whatever has become of that.
@@ -26,7 +24,7 @@ export function releaseParts(
     return [
       ...signalParts(queue, successor, version),
       deletion,
-      ...handoverParts(queue, successor, { record, version, term: term + 1, since }),
+      ...handoverParts(queue, successor, { record, version, term: term + 1 }),
     ];
   return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
 }
@@ -73,8 +71,8 @@ function isVacancy({ successor, ifAt }: NextLeader): boolean {
   return successor === undefined && ifAt === undefined;
 }
 
-function partsOf({ queue, session, node }: Contender, claim: Claim, next: NextLeader): TransactionPart[] {
-  return [...releaseParts(queue, claim, next, session.clock.date()), ...node.heartbeatDeletion];
+function partsOf({ queue, node }: Contender, claim: Claim, next: NextLeader): TransactionPart[] {
+  return [...releaseParts(queue, claim, next), ...node.heartbeatDeletion];
 }
 
 /**

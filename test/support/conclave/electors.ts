@@ -12,7 +12,6 @@ export const DEAD = {
   id: 'dead',
   node: '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000',
   leaseMs: 500,
-  since: 'long ago',
 } as const;
 
 /** The names of the candidates' nodes, in the order of the queue: without the heartbeat nodes beside them. */

@@ -12,7 +12,7 @@ const NAME = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000007';
 const OTHER = '_c_01234567-89ab-cdef-0123-456789abcde0-lock-0000000008';
 const SESSION = 7n;
 const claim = { record: '/e', version: 3, term: 2, node: `/e/${NAME}` };
-const HELD: ElectionRecord = { state: 'held', term: 2, id: 'x', node: NAME, leaseMs: 1, since: 'now' };
+const HELD: ElectionRecord = { state: 'held', term: 2, id: 'x', node: NAME, leaseMs: 1 };
 
 const stat = (version: number, ephemeralOwner = 0n) => ({ version, ephemeralOwner }) as Stat;
 const isOwn = ({ ephemeralOwner }: Stat) => ephemeralOwner === SESSION;

@@ -26,9 +26,8 @@ const record: fc.Arbitrary<ElectionRecord> = fc.oneof(
       node: fc.constant(NODE),
       leaseMs: fc.double({ min: 1, max: 60_000, noNaN: true }),
       takeover: fc.constant('lease' as const),
-      since: fc.string(),
     },
-    { requiredKeys: ['state', 'term', 'node', 'leaseMs', 'since'] }, // A handover by a listing knows no id.
+    { requiredKeys: ['state', 'term', 'node', 'leaseMs'] }, // A handover by a listing knows no id.
   ),
 );
 
@@ -48,7 +47,7 @@ describe("the election's record", () => {
   });
 
   it('may hold a lease of a day', () => {
-    const longest = { state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 86_400_000, since: '' } as const;
+    const longest = { state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 86_400_000 } as const;
     expect(parseRecord(serializeRecord(longest), 1)).toEqual(longest);
   });
 
@@ -78,16 +77,15 @@ describe("the election's record", () => {
     { format: 1, state: 'vacant', term: -1 },
     { format: 1, state: 'vacant', term: 1.5 },
     { format: 1, state: 'vacant' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: '../other', leaseMs: 1, since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 0, since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 1e12, since: '' },
-    { format: 1, state: 'held', term: 1, id: 7, node: NODE, leaseMs: 1, since: '' },
-    { format: 1, state: 'held', term: 1, id: null, node: NODE, leaseMs: 1, since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: [NODE], leaseMs: 1, since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: '1', since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 86_400_001, since: '' },
-    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 1, since: 7 },
-    { format: 1, state: 'maybe', term: 1, id: 'a', node: NODE, leaseMs: 1, since: '' },
+    { format: 1, state: 'held', term: 1, id: 'a', node: '../other', leaseMs: 1 },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 0 },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 1e12 },
+    { format: 1, state: 'held', term: 1, id: 7, node: NODE, leaseMs: 1 },
+    { format: 1, state: 'held', term: 1, id: null, node: NODE, leaseMs: 1 },
+    { format: 1, state: 'held', term: 1, id: 'a', node: [NODE], leaseMs: 1 },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: '1' },
+    { format: 1, state: 'held', term: 1, id: 'a', node: NODE, leaseMs: 86_400_001 },
+    { format: 1, state: 'maybe', term: 1, id: 'a', node: NODE, leaseMs: 1 },
     7,
     null,
   ])('is unreadable when it is %j', (value) => {

@@ -23,7 +23,7 @@ function read(zxid: number, data: Buffer): NodeData {
 
 function held(term: number, holder = term): Buffer {
   const node = nodeOf(holder);
-  return serializeRecord({ state: 'held', term, id: 'a leader', node, leaseMs: 1000, since: 'now' });
+  return serializeRecord({ state: 'held', term, id: 'a leader', node, leaseMs: 1000 });
 }
 
 const vacant = (term: number) => serializeRecord({ state: 'vacant', term });

@@ -222,7 +222,7 @@ const NODE = `_c_${UUID}-lock-0000000003`;
 const leaderAt = (version: number, zxid = 10n, connection = 1) =>
   ({ record: { state: 'held', term: 4 }, version, zxid, connection }) as HeldRecord;
 const recordOf = (node: string, version: number) => ({
-  data: serializeRecord({ state: 'held', term: 5, node, leaseMs: 2000, since: new Date(0).toISOString() }),
+  data: serializeRecord({ state: 'held', term: 5, node, leaseMs: 2000 }),
   stat: { version },
 });
 

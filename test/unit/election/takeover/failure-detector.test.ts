@@ -49,7 +49,7 @@ function setUp() {
     answered(value, sentAt);
     return request.name;
   };
-  const record = { state: 'held', term: 1, id: 'a', node: LEADER, leaseMs: LEASE_MS, since: 'now' } as const;
+  const record = { state: 'held', term: 1, id: 'a', node: LEADER, leaseMs: LEASE_MS } as const;
   const data = serializeRecord({ ...record, takeover: 'lease' });
   const showRecord = (zxid: bigint) => answer({ data, stat: { version: 1, mzxid: zxid } });
   const showVersion = (version: number) => answer({ version });

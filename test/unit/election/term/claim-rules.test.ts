@@ -12,7 +12,6 @@ const held = (node: string, leaseMs = 2000): ElectionRecord => ({
   id: 'another',
   node,
   leaseMs,
-  since: '2026-01-01T00:00:00.000Z',
 });
 
 function situation(change: Partial<ClaimSituation>): ClaimSituation {
