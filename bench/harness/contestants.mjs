@@ -16,7 +16,7 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
  *   hands nothing over
  * @property {string} recipe the recipe that its program uses
  * @property {import('./handovers.mjs').Pace} [lowerBound] the pace at which it is a lower bound: no client on Node can be faster.
- *   At once the next contender must list the queue; after a while it may know that it is next
+ *   At once the next contender must list the queue, or read the record; after a while it may know that it is next
  * @property {true} [keeps] whether a lower bound sends all requests that Conclave's guarantees need: a lower bound for Conclave
  * @property {() => string[]} command the command that starts it, without the arguments. Installs and compiles what it needs
  */
@@ -24,6 +24,7 @@ const COMPILED = join(ROOT, 'node_modules/.cache/bench-peers');
 const conclave = () => [process.execPath, join(PEERS, 'conclave.mjs')];
 const raw = () => [process.execPath, join(PEERS, 'raw.mjs')];
 const readyMadePackets = () => [process.execPath, join(PEERS, 'ready-made-packets.mjs')];
+const readyMadeTerms = () => [process.execPath, join(PEERS, 'ready-made-terms.mjs')];
 const go = once(() => {
   const program = join(COMPILED, 'go-peer');
   const source = join(PEERS, 'go/peer.go');
@@ -73,18 +74,18 @@ export const CONTESTANTS = [
     command: readyMadePackets,
   },
   {
-    name: 'ready-made claims',
+    name: 'ready-made terms',
     kind: 'election',
     recipe: 'election',
     lowerBound: 'at once',
-    command: readyMadePackets,
+    command: readyMadeTerms,
   },
   {
-    name: 'claims without a listing',
+    name: 'terms at a signal',
     kind: 'election',
-    recipe: 'election-known',
+    recipe: 'election-told',
     lowerBound: 'after a while',
-    command: readyMadePackets,
+    command: readyMadeTerms,
   },
   {
     name: 'Conclave packets',
@@ -103,20 +104,20 @@ export const CONTESTANTS = [
     command: readyMadePackets,
   },
   {
-    name: 'Conclave claims',
+    name: 'Conclave terms',
     kind: 'election',
     recipe: 'election-kept',
     lowerBound: 'at once',
     keeps: true,
-    command: readyMadePackets,
+    command: readyMadeTerms,
   },
   {
-    name: 'Conclave claims without a listing',
+    name: 'Conclave terms at a signal',
     kind: 'election',
-    recipe: 'election-kept-known',
+    recipe: 'election-kept-told',
     lowerBound: 'after a while',
     keeps: true,
-    command: readyMadePackets,
+    command: readyMadeTerms,
   },
 ];
 

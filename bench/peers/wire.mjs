@@ -1,5 +1,5 @@
 /** ZooKeeper's packets, and a plain socket for them. */
-
+import { once } from 'node:events';
 import { connect } from 'node:net';
 
 const EVENT_XID = -1;
@@ -7,6 +7,25 @@ const PING_XID = -2;
 
 /** One buffer for all reads: a stream would allocate a new one for each chunk. */
 const received = Buffer.allocUnsafeSlow(65_536);
+
+/**
+ * A session on the first of the servers.
+ *
+ * @param {string} servers
+ * @param {number} sessionTimeoutMs
+ */
+export async function openWire(servers, sessionTimeoutMs) {
+  const [host, port] = servers.split(/[:,]/);
+  const wire = new Wire(/** @type {string} */ (host), Number(port));
+  await once(wire.socket, 'connect');
+  // The connect request: no version, transaction or session yet; an empty password of 16 bytes.
+  await wire.ask(
+    1,
+    frame(int(0), Buffer.alloc(8), int(sessionTimeoutMs), Buffer.alloc(8), int(16), Buffer.alloc(16)),
+  );
+  setInterval(() => wire.socket.write(PING), sessionTimeoutMs / 3).unref();
+  return wire;
+}
 
 /** A connection with one request, or group of requests, at a time. */
 export class Wire {
@@ -34,17 +53,37 @@ export class Wire {
 
   /** @param {number} count of replies @param {Buffer} packets */
   async ask(count, packets) {
+    const { all } = this.askInTurn(count, packets);
+    return await all;
+  }
+
+  /** As {@link ask}, for a caller that goes on at the first reply. @param {number} count @param {Buffer} packets */
+  askInTurn(count, packets) {
     // Each packet after the handshake gets its number, so that the server can report how many there were.
     if (this.#isOpen)
       for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
         packets.writeInt32BE(++this.#xid, at + 4);
     this.#isOpen = true;
     this.socket.write(packets);
-    this.#replies = [];
-    await new Promise((resolve) => {
-      this.#onReply = () => this.#replies.length === count && resolve(undefined);
-    });
-    return this.#replies;
+    /** @type {Buffer[]} */
+    const replies = [];
+    this.#replies = replies;
+    /** @type {(reply: Buffer) => void} */
+    let onFirst;
+    const first = /** @type {Promise<Buffer>} */ (
+      new Promise((resolve) => {
+        onFirst = resolve;
+      })
+    );
+    const all = /** @type {Promise<Buffer[]>} */ (
+      new Promise((resolve) => {
+        this.#onReply = () => {
+          if (replies[0] !== undefined) onFirst(replies[0]);
+          if (replies.length === count) resolve(replies);
+        };
+      })
+    );
+    return { first, all };
   }
 
   /** Resolves when a watch notification arrives. */

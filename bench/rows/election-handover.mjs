@@ -31,7 +31,7 @@ const COMPARISON = {
 // The successor is told by the release's signal, where it waits for that, and by the end of the leader's node.
 const NOTIFICATIONS = 2;
 // With a thousand contenders these bound nothing, and starting servers for each of them takes minutes.
-const FEW = ['claims without a listing', 'Conclave claims without a listing'];
+const FEW = ['terms at a signal', 'Conclave terms at a signal'];
 
 /**
  * Measures the time from a leader's `stop()` until the next candidate knows that it leads.

@@ -8,8 +8,14 @@ const CYCLE_REQUESTS = 3;
 const OURS = 'Conclave lock';
 // Left out of a quick run.
 const SLOW_TO_START = ['Curator InterProcessMutex', 'Curator LeaderLatch', 'kazoo Lock'];
-const LOWER_BOUND = 'ready-made packets';
 const BARS = { 'go-zookeeper Lock': 0.85, 'Curator InterProcessMutex': 0.75 };
+const OUR_ELECTION = 'Conclave election';
+const ELECTION_BARS = { 'Curator LeaderLatch': 1 };
+/** The lower bounds, each with what it is compared with. */
+const LOWER_BOUNDS = {
+  'ready-made packets': [OURS, ...Object.keys(BARS)],
+  'ready-made terms': [OUR_ELECTION, ...Object.keys(ELECTION_BARS)],
+};
 
 /** @typedef {{ count: 1 | 3, storage: import('../harness/servers.mjs').Storage }} Place */
 /** @typedef {{ name: string, rounds: number[][], requests: number }} Cycles its times in microseconds, by round, and the requests of one */
@@ -104,33 +110,44 @@ function report(measured) {
   };
 }
 
-/** Compares the lower bound with the others. @param {Place} place @param {readonly Cycles[]} cycles */
+/** Compares the lower bounds with the others. @param {Place} place @param {readonly Cycles[]} cycles */
 function floorOf(place, cycles) {
-  const lowerBound = cycles.find(({ name }) => name === LOWER_BOUND);
-  if (lowerBound === undefined) return [];
-  const against = (/** @type {string} */ name) => {
-    const other = cycles.find((each) => each.name === name);
-    return other === undefined ? [] : [`${rounded(ratio(lowerBound.rounds, other.rounds), 2)} times ${name}`];
-  };
-  return [
-    `${words(place)}: ${LOWER_BOUND} take ${[OURS, ...Object.keys(BARS)].flatMap(against).join(', ')}.`,
-  ];
+  return Object.entries(LOWER_BOUNDS).flatMap(([name, others]) => {
+    const times = others.flatMap((other) => {
+      const measured = timesOf(cycles, name, other);
+      return measured === undefined ? [] : [`${rounded(measured, 2)} times ${other}`];
+    });
+    return times.length === 0 ? [] : [`${words(place)}: ${name} take ${times.join(', ')}.`];
+  });
+}
+
+/** How long one takes, times another one; `undefined` if one of them wasn't measured. @param {readonly Cycles[]} cycles @param {string} name @param {string} other */
+function timesOf(cycles, name, other) {
+  const [one, two] = [name, other].map((each) => cycles.find((found) => found.name === each));
+  return one && two && ratio(one.rounds, two.rounds);
 }
 
 /** @param {Place} place @param {readonly Cycles[]} cycles */
 function barsOf(place, cycles) {
+  const beside = (
+    /** @type {string} */ what,
+    /** @type {string} */ our,
+    /** @type {Record<string, number>} */ bars,
+  ) =>
+    Object.entries(bars).flatMap(([name, bar]) => {
+      const measured = timesOf(cycles, our, name);
+      if (measured === undefined) return [];
+      return [{ what: `${what} p50, times ${name}, ${words(place)}`, measured: rounded(measured, 3), bar }];
+    });
   const ours = cycles.find(({ name }) => name === OURS);
-  if (ours === undefined) return [];
-  const ratios = Object.entries(BARS).flatMap(([name, bar]) => {
-    const theirs = cycles.find((each) => each.name === name);
-    if (theirs === undefined) return [];
-    const measured = rounded(ratio(ours.rounds, theirs.rounds), 3);
-    return [{ what: `lock cycle p50, times ${name}, ${words(place)}`, measured, bar }];
-  });
-  const requests = {
+  const requests = ours && {
     what: `requests a cycle, ${words(place)}`,
     measured: rounded(ours.requests, 2),
     bar: CYCLE_REQUESTS,
   };
-  return [...ratios, requests];
+  return [
+    ...beside('lock cycle', OURS, BARS),
+    ...beside('term won and left', OUR_ELECTION, ELECTION_BARS),
+    ...(requests === undefined ? [] : [requests]),
+  ];
 }

@@ -1,0 +1,155 @@
+/** Requests as bytes, ready to be sent, and what the lower bounds read of the answers. */
+import { bool, frame, int, text } from './wire.mjs';
+
+const OP = {
+  create: 1,
+  delete: 2,
+  exists: 3,
+  getData: 4,
+  setData: 5,
+  getChildren: 8,
+  check: 13,
+  multi: 14,
+  removeWatches: 18,
+};
+/** Kinds of watches: for a node's data, and for its existence. */
+const DATA_WATCH = 2;
+const ALL_PERMISSIONS = 31;
+export const PERSISTENT = 0;
+export const EPHEMERAL = 1;
+export const EPHEMERAL_SEQUENTIAL = 3;
+const ANY_VERSION = -1;
+/** The header of a reply: xid, zxid, error code. */
+const HEADER_BYTES = 16;
+const ERROR_AT = 12;
+/** In a stat, behind two transactions and two times; the number of children behind that, two more versions, the owner and a length. */
+const VERSION_AT = 32;
+const ZERO = 0x30;
+/** The end of a transaction. */
+const END = Buffer.concat([int(-1), bool(true), int(-1)]);
+
+const ids = { creation: 1, reading: 2, deletion: 3, watching: 4, transaction: 5, unwatching: 6 };
+
+/** @param {string} node @param {number} flags */
+export function creation(node, flags) {
+  return frame(int(ids.creation), int(OP.create), created(node, flags));
+}
+
+/** @param {string} node @param {number} flags */
+function created(node, flags) {
+  const access = [int(1), int(ALL_PERMISSIONS), text('world'), text('anyone')];
+  return Buffer.concat([text(node), int(0), ...access, int(flags)]);
+}
+
+/** @param {string} path */
+export function listing(path) {
+  return frame(int(ids.reading), int(OP.getChildren), text(path), bool(false));
+}
+
+/** @param {string} path */
+export function reading(path) {
+  return frame(int(ids.reading), int(OP.getData), text(path), bool(false));
+}
+
+/** @param {string | Buffer} path */
+export function deletion(path) {
+  return frame(int(ids.deletion), int(OP.delete), text(path), int(ANY_VERSION));
+}
+
+/** @param {string | Buffer} path */
+export function watching(path) {
+  return frame(int(ids.watching), int(OP.exists), text(path), bool(true));
+}
+
+/** @param {string | Buffer} path */
+export function unwatching(path) {
+  return frame(int(ids.unwatching), int(OP.removeWatches), text(path), int(DATA_WATCH));
+}
+
+/** @param {Buffer[]} parts */
+export function transaction(...parts) {
+  return frame(int(ids.transaction), int(OP.multi), ...parts, END);
+}
+
+/** Parts of a transaction. */
+export const part = {
+  create: (/** @type {string} */ node, /** @type {number} */ flags) =>
+    Buffer.concat([header(OP.create), created(node, flags)]),
+  delete: (/** @type {string} */ node) => Buffer.concat([header(OP.delete), text(node), int(ANY_VERSION)]),
+  check: (/** @type {string} */ node) => Buffer.concat([header(OP.check), text(node), int(ANY_VERSION)]),
+  set: (/** @type {string} */ node, /** @type {Buffer} */ data, /** @type {number} */ version) =>
+    Buffer.concat([header(OP.setData), text(node), text(data), int(version)]),
+};
+
+/** The header of a transaction's part: operation, not the end, no error. @param {number} code */
+function header(code) {
+  return Buffer.concat([int(code), bool(false), int(-1)]);
+}
+
+/** @param {Buffer} reply */
+export function isRefused(reply) {
+  return reply.readInt32BE(ERROR_AT) !== 0;
+}
+
+/** The path in the answer to a creation. @param {Buffer} reply */
+export function pathIn(reply) {
+  return reply.toString('utf8', HEADER_BYTES + 4);
+}
+
+/** The version in the stat of a node that was read. @param {Buffer} read */
+export function versionIn(read) {
+  const dataBytes = Math.max(0, read.readInt32BE(HEADER_BYTES));
+  return read.readInt32BE(HEADER_BYTES + 4 + dataBytes + VERSION_AT);
+}
+
+/** The name of the predecessor of `own` in a listing, if there is one. @param {Buffer} listed @param {Buffer} own */
+export function nearestAhead(listed, own) {
+  const number = numberAt(own, own.length);
+  return nearest(
+    listed,
+    (other) => other < number,
+    (other, than) => other > than,
+  );
+}
+
+/** The name of the first node behind `own` in a listing, if there is one. @param {Buffer} listed @param {Buffer} own */
+export function nearestBehind(listed, own) {
+  const number = numberAt(own, own.length);
+  return nearest(
+    listed,
+    (other) => other > number,
+    (other, than) => other < than,
+  );
+}
+
+/**
+ * @param {Buffer} listed
+ * @param {(number: number) => boolean} suits
+ * @param {(number: number, than: number) => boolean} isNearer
+ */
+function nearest(listed, suits, isNearer) {
+  /** @type {number | undefined} */
+  let best;
+  /** @type {Buffer | undefined} */
+  let name;
+  for (let at = HEADER_BYTES + 4; at < listed.length; ) {
+    const start = at + 4;
+    at = start + listed.readInt32BE(at);
+    const number = numberAt(listed, at);
+    if (Number.isNaN(number) || !suits(number) || !(best === undefined || isNearer(number, best))) continue;
+    best = number;
+    name = listed.subarray(start, at);
+  }
+  return name;
+}
+
+/** The ten digits before `end`; NaN if they aren't digits. @param {Buffer} bytes @param {number} end */
+function numberAt(bytes, end) {
+  let number = 0;
+  for (let at = end - 10; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - ZERO;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    number = number * 10 + digit;
+  }
+  return number;
+}
