@@ -120,6 +120,32 @@ describe('a handover', () => {
     expect((await clock.advanceUntil(next.leader()))?.id).toBe('next');
   });
 
+  it('to a candidate that learns of it as all ahead are gone takes one listing, behind the read of the record', async () => {
+    const { clock, server, lead, join, elected, record } = await setUp();
+    const leader = await lead('leader');
+    const middle = await join('middle');
+    const brief = await join('brief');
+    const node = await clock.advanceUntil(nodeOf(brief));
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    server.delay(100, { only: 'exists', path: '/held', times: 1 });
+    const held = brief.session.exists('/held'); // What it is to be told comes behind the answer to that.
+    await clock.advanceUntil(middle.stop());
+    await clock.advanceUntil(leader.stop());
+    expect(record()).toMatchObject({ state: 'held', term: 2, node });
+    const next = await join('next');
+    server.resetCounts();
+    server.delay(50, { only: 'getData', path: PATH });
+    brief.once('elected', () => void brief.stop());
+    await clock.advanceUntil(held);
+    await clock.advanceUntil(() => next.term);
+    const { id } = brief.session.credentials;
+    const asked = server.requests.filter(({ session, paths }) => session?.id === id && paths.includes(PATH));
+    expect(asked.map(({ operation }) => operation)).toEqual(['getData', 'getChildren', 'multi']);
+    expect(asked[1]?.atMs).toBe(asked[0]?.atMs); // The listing has not waited for the record.
+    expect(elected).toEqual(['leader 1', 'brief 2', 'next 3']);
+    expect(record()).toMatchObject({ term: 3, node: await clock.advanceUntil(nodeOf(next)) });
+  });
+
   it('leaves the record vacant if the next in the queue is another client’s, whose name says no lease', async () => {
     const { clock, open, lead, record } = await setUp();
     const leader = await lead('leader');

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
@@ -110,6 +111,23 @@ describe('a candidate of which the write that joins and claims is not answered',
     await clock.advanceUntil(elector.start());
     await clock.advanceUntil(() => elector.term);
     expect([lost.hits, elected, nodes().length]).toEqual([1, ['one 1'], 1]);
+  });
+
+  it('leaves no heartbeat node behind if another client deletes its place before it looks, and leads from a new one', async () => {
+    const { clock, server, operator, make, elected, nodes } = await setUp();
+    const elector = await make('one');
+    server.swallowReply('multi');
+    server.refuse();
+    const starting = elector.start();
+    const lost = await clock.advanceUntil(() => nodes()[0] as string);
+    expect(server.paths(PATH)).toEqual([PATH, lost, heartbeatPathOf(lost)]);
+    await clock.advanceUntil(operator.remove(lost));
+    server.admit();
+    await clock.advanceUntil(starting);
+    await clock.advanceUntil(() => elector.term);
+    const place = nodes()[0] as string;
+    expect([place === lost, elected]).toEqual([false, ['one 2']]);
+    expect(server.paths(PATH)).toEqual([PATH, place, heartbeatPathOf(place)]);
   });
 
   it('gives the term back when it is stopped meanwhile', async () => {

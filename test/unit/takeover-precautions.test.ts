@@ -1,8 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
-import { parseRecord } from '../../src/election/nodes/record.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
 import { deletionsOf } from '../../src/election/takeover/takeover.js';
+import { Claimant } from '../../src/election/term/claimant.js';
+import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { Term } from '../../src/election/term/term.js';
 import { BadVersionError, ConnectionLossError, NodeLostError } from '../../src/errors.js';
 import { EphemeralNode } from '../../src/lease/ephemeral-node.js';
@@ -13,6 +15,7 @@ const PATH = '/election';
 const OWN = '/own';
 const TIMES = { sessionTimeoutMs: 6000, leaseMs: 2000 };
 const BEAT_MS = TIMES.leaseMs / 4;
+const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
 
 /** A node as a candidate has it, whose heartbeats raise a version: none has been sent yet. */
 async function setUpNode() {
@@ -39,6 +42,22 @@ async function setUpLeader() {
   await clock.advanceUntil(elector.start());
   const term = (await clock.advanceUntil(() => elector.term as Term)) as Term;
   return { clock, server, other: await open(TIMES), term };
+}
+
+/** A leader, and two candidates behind it, the second of which is given. */
+async function setUpQueue() {
+  const { clock, server, open } = await startWithTestClock();
+  const join = async () => {
+    const elector = new LeaderElector(await open(TIMES), PATH);
+    onTestFinished(() => clock.advanceUntil(elector.stop()));
+    await clock.advanceUntil(elector.start());
+    return elector;
+  };
+  const leader = await join();
+  await clock.advanceUntil(() => leader.term);
+  await join();
+  const candidate = await join();
+  return { clock, server, operator: await open(TIMES), candidate };
 }
 
 describe('the lease of a candidate whose heartbeats raise a version', () => {
@@ -134,6 +153,50 @@ describe('a candidate that leaves while the heartbeat is on its way that looks f
     await clock.advanceUntil(contender.leave(leave));
     expect(late.hits).toBe(2);
     expect(server.paths(PATH)).toEqual([PATH]);
+  });
+});
+
+describe('the record that a candidate reads before it knows that its turn has come', () => {
+  it('is read anew when a lease has been waited out: one that was mended meanwhile is waited for and claimed', async () => {
+    const { clock, server, operator, candidate } = await setUpQueue();
+    const record = server.data(PATH) as Buffer;
+    await clock.advanceUntil(operator.setData(PATH, Buffer.from('unreadable')));
+    for (const session of server.sessions().slice(0, 2)) session.expire(); // Of the two ahead.
+    await clock.advance(DELAY_MS - 10);
+    await clock.advanceUntil(operator.setData(PATH, record));
+    await clock.advance(DELAY_MS);
+    expect(candidate.state.name).toBe('claiming');
+    await clock.advance(20);
+    expect(candidate.term?.number).toBe(2);
+  });
+
+  it('is read anew at once if it shows a leader, which may have released since: no lease is waited out', async () => {
+    const { clock, open } = await startWithTestClock();
+    const session = await open(TIMES);
+    const contender = await clock.advanceUntil(joinQueue(session, PATH));
+    const node = '_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000000';
+    const held = { state: 'held', term: 1, node, leaseMs: TIMES.leaseMs, since: 'now' } as const;
+    await clock.advanceUntil(session.setData(PATH, serializeRecord(held)));
+    const claimant = new Claimant(session, PATH, 'one', { takeover: 'lease', takeoverDelayMs: undefined });
+    const reading = claimant.readAhead();
+    await clock.advanceUntil(session.setData(PATH, serializeRecord({ state: 'vacant', term: 1 })));
+    const before = clock.now();
+    const { signal } = new AbortController();
+    const claim = await clock.advanceUntil(claimant.claim(contender, { outOfTurn: false, reading }, signal));
+    expect([claim, clock.now() - before]).toEqual([expect.objectContaining({ term: 2 }), 0]);
+  });
+
+  it('is heard of no more when the candidate stops meanwhile', async () => {
+    const { clock, server, candidate } = await setUpQueue();
+    await clock.advance(2 * TIMES.leaseMs); // From now on it looks at the leader's heartbeat node.
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    const late = server.delay(100, { only: 'getData', path: PATH });
+    server.sessions()[1]?.expire(); // Of the one between.
+    await clock.advanceUntil(() => late.hits === 1);
+    await clock.advanceUntil(candidate.stop());
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });
 

@@ -4,6 +4,7 @@ import type { LeaderElectorOptions } from '../../../../src/election/elector-opti
 import { heartbeatPathOf } from '../../../../src/election/nodes/heartbeat-node.js';
 import { parseRecord } from '../../../../src/election/nodes/record.js';
 import { revokeLeader } from '../../../../src/election/revoke-leader.js';
+import { Claimant } from '../../../../src/election/term/claimant.js';
 import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../../src/errors.js';
@@ -153,6 +154,37 @@ describe('a leader that is silent for longer than its lease', () => {
     const { tookMs } = await untilLeading(third);
     expect(tookMs).toBeGreaterThan(2 * DELAY_MS - POLL_MS - 10);
     expect(tookMs).toBeLessThan(2 * DELAY_MS + 2 * POLL_MS + 10);
+  });
+
+  it('is replaced by the third in line also while that reads the record, and the reading is not ended by that', async () => {
+    const { clock, server, join, leading } = await setUp();
+    const [first, second, third] = [await join(), await join(), await join()];
+    await leading(first);
+    await clock.advance(10_000);
+    const readAhead = vi.spyOn(Claimant.prototype, 'readAhead');
+    onTestFinished(() => readAhead.mockRestore());
+    const reported = vi.fn();
+    third.elector.on('error', reported);
+    first.silence();
+    second.silence();
+    await clock.advance(2 * DELAY_MS); // What it still needs is one more look at the leader's heartbeat node.
+    const hold = server.delay(POLL_MS, { only: 'exists', path: '/held', times: 1 });
+    const held = third.elector.session.exists('/held');
+    await clock.advanceUntil(() => hold.hits === 1);
+    // Behind the answer to that it is told, in this order, of the end of the one between, and of that look.
+    server.sessionOf(second.node)?.expire();
+    await clock.advance(POLL_MS - 10);
+    server.resetCounts();
+    server.delay(50, { only: 'getData', path: PATH });
+    await clock.advanceUntil(held);
+    expect((await leading(third)).number).toBe(2);
+    const { id } = third.elector.session.credentials;
+    const asked = server.requests.filter(({ session, paths }) => session?.id === id && paths.includes(PATH));
+    const operations = asked.map(({ operation }) => operation);
+    expect(operations.slice(0, 3)).toEqual(['getData', 'getChildren', 'getChildren']);
+    expect(asked[2]?.atMs).toBe(asked[0]?.atMs); // The takeover has begun before the record was there.
+    await expect(readAhead.mock.results[0]?.value.reading).resolves.toMatchObject({ record: { term: 1 } });
+    expect(reported).not.toHaveBeenCalled();
   });
 
   it('is replaced by the third in line also if that was further behind when it joined', async () => {
