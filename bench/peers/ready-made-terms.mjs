@@ -35,6 +35,7 @@ const VACANT = Buffer.alloc(40, ' ');
  * @typedef {object} Election
  * @property {Promise<unknown>} begun the first contender leads
  * @property {number} version of the record
+ * @property {Promise<unknown>} allWatch all that have begun to join watch what tells them that they lead: a signal can be missed
  * @property {boolean} isDeserted whether the record is vacant, and no contender is there
  * @property {(list: Buffer) => void} [onNext] tells the first leader of the contender that is the next one
  */
@@ -102,6 +103,7 @@ function contend(wire, path, { told, keeps = false }) {
     election().onNext = prepare;
   }
 
+  /** Gives, as soon as it watches for that, what settles when it is told that it leads, or that its predecessor has gone. */
   async function joinBehind() {
     const joining = Buffer.concat([creation(`${path}/_c_${ownId}-lock-`, EPHEMERAL_SEQUENTIAL), listed]);
     const [reply, list] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
@@ -110,13 +112,13 @@ function contend(wire, path, { told, keeps = false }) {
     isWatched = keeps;
     if (keeps && told) await wire.ask(1, creation(heartbeatNode, EPHEMERAL));
     beats = keeps && told;
-    const gone = wire.event();
+    const event = wire.event();
     const ahead = nearestAhead(list, Buffer.from(own));
     if (ahead?.toString().endsWith('-0000000000')) election().onNext?.(list);
     const [seen] = /** @type {[Buffer]} */ (
       await wire.ask(1, watching(told ? signalOf(own) : `${path}/${ahead}`))
     );
-    if (told || !isRefused(seen)) await gone;
+    return { notified: told || !isRefused(seen) ? event : undefined };
   }
 
   /** It leads, and finds out which contender is next. */
@@ -151,17 +153,20 @@ function contend(wire, path, { told, keeps = false }) {
       const known = elections.get(path);
       if (known === undefined) {
         const begun = begin();
-        elections.set(path, { begun, version: 0, isDeserted: false });
+        elections.set(path, { begun, version: 0, allWatch: begun, isDeserted: false });
         return await begun;
       }
       await known.begun;
       if (known.isDeserted) return await claim();
-      await joinBehind();
+      const joined = joinBehind();
+      known.allWatch = Promise.all([known.allWatch, joined]);
+      await (await joined).notified;
       if (left) return await new Promise(() => undefined);
       await takeUp();
     },
     async release() {
       await prepared;
+      if (told) await election().allWatch;
       const { version } = election();
       Object.assign(election(), { version: version + 1, isDeserted: !hasNext }); // Before its answer: the next one is told sooner.
       const replies = await wire.ask(answers, release);
@@ -169,6 +174,7 @@ function contend(wire, path, { told, keeps = false }) {
     },
     async leave() {
       left = true;
+      await prepared; // One request at a time.
       await wire.ask(1, deletion(own)); // Fails if it has led.
     },
   };

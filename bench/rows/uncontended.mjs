@@ -4,6 +4,8 @@ import { startServers } from '../harness/servers.mjs';
 
 // So long that no pings and heartbeats are counted.
 const SESSION_MS = 600_000;
+// A follower of 3.8.0 forgets a committed request now and then, until it gets another one. With this timeout there is one soon.
+const SESSION_WITH_FOLLOWERS_MS = 30_000;
 const CYCLE_REQUESTS = 3;
 const OURS = 'Conclave lock';
 // Left out of a quick run.
@@ -51,7 +53,7 @@ async function measure(bench, place) {
         !keeps &&
         !(bench.quick && SLOW_TO_START.includes(name)),
     ),
-    { connect: servers.connect, sessionMs: SESSION_MS },
+    { connect: servers.connect, sessionMs: place.count === 1 ? SESSION_MS : SESSION_WITH_FOLLOWERS_MS },
   );
   try {
     const cycles = running.map(({ name, driver }, at) => ({
