@@ -3,12 +3,11 @@ import type { Contender } from '../lock/queue/contender.js';
 import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
 import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
-import { anyAbort } from '../platform/async/promises.js';
+import { anyAbort, type Deferred, deferred, ignore } from '../platform/async/promises.js';
 import type { AccompanyingRead } from '../session/connection/heartbeat.js';
 import type { ChildNames } from '../session/protocol/child-names.js';
 import type { Vacancy } from './nodes/record.js';
 import type { Succession } from './successor/succession.js';
-import type { LeaderFailure } from './takeover/failure-detector.js';
 import type { Claim } from './term/claim.js';
 import type { Blocked, Claims, RecordReading, Turn } from './term/claimant.js';
 
@@ -19,23 +18,8 @@ export interface CampaignListener {
   onClaiming(): void;
 }
 
-/** The reason with which a handover interrupts a wait in the queue. Never seen outside. */
-class HandedOver extends Error {
-  constructor(readonly claim: Claim) {
-    super();
-  }
-}
-
-/** The reason with which the failure of a leader interrupts a wait. Never seen outside. */
-class Failed extends Error {
-  readonly turn: Turn;
-
-  constructor(failure: LeaderFailure) {
-    super();
-    // Others may be ahead in the queue: if the claim is refused, the contender waits on.
-    this.turn = { outOfTurn: true, failure };
-  }
-}
+/** How a wait ends: it is the contender's turn to claim, or it leads already, since a term was handed over to it. */
+type WaitEnd = Turn | { readonly handedOver: Claim };
 
 type CampaignState =
   /** Whether the contender's node has changed before. */
@@ -45,8 +29,6 @@ type CampaignState =
 
 /** The leaders that are followed during a wait. */
 interface FollowedLeaders {
-  /** Aborts with a {@link Failed}. */
-  readonly controller: LazyAbortController;
   /** @param position - how many nodes that block the contender are ahead of it in the queue */
   follow(position: number, ahead: string): void;
   /** With one seat a candidate learns from the record that it has become the third in line. */
@@ -69,8 +51,8 @@ export class Campaign {
   #vacancy: Vacancy | undefined;
   /** Aborts when the campaign is over. */
   readonly #over = new LazyAbortController();
-  /** Aborts with a {@link HandedOver}, or with what refuses to show whether there was one. */
-  readonly #handover = new LazyAbortController();
+  /** A term was handed over; rejects with what refuses to show whether one was. It ends the wait, be it under way or the next one. */
+  readonly #handover = deferred<WaitEnd>();
   /** While the record is read, since a term may have been handed over. It never rejects. */
   #looking: Promise<Claim | undefined> | undefined;
   /** Whether the contender's node has changed since the record was read last. */
@@ -92,12 +74,13 @@ export class Campaign {
     this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
     this.#succession = succession;
+    this.#handover.promise.catch(ignore); // If there is no wait any more, nothing depends on it.
   }
 
   /** The contender's node has changed: mostly since a term was handed over to it. The record shows whether that is so. */
   mayLead(): void {
     if (this.#state.name === 'unstarted') this.#state = { name: 'unstarted', mayLead: true };
-    if (this.#state.name !== 'waiting' || this.#handover.aborted) return;
+    if (this.#state.name !== 'waiting') return;
     this.#hasChanged = true; // What is being read may be older.
     this.#looking ??= this.#look(this.#state.signal);
   }
@@ -113,11 +96,11 @@ export class Campaign {
       }
       if (claim !== undefined) {
         this.#onSent();
-        this.#handover.abort(new HandedOver(claim));
+        this.#handover.resolve({ handedOver: claim });
       }
     } catch (error) {
       // It may hold a term that it can't take up: it leaves. What else ends a look ends the wait as well.
-      if (error instanceof ZooKeeperError) this.#handover.abort(error);
+      if (error instanceof ZooKeeperError) this.#handover.reject(error);
     } finally {
       unsubscribe();
       this.#looking = undefined;
@@ -133,29 +116,26 @@ export class Campaign {
     this.#state = { name: 'waiting', signal };
     if (mayLead) this.mayLead();
     try {
-      let turn = await this.#untilTurn(signal);
+      let end = await this.#untilTurn(signal);
       for (;;) {
         this.#listener.onClaiming();
+        if ('handedOver' in end) return end.handedOver;
         this.#contender.node.keepAlive();
         // The end of the one ahead comes right behind the handover, which is being looked at.
         const handed = await this.#looking;
         if (handed !== undefined) return handed;
-        const outcome = await this.#claims.claim(this.#contender, turn, signal, this.#onSent);
+        const outcome = await this.#claims.claim(this.#contender, end, signal, this.#onSent);
         if (!('blockedBy' in outcome)) return outcome;
         this.#succession?.forget();
-        turn = turn.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
+        end = end.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
       }
-    } catch (error) {
-      if (!(error instanceof HandedOver)) throw error;
-      this.#listener.onClaiming();
-      return error.claim;
     } finally {
       this.#state = { name: 'over' }; // A leader's node is written for other reasons.
       this.#over.abort(undefined);
     }
   }
 
-  async #untilTurn(signal: Abortable): Promise<Turn> {
+  async #untilTurn(signal: Abortable): Promise<WaitEnd> {
     const vacancy = this.#vacancy;
     this.#vacancy = undefined;
     let hasWaited = false;
@@ -183,7 +163,7 @@ export class Campaign {
   }
 
   /** The contender is the first in the queue, and yet another candidate leads. */
-  async #untilUnblocked({ blockedBy }: Blocked, signal: Abortable): Promise<Turn> {
+  async #untilUnblocked({ blockedBy }: Blocked, signal: Abortable): Promise<WaitEnd> {
     return await this.#until(signal, async (failures, controller) => {
       failures.follow(0, blockedBy);
       this.#listener.onWaiting({ position: 1, ahead: blockedBy });
@@ -192,36 +172,34 @@ export class Campaign {
     });
   }
 
-  /** Waits as `wait` does, unless a leader fails before. @throws HandedOver */
+  /** Waits as `wait` does, unless a term is handed over, or a leader fails, before. */
   async #until(
     signal: Abortable,
     wait: (failures: FollowedLeaders, controller: LazyAbortController) => Promise<Turn>,
-  ): Promise<Turn> {
-    const failures = this.#detectFailures();
-    const { controller, unsubscribe } = anyAbort(signal, this.#handover, failures.controller);
+  ): Promise<WaitEnd> {
+    const interrupted = deferred<WaitEnd>();
+    const failures = this.#followLeaders(interrupted);
+    const { controller, unsubscribe } = anyAbort(signal);
     try {
-      return await wait(failures, controller);
-    } catch (error) {
-      if (error instanceof Failed) return error.turn;
-      throw error;
+      return await Promise.race([this.#handover.promise, interrupted.promise, wait(failures, controller)]);
     } finally {
       unsubscribe();
+      controller.abort(undefined); // What is left of the wait reports nothing any more.
       failures.stop();
     }
   }
 
-  /** Follows the leaders while the contender waits. A failure interrupts the wait, by a {@link Failed}. */
-  #detectFailures(): FollowedLeaders {
-    const controller = new LazyAbortController();
+  /** Follows the leaders while the contender waits. The end of one, or its signal, interrupts the wait. */
+  #followLeaders(interrupted: Deferred<WaitEnd>): FollowedLeaders {
     const detectors = this.#claims.detectors(this.#contender, {
-      onFailure: (failure) => controller.abort(new Failed(failure)),
+      // Others may be ahead in the queue: if the claim is refused, the contender waits on.
+      onFailure: (failure) => interrupted.resolve({ outOfTurn: true, failure }),
       onTakenUp: (claim) => {
         this.#succession?.listSoon();
-        controller.abort(new HandedOver(claim));
+        interrupted.resolve({ handedOver: claim });
       },
     });
     return {
-      controller,
       follow: (position, ahead) => {
         for (const detector of detectors) detector.follow(position, ahead);
       },
