@@ -117,6 +117,13 @@ export class HeartbeatVersion implements RaisedVersion {
     this.#lose(`no heartbeat can be written to ${this.path} (${describe(error)})`, error);
   }
 
+  /** Whether a write was refused since it was to delete the heartbeat node, which is gone: there is none to delete any more. */
+  deletionRefused(error: unknown): boolean {
+    if (!(error instanceof NoNodeError && isAbout(error, { kind: 'delete', path: this.path }))) return false;
+    this.#become({ name: 'lost' });
+    return true;
+  }
+
   /** It exists: a write that created it was carried out, though that wasn't answered. */
   found(): void {
     if (this.#state.name === 'lost' || this.#state.name === 'there') return;

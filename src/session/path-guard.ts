@@ -25,6 +25,13 @@ type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAc
  */
 type Validity = 'for-good' | 'while-used';
 
+/** What a check has shown of a path that is protected. */
+interface ProtectedPath {
+  readonly validity: Validity;
+  /** Everybody may create nodes below it: without harm to a queue, but they may look as if they were a contender's. */
+  readonly letsAllCreate: boolean;
+}
+
 /**
  * Checks that the paths of queues are protected. The access list of a node's *parent* decides whether the node may be deleted:
  * below a parent that lets everybody delete, any client can delete nodes that are for their creator only. The same holds for
@@ -39,7 +46,7 @@ export class PathGuard {
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  readonly #protected: Map<string, Validity> | undefined; // The protected paths, if paths are checked at all.
+  readonly #protected: Map<string, ProtectedPath> | undefined; // The protected paths, if paths are checked at all.
 
   constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
     this.#operations = operations;
@@ -63,7 +70,7 @@ export class PathGuard {
 
   /** Whether the path needs no check, neither before nor after a contender's node is created below it. */
   isForGood(path: string): boolean {
-    return this.#protected === undefined || this.#protected.get(path) === 'for-good';
+    return this.#protected === undefined || this.#protected.get(path)?.validity === 'for-good';
   }
 
   /**
@@ -72,31 +79,42 @@ export class PathGuard {
    */
   confirm(path: string): Promise<void> | undefined {
     if (this.isForGood(path)) return undefined;
-    return this.#checkItself(path);
+    return this.#confirm(path);
+  }
+
+  async #confirm(path: string): Promise<void> {
+    const letsAllCreate = await this.#checkItself(path);
+    const known = this.#protected?.get(path);
+    if (known !== undefined) this.#protected?.set(path, { ...known, letsAllCreate });
+  }
+
+  /** Whether a node that appears below the path was created by a client that is let in: that paths aren't checked lets in all. */
+  trustsCreations(path: string): boolean {
+    return this.#protected === undefined || this.#protected.get(path)?.letsAllCreate === false;
   }
 
   /** Checks a record below a checked path, if it exists: any client may have made it. @throws as {@link PathGuard.check} */
   async checkRecord(path: string): Promise<void> {
     if (this.#protected === undefined || this.#protected.has(path)) return;
     try {
-      await this.#checkItself(path);
-      this.#remember(path, 'for-good', this.#protected);
+      const letsAllCreate = await this.#checkItself(path);
+      this.#remember(path, { validity: 'for-good', letsAllCreate }, this.#protected);
     } catch (error) {
       if (!(error instanceof NoNodeError)) throw error;
     }
   }
 
-  #remember(path: string, validity: Validity, known: Map<string, Validity>): void {
+  #remember(path: string, shown: ProtectedPath, known: Map<string, ProtectedPath>): void {
     if (known.size === MAX_PATHS) known.clear();
-    known.set(path, validity);
+    known.set(path, shown);
   }
 
-  async #ask(path: string, known: Map<string, Validity>, access: acl.Access | undefined): Promise<void> {
+  async #ask(path: string, known: Map<string, ProtectedPath>, access: acl.Access | undefined): Promise<void> {
     for (;;) {
       try {
         // The parent first: while it is protected, the path can't be exchanged before it is read.
-        const [validity] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
-        return this.#remember(path, validity, known);
+        const [validity, letsAllCreate] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
+        return this.#remember(path, { validity, letsAllCreate }, known);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
         // Then it is checked again: another session may have created it first.
@@ -105,9 +123,11 @@ export class PathGuard {
     }
   }
 
-  async #checkItself(path: string): Promise<void> {
-    const entry = acl.openEntry(await this.#accessOf(path), acl.DANGEROUS);
-    if (entry === undefined) return;
+  /** Gives whether everybody may create nodes below it. */
+  async #checkItself(path: string): Promise<boolean> {
+    const access = await this.#accessOf(path);
+    const entry = acl.openEntry(access, acl.DANGEROUS);
+    if (entry === undefined) return acl.openEntry(access, acl.PERMISSION.create) !== undefined;
     this.forget(path);
     const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(

@@ -79,8 +79,11 @@ async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: numb
   const timeout = new AbortController();
   const timer = session.clock.after(atMostMs, () => timeout.abort());
   try {
-    let released = false;
-    while (!released) released = await release(session, claim, timeout.signal);
+    let [outcome, handsOver]: [ReleaseOutcome, boolean] = ['again', true];
+    while (outcome !== 'released') {
+      outcome = await release(session, claim, handsOver, timeout.signal);
+      if (outcome === 'no-signal') handsOver = false; // The record becomes vacant, and the queue decides.
+    }
     return undefined;
   } catch (error) {
     return error;
@@ -90,40 +93,41 @@ async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: numb
 }
 
 /**
- * `false`: read again. The connection was lost, another session has written the leader's node, to request something say, or the
- * successor has left.
+ * - `again`: the connection was lost, another session has written the leader's node, to request something say, or the successor has
+ *   left. So all is read anew.
+ * - `no-signal`: the successor's signal is there already, or may not be created.
  */
-async function release(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<boolean> {
+type ReleaseOutcome = 'released' | 'again' | 'no-signal';
+
+async function release(
+  session: Session,
+  claim: ReleasableClaim,
+  handsOver: boolean,
+  signal: AbortSignal,
+): Promise<ReleaseOutcome> {
   const connection = session.connectionNumber;
   const queue = claim.node.slice(0, claim.node.lastIndexOf('/'));
   const [check, successor] = await Promise.all([
     verify(session, claim, signal),
-    findSuccessor(session, queue, claim),
+    handsOver ? findSuccessor(session, queue, claim) : undefined,
   ]);
   if (check.kind === 'outdated') throw new OutdatedClaim();
   if (check.kind === 'wrong')
     throw new Error(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
-  const partsFor = (next: FirstSuccessor | undefined) =>
-    releaseParts(queue, claim, { successor: next, ifAt: check.nodeVersion });
   // As in `writeRelease`: on another connection the record may be a restored backup's, at that version by a later claim.
-  if (connection === undefined || session.connectionNumber !== connection) return false;
+  if (connection === undefined || session.connectionNumber !== connection) return 'again';
   try {
-    await abortable(session.commit(partsFor(successor)), signal).catch((error: unknown) => {
-      // The successor's signal is there already, or may not be created: then the queue decides.
-      if (successor === undefined || !isSignalRefused(error)) throw error;
-      return abortable(session.commit(partsFor(undefined)), signal);
-    });
-    return true;
+    const parts = releaseParts(queue, claim, { successor, ifAt: check.nodeVersion });
+    await abortable(session.commit(parts), signal);
+    return 'released';
   } catch (error) {
-    if (isUnanswered(error) || (error instanceof BadVersionError && error.path === claim.node)) return false;
-    if (
-      error instanceof NoNodeError &&
-      successor !== undefined &&
-      error.path === `${queue}/${successor.node}`
-    )
-      return false;
+    if (isUnanswered(error) || (error instanceof BadVersionError && error.path === claim.node))
+      return 'again';
+    if (successor !== undefined && isSignalRefused(error)) return 'no-signal';
+    const hasLeft = error instanceof NoNodeError && error.path === `${queue}/${successor?.node}`;
+    if (hasLeft) return 'again';
     throw error;
   }
 }

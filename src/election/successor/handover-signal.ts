@@ -1,4 +1,4 @@
-import { NodeLostError } from '../../errors.js';
+import { describe, NodeLostError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, microtask } from '../../platform/async/promises.js';
 import { nextTick } from '../../platform/time/timers.js';
@@ -36,6 +36,7 @@ export class HandoverSignal {
     this.#unwatch = ignore;
     if (leader === undefined) return;
     const { session, queue, entry } = this.#contender;
+    if (!session.guard.trustsCreations(queue)) return; // The signal may be anybody's.
     const path = `${queue}/${signalNodeOf(entry.node, leader.version + 1)}`;
     this.#unwatch = session.watchCreation(path, () => this.#signalled());
   }
@@ -74,7 +75,7 @@ export class HandoverSignal {
   }
 
   /**
-   * Any client that may create nodes there can give a signal. If the record isn't this contender's, its node is lost, and the term
+   * Any client that is let in may give a signal, by mistake, as it may write the record. If the record isn't this contender's, its node is lost, and the term
    * with it. Never rejects.
    */
   async #confirm(claim: Claim): Promise<void> {
@@ -84,8 +85,9 @@ export class HandoverSignal {
       await node.renew(); // Over another connection the server may have been behind.
       if (await this.#isRecorded(claim)) return;
       node.lose(new NodeLostError(`${node.path} was told to lead, by no leader: its record says otherwise`));
-    } catch (error) {
-      node.lose(error as Error); // No news, if the node or the session has ended.
+    } catch (cause) {
+      const why = `${node.path} can't take up the term that it was handed over: ${describe(cause)}`;
+      node.lose(new NodeLostError(why, { cause })); // No news, if the node or the session has ended.
     }
   }
 
@@ -96,6 +98,7 @@ export class HandoverSignal {
       node.lost,
     );
     const record = parseRecord(data, stat.version);
-    return record.state === 'held' && record.node === entry.node && stat.version === version;
+    if (record.state !== 'held' || record.node !== entry.node || stat.version !== version) return false;
+    return record.leaseMs >= session.leaseMs; // Others wait for no longer than it says.
   }
 }

@@ -186,8 +186,10 @@ export class FailureDetector implements AccompanyingReads {
       return this.#become({ name: 'reading' });
     const leader: HeldRecord = { record, version, zxid, connection };
     const before = this.#state;
-    if (before.name === 'following' && before.leader.zxid === leader.zxid)
-      return this.#become({ ...before, leader });
+    if (before.name === 'following' && before.leader.zxid === leader.zxid) {
+      this.#become({ ...before, leader });
+      return this.#decide();
+    }
     const rank = this.#rankBehind(leader);
     if (record.takeover !== 'lease' || isRefused(leader))
       return this.#become({ name: this.#isEndNoticed(record.node) ? 'off' : 'reading' });
@@ -223,6 +225,8 @@ export class FailureDetector implements AccompanyingReads {
       ownRemainingMs: contender.node.remainingMs(),
     });
     this.#timer?.clear();
+    // A claim goes out over the connection that has shown the record. The next heartbeat reads that.
+    if (step.kind === 'claim' && leader.connection !== this.#session.connectionNumber) return;
     switch (step.kind) {
       case 'wait':
         this.#timer = this.#session.clock.after(step.ms, () => this.#decide());

@@ -65,6 +65,8 @@ export class Claimant {
   readonly #takeover: Takeover;
   readonly #writer: ClaimWriter;
   #unclean: UncleanEnd | undefined;
+  /** The transaction that wrote the record of which an unclean end was reported. */
+  #reportedAt: bigint | undefined;
   /** The transaction that wrote the record at which a candidate with a higher priority was looked for: that is done once. */
   #preferredAt: bigint | undefined;
   #placeLost = false;
@@ -176,7 +178,11 @@ export class Claimant {
       if (other !== undefined && ahead !== undefined) continue; // It may be older than the listing that has shown the turn.
       if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
       const now = this.#session.clock.now();
-      if (this.#unclean?.zxid !== zxid) this.#unclean = this.#noteUnclean(record, zxid, now, ownNode);
+      if (this.#unclean?.zxid !== zxid) {
+        this.#unclean = { zxid, seenAt: now };
+        // Its holder may have released it, and its node gone with that, after it was read.
+        if (other !== undefined) continue;
+      }
       const delayMs = this.delayFor(record);
       const step = nextClaimStep({
         ...{ record, version, zxid, ownNode, now, delayMs },
@@ -191,6 +197,7 @@ export class Claimant {
           break;
         }
         case 'wait':
+          this.#reportUnclean(record, zxid);
           return { retryAfterMs: step.ms };
         case 'claim': {
           const vacancy = { ...step, connection: connectionNumber };
@@ -286,17 +293,19 @@ export class Claimant {
     return Math.max(neededMs, this.#options.takeoverDelayMs ?? 0);
   }
 
-  #noteUnclean(record: ReadRecord, zxid: bigint, seenAt: number, ownNode: string): UncleanEnd {
+  /** Once for each such end. */
+  #reportUnclean(record: ReadRecord, zxid: bigint): void {
+    if (this.#reportedAt === zxid) return;
+    this.#reportedAt = zxid;
     const { logger } = this.#session;
     if (record.state === 'unreadable') {
       logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
-    } else if (record.state === 'held' && record.node !== ownNode) {
+    } else if (record.state === 'held') {
       logger.info(
         { term: record.term, formerLeader: record.id ?? record.node },
         'the former leader ended uncleanly: waiting for its lease to end',
       );
     }
-    return { zxid, seenAt };
   }
 
   /** Sends a claim. `undefined`: nothing was claimed, or the outcome isn't known: the record tells. */

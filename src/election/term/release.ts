@@ -53,14 +53,17 @@ export async function release(
 ): Promise<void> {
   const { clock, leaseMs } = contender.session;
   const giveUpAt = clock.now() + leaseMs; // A successor may change its node again and again: then the queue decides.
+  const recordPath = contender.session.absolute(claim.record);
   let next = first;
   for (;;) {
     try {
       return await writeRelease(contender, claim, partsOf(contender, claim, next));
     } catch (error) {
+      if (contender.node.raised?.deletionRefused(error)) continue;
       if (!(error instanceof ZooKeeperError) || isVacancy(next)) throw error;
       // It left, or changed its node, or a candidate with a priority has come. After anything else the queue decides.
-      const isOutdated = error instanceof NoNodeError || error instanceof BadVersionError;
+      const isOutdated =
+        (error instanceof NoNodeError || error instanceof BadVersionError) && error.path !== recordPath;
       next = isOutdated && clock.now() < giveUpAt && succession ? await succession.nextInstead() : {};
     }
   }
@@ -79,7 +82,8 @@ function partsOf({ queue, node }: Contender, claim: Claim, next: NextLeader): Tr
  * Repeats a release until it is answered. In a restored backup the leader's node may be there again, with the record at the
  * claim's version by the claim of another candidate. All servers stop for a restore, so none comes between a reply and the
  * next request on one connection. Over another connection than the claim's, or after a lost reply, the record is read first:
- * it must be held by this very node, at the claim's version. A node holds it once.
+ * it must be held by this very node, at the claim's version. A node holds it once. A server that is behind what this session has been
+ * told by a watch is brought up to date by a write.
  * @throws an error if it isn't, the servers' refusal, or what ended the session: nothing is written then
  */
 export async function writeRelease(
@@ -88,6 +92,7 @@ export async function writeRelease(
   parts: readonly TransactionPart[],
 ): Promise<void> {
   let shownOn: number | undefined = connection; // The connection on which the record was seen to be the claim's.
+  let provenOn: number | undefined; // The one on which a write has proved the leader's node.
   for (;;) {
     try {
       const now = session.connectionNumber;
@@ -96,9 +101,11 @@ export async function writeRelease(
       } else if (now !== shownOn) {
         const { data, stat } = await session.getData(record);
         const found = parseRecord(data, stat.version);
-        if (found.state !== 'held' || found.node !== entry.node || stat.version !== version)
-          throw new Error(`${record} is not as the claim left it`);
-        shownOn = now;
+        const isAsLeft = found.state === 'held' && found.node === entry.node && stat.version === version;
+        if (!isAsLeft && provenOn === now) throw new Error(`${record} is not as the claim left it`);
+        if (isAsLeft) shownOn = now;
+        else await session.commit([{ kind: 'check', path: node.path }]);
+        provenOn = now;
       } else {
         return void (await session.commit(parts));
       }

@@ -10,6 +10,7 @@ import type { Term } from '../../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../../src/errors.js';
 import type { Contender } from '../../../../src/lock/queue/contender.js';
 import { parseEntry } from '../../../../src/lock/queue/order.js';
+import { PERMISSION } from '../../../../src/session/protocol/acl.js';
 import type { SessionOptions } from '../../../../src/session/session-options.js';
 import { nextEvent } from '../../../support/events.mjs';
 import { settle } from '../../../support/fake-clock.js';
@@ -142,6 +143,37 @@ describe('the next in line that has waited for a while', () => {
     expect(server.paths(PATH).filter((path) => path.includes('_b_'))).toEqual([]);
   });
 
+  it('keeps its session if the servers refuse the read that is to confirm the signal', async () => {
+    const { clock, server, join, leading } = await setUp();
+    const [leader, next] = [await join('leader'), await join('next')];
+    await leading(leader);
+    await clock.advance(A_WHILE_MS);
+    server.failWith('NO_AUTH', { operation: 'getData', path: PATH, times: 1 });
+    const demoted = nextEvent<[Term, DemotionReason]>(next, 'demoted');
+    await clock.advanceUntil(leader.stop());
+    const [term, reason] = await clock.advanceUntil(demoted);
+    expect([term.number, reason]).toEqual([2, 'node-deleted']);
+    expect(next.session.state.name).toBe('connected');
+    expect((await leading(next)).number).toBe(3);
+  });
+
+  it('reads the record where everybody may create nodes, which would be signals', async () => {
+    const { clock, join, leading, asked } = await setUp({
+      auth: [{ scheme: 'digest', credentials: 'a:b' }],
+      access: [
+        { scheme: 'auth', id: '', permissions: 31 },
+        { scheme: 'world', id: 'anyone', permissions: PERMISSION.create },
+      ],
+    });
+    const [leader, next] = [await join('leader'), await join('next')];
+    await leading(leader);
+    await clock.advance(A_WHILE_MS);
+    const requests = asked(next);
+    await clock.advanceUntil(leader.stop());
+    expect((await leading(next)).number).toBe(2);
+    expect(requests.before()).toContain('getData');
+  });
+
   it('takes the signal of a client that does not lead for one, and is told so at once', async () => {
     const { clock, open, join, leading, nodeOf } = await setUp();
     const [leader, next] = [await join('leader'), await join('next')];
@@ -185,7 +217,7 @@ describe('the next in line that has not', () => {
 });
 
 /** A candidate that waits for the signal of a leader, with what it knows then. */
-function waiting({ beats = [12n], isHeld = true, raises = true } = {}) {
+function waiting({ beats = [12n], isHeld = true, raises = true, trusts = true } = {}) {
   const watched: { path: string; created: () => void }[] = [];
   const unwatched: string[] = [];
   const taken: Claim[] = [];
@@ -201,6 +233,8 @@ function waiting({ beats = [12n], isHeld = true, raises = true } = {}) {
   };
   const session = {
     connectionNumber: 1,
+    leaseMs: LEASE_MS,
+    guard: { trustsCreations: () => trusts },
     watchCreation: (path: string, created: () => void) => {
       watched.push({ path, created });
       return () => void unwatched.push(path);
@@ -217,12 +251,13 @@ function waiting({ beats = [12n], isHeld = true, raises = true } = {}) {
   return { signal, node, session, watched, unwatched, taken, lost, read };
 }
 
+const LEASE_MS = 2000;
 const UUID = '0b4b9c1e-0000-8100-8000-0bd000000000';
 const NODE = `_c_${UUID}-lock-0000000003`;
 const leaderAt = (version: number, zxid = 10n, connection = 1) =>
   ({ record: { state: 'held', term: 4 }, version, zxid, connection }) as HeldRecord;
-const recordOf = (node: string, version: number) => ({
-  data: serializeRecord({ state: 'held', term: 5, node, leaseMs: 2000 }),
+const recordOf = (node: string, version: number, leaseMs = LEASE_MS) => ({
+  data: serializeRecord({ state: 'held', term: 5, node, leaseMs }),
   stat: { version },
 });
 
@@ -272,6 +307,12 @@ describe('a signal', () => {
     expect(taken).toEqual([]);
   });
 
+  it('is not waited for where everybody may create nodes', () => {
+    const { signal, watched } = waiting({ trusts: false });
+    signal.follow(leaderAt(7));
+    expect(watched).toEqual([]);
+  });
+
   it('is waited for anew with each version of the record, and on each connection', () => {
     const { signal, watched, unwatched } = waiting();
     signal.follow(leaderAt(7));
@@ -298,6 +339,7 @@ describe('a signal', () => {
   it.each([
     ['is another candidate’s', recordOf('other', 8)],
     ['is at another version', recordOf(NODE, 9)],
+    ['lets others wait for less than its lease', recordOf(NODE, 8, LEASE_MS - 1)],
   ])('ends the term that it gave if the record %s', async (_, record) => {
     const { signal, watched, read, lost, taken } = waiting();
     signal.follow(leaderAt(7));
