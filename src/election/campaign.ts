@@ -4,6 +4,7 @@ import { EXCLUSIVE, type TurnRule } from '../lock/queue/turn-rule.js';
 import { type QueuePosition, untilTurn } from '../lock/queue/turn-wait.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore } from '../platform/async/promises.js';
+import { nextTick } from '../platform/time/timers.js';
 import type { AccompanyingRead } from '../session/connection/heartbeat.js';
 import type { ChildNames } from '../session/protocol/child-names.js';
 import type { Vacancy } from './nodes/record.js';
@@ -81,23 +82,28 @@ export class Campaign {
   mayLead(): void {
     if (this.#state.name === 'unstarted') this.#state = { name: 'unstarted', mayLead: true };
     if (this.#state.name !== 'waiting') return;
-    this.#hasChanged = true; // What is being read may be older.
-    this.#looking ??= this.#look(this.#state.signal);
+    this.#lookAt(undefined, this.#state.signal);
   }
 
-  /** Reads the record, and again if the node has changed meanwhile. Never rejects. */
-  async #look(signal: Abortable): Promise<Claim | undefined> {
+  /** @param sent - a read of the record that was sent now, for this look if none is under way */
+  #lookAt(sent: RecordReading | undefined, signal: Abortable): void {
+    this.#hasChanged = true; // What is being read may be older.
+    this.#looking ??= this.#look(sent, signal);
+  }
+
+  /** Reads the record, and again if it may have changed meanwhile. Never rejects. */
+  async #look(first: RecordReading | undefined, signal: Abortable): Promise<Claim | undefined> {
     const { controller, unsubscribe } = anyAbort(signal, this.#over);
+    let sent = first;
     let claim: Claim | undefined;
     try {
       while (this.#hasChanged && claim === undefined) {
         this.#hasChanged = false;
-        claim = await this.#claims.handedOver(this.#contender, controller);
+        claim = await this.#claims.handedOver(this.#contender, controller, undefined, sent);
+        if (claim !== undefined && sent === undefined) this.#succession?.list(); // Else a listing was sent behind the read.
+        sent = undefined;
       }
-      if (claim !== undefined) {
-        this.#onSent();
-        this.#handover.resolve({ handedOver: claim });
-      }
+      if (claim !== undefined) this.#handover.resolve({ handedOver: claim });
     } catch (error) {
       // It may hold a term that it can't take up: it leaves. What else ends a look ends the wait as well.
       if (error instanceof ZooKeeperError) this.#handover.reject(error);
@@ -148,10 +154,11 @@ export class Campaign {
         failures.follow(position, ahead);
       };
       const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
-      // If it is its turn now, the term may have been handed over: both requests go out together. A listing behind a record that is
-      // the contender's shows the queue after that.
+      // The term may have been handed over: then the record says so, before the listing has come, which goes out behind it. That listing
+      // shows the queue after the handover.
       const beforeListing = () => {
         reading = this.#claims.readAhead(signal);
+        if (reading !== undefined) this.#lookAt(reading, signal);
       };
       const onListing = (listing: Promise<ChildNames>) => this.#succession?.look(listing);
       const { insteadOfProbe } = failures;
@@ -185,7 +192,7 @@ export class Campaign {
     } finally {
       unsubscribe();
       controller.abort(undefined); // What is left of the wait reports nothing any more.
-      failures.stop();
+      nextTick(failures.stop); // The contender may lead, and goes on first.
     }
   }
 
@@ -195,8 +202,8 @@ export class Campaign {
       // Others may be ahead in the queue: if the claim is refused, the contender waits on.
       onFailure: (failure) => interrupted.resolve({ outOfTurn: true, failure }),
       onTakenUp: (claim) => {
-        this.#succession?.listSoon();
         interrupted.resolve({ handedOver: claim });
+        this.#succession?.listSoon();
       },
     });
     return {

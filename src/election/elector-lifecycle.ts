@@ -111,12 +111,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   async withdraw(): Promise<void> {
     if (!this.#stop.aborted) {
-      markStopped(this.#placed.promise);
-      this.#waitingSince = lowerBoundNow(this.clock);
-      this.stopping.begin();
       this.#stop.abortFor(() => new StopRequest());
+      markStopped(this.#placed.promise);
+      this.stopping.begin();
       if (this.#state.name === 'leading') this.#endTerm(this.#state.term, 'stopped');
       else if (this.#state.name === 'idle') this.#finish();
+      this.#waitingSince = lowerBoundNow(this.clock);
     }
     if (!this.#isOwnWork()) await this.#running;
   }
@@ -140,7 +140,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     try {
       const claim = await place.untilElected(this.#stop); // Waiting, and claiming.
       await this.#lead(place, claim);
-      await place.release(claim);
+      await place.release();
     } finally {
       this.#place = undefined;
       await place.leave();
@@ -212,7 +212,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
     if ('demotion' in this.#state) await this.#state.demotion.concluded;
-    await this.#beforeRelease?.();
+    if (this.#beforeRelease !== undefined) await this.#beforeRelease();
     if (takesTime && this.#stop.aborted) this.#waitingSince = lowerBoundNow(this.clock);
   }
 

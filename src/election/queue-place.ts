@@ -4,6 +4,7 @@ import { firstContender, joinQueue } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../platform/async/promises.js';
+import { nextTick } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
 import { Campaign, type CampaignListener } from './campaign.js';
@@ -19,7 +20,7 @@ import { SuccessorSearch } from './successor/successor-search.js';
 import type { Claim } from './term/claim.js';
 import type { Claims } from './term/claimant.js';
 import { leaveQueue } from './term/leave-queue.js';
-import { releaseTerm } from './term/release.js';
+import { Release } from './term/release.js';
 
 /** What a place in the queue needs of the elector that takes it. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
@@ -41,8 +42,9 @@ export class QueuePlace {
   readonly #requestHandler: RequestHandler;
   /** With one seat. With several the queue alone decides who leads next. */
   readonly #succession: Succession | undefined;
-  /** The term that was claimed with the place. */
+  /** The term that was claimed with the place, or that it has led to. */
   #claim: Claim | undefined;
+  #release: Release | undefined;
   #next: Promise<NextLeader> | undefined;
 
   private constructor(
@@ -136,8 +138,11 @@ export class QueuePlace {
   async untilElected(signal: Abortable): Promise<Claim> {
     this.handleRequests();
     await this.publish(signal);
-    if (this.#claim === undefined) return await this.#campaign.untilElected(signal);
-    this.#host.onClaiming();
+    if (this.#claim === undefined) this.#claim = await this.#campaign.untilElected(signal);
+    else this.#host.onClaiming();
+    const release = new Release(this.#contender, this.#claim, this.#succession);
+    this.#release = release;
+    nextTick(() => this.#succession?.whenKnown((next) => release.prepare(next))); // The application hears of its term first.
     return this.#claim;
   }
 
@@ -158,9 +163,9 @@ export class QueuePlace {
   }
 
   /** Gives the term and the place back, in one write. Resolves when that has begun: {@link leave} waits for it. */
-  async release(claim: Claim): Promise<void> {
+  async release(): Promise<void> {
     const next = await this.#next;
-    void releaseTerm(this.#contender, claim, next, this.#succession); // Never rejects.
+    void this.#release?.give(next); // Never rejects.
   }
 
   /** Gives the place back, if that hasn't been done with the term. Never rejects. */

@@ -19,7 +19,7 @@ import { type Access, type AccessEntry, checkAccess } from './protocol/acl.js';
 import { isNoAuth } from './protocol/error-codes.js';
 import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './protocol/records.js';
 import * as requests from './protocol/requests.js';
-import { type Watcher, WatchRegistry } from './watch-registry.js';
+import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
 
 const NO_CHROOT = new Chroot(''); // One for all sessions without.
 
@@ -56,8 +56,7 @@ export abstract class Operations<
 > extends SafeEmitter<Events> {
   /** @internal */
   protected readonly watches = new WatchRegistry();
-  /** What is called when nodes are created, by their absolute paths. Not restored when a connection was lost. */
-  readonly #creations = new Map<string, () => void>();
+  readonly #creations = new CreationWatches();
   /** @internal */
   protected readonly outbox: Outbox;
   readonly #chroot: Chroot;
@@ -148,10 +147,8 @@ export abstract class Operations<
 
   /** @internal A server reports a change of a node that was watched. */
   notified({ path, change }: requests.WatchEvent): void {
-    if (change !== 'created') return this.watches.fire(path, change);
-    const onCreated = this.#creations.get(path);
-    this.#creations.delete(path);
-    onCreated?.();
+    if (change === 'created') this.#creations.fire(path);
+    else this.watches.fire(path, change);
   }
 
   /**
@@ -160,12 +157,11 @@ export abstract class Operations<
    */
   watchCreation(path: string, onCreated: () => void): () => void {
     const target = this.absolute(path);
-    this.#creations.set(target, onCreated);
-    this.#perform(requests.existsRequest(target, true)).catch(ignore); // There is no node, and the watch is set.
+    this.#creations.add(target, onCreated);
+    const watching = this.#perform(requests.existsRequest(target, true)).catch(ignore); // Mostly there is no node, and the watch is set.
     return () => {
-      if (this.#creations.get(target) !== onCreated) return;
-      this.#creations.delete(target);
-      this.outbox.unwatch(target);
+      if (!this.#creations.remove(target, onCreated) || this.outbox.unwatch(target)) return;
+      void watching.then(() => this.#creations.has(target) || this.outbox.unwatch(target)); // The request was held, and sets it.
     };
   }
 
@@ -259,10 +255,24 @@ export abstract class Operations<
 
   /** All parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path: nothing is written */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
+    return await this.commitPrepared(this.#transactionOf(parts));
+  }
+
+  #transactionOf(parts: readonly TransactionPart[]): requests.PreparedTransaction {
     if (!Array.isArray(parts)) throw new InvalidOptionError('parts', parts, 'an array');
     const targets = (parts as readonly TransactionPart[]).map((part) => checkPart(part, this.#chroot));
+    return requests.multiRequest(targets, this.#access, this.#chroot.relative);
+  }
+
+  /** @internal Checks and encodes a transaction for {@link commitPrepared}. @throws InvalidOptionError */
+  prepare(parts: readonly TransactionPart[]): requests.PreparedTransaction {
+    return requests.encodedNow(this.#transactionOf(parts));
+  }
+
+  /** @internal As {@link commit}. */
+  async commitPrepared(transaction: requests.PreparedTransaction): Promise<Reply<PartResult[]>> {
     try {
-      return await this.#perform(requests.multiRequest(targets, this.#access, this.#chroot.relative));
+      return await this.#perform(transaction);
     } catch (error) {
       throw error instanceof requests.TransactionError ? error.error : error;
     }

@@ -54,3 +54,30 @@ export class WatchRegistry {
     return portions;
   }
 }
+
+/**
+ * What is called when nodes are created that didn't exist, by their absolute paths: at most one for each. They aren't restored when a
+ * connection was lost.
+ */
+export class CreationWatches {
+  readonly #called = new Map<string, () => void>();
+
+  add(path: string, onCreated: () => void): void {
+    this.#called.set(path, onCreated);
+  }
+
+  has(path: string): boolean {
+    return this.#called.has(path);
+  }
+
+  /** `false`: it has been called, or another one has taken its place. */
+  remove(path: string, onCreated: () => void): boolean {
+    return this.#called.get(path) === onCreated && this.#called.delete(path);
+  }
+
+  fire(path: string): void {
+    const onCreated = this.#called.get(path);
+    this.#called.delete(path);
+    onCreated?.();
+  }
+}

@@ -116,7 +116,7 @@ async function release(
     throw new Error(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
-  // As in `writeRelease`: on another connection the record may be a restored backup's, at that version by a later claim.
+  // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return 'again';
   try {
     const parts = releaseParts(queue, claim, { successor, ifAt: check.nodeVersion });

@@ -36,7 +36,7 @@ export class HandoverSignal {
     this.#unwatch = ignore;
     if (leader === undefined) return;
     const { session, queue, entry } = this.#contender;
-    if (!session.guard.trustsCreations(queue)) return; // The signal may be anybody's.
+    if (!session.guard.trustsCreations(queue)) return; // The signal may be a stranger's.
     const path = `${queue}/${signalNodeOf(entry.node, leader.version + 1)}`;
     this.#unwatch = session.watchCreation(path, () => this.#signalled());
   }

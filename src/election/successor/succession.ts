@@ -42,6 +42,7 @@ export class Succession implements AccompanyingReads {
   /** The candidate that the leader named. */
   #named: MarkedSuccessor | undefined;
   #hasEnded = false;
+  #onKnown: (next: NextLeader) => void = ignore;
 
   /** @param lastRead - the leader's node as it was last read */
   constructor(search: SuccessorSearch, leader: Contender, lastRead: () => NodeContent | undefined) {
@@ -58,9 +59,11 @@ export class Succession implements AccompanyingReads {
     this.look(this.#search.listOnce());
   }
 
-  /** As {@link list}, when what is under way has gone on. */
+  /** As {@link list}, when what is under way has gone on. A term that ends before that lists the queue for itself. */
   listSoon(): void {
-    this.look(new Promise<void>((resolve) => nextTick(resolve)).then(() => this.#search.listOnce()));
+    nextTick(() => {
+      if (!this.#hasEnded) this.list();
+    });
   }
 
   /** As {@link list}, with a listing that was sent then. */
@@ -71,6 +74,17 @@ export class Succession implements AccompanyingReads {
   /** The term wasn't this candidate's. */
   forget(): void {
     this.#become({ name: 'unknown' });
+  }
+
+  /** Calls `listener` with the next leader when it is known, unless the leader names another one, and whenever that changes. */
+  whenKnown(listener: (next: NextLeader) => void): void {
+    this.#onKnown = listener;
+    this.#reportKnown();
+  }
+
+  #reportKnown(): void {
+    const known = this.#hasEnded ? undefined : this.#known();
+    if (known !== undefined) this.#onKnown(known);
   }
 
   /** The leader names the next one. */
@@ -158,6 +172,7 @@ export class Succession implements AccompanyingReads {
   #become(next: State): void {
     this.#state = next;
     if (this.#hasEnded) return;
+    this.#reportKnown();
     const { heartbeat } = this.#leader.session;
     if (next.name !== 'known' || next.successor !== undefined) heartbeat.removeSlowReads(this);
     else if (!heartbeat.addSlowReads(this)) this.#state = { name: 'unknown' };

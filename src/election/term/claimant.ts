@@ -16,7 +16,7 @@ import { type ClaimOptions, type LeaderListener, Takeover } from '../takeover/ta
 import type { Claim } from './claim.js';
 import { nextClaimStep, type RecordRead } from './claim-rules.js';
 import { ClaimWriter } from './claim-writer.js';
-import { takeoverDelayMs, type UncleanEnd } from './takeover-delay.js';
+import { takeoverDelayMs, UncleanEndNote } from './takeover-delay.js';
 
 /** How it came to be a contender's turn. */
 export interface Turn {
@@ -64,9 +64,7 @@ export class Claimant {
   readonly #search: SuccessorSearch;
   readonly #takeover: Takeover;
   readonly #writer: ClaimWriter;
-  #unclean: UncleanEnd | undefined;
-  /** The transaction that wrote the record of which an unclean end was reported. */
-  #reportedAt: bigint | undefined;
+  readonly #uncleanEnd: UncleanEndNote;
   /** The transaction that wrote the record at which a candidate with a higher priority was looked for: that is done once. */
   #preferredAt: bigint | undefined;
   #placeLost = false;
@@ -75,6 +73,7 @@ export class Claimant {
     this.#session = session;
     this.#writer = new ClaimWriter(session, recordPath(path, seat), id, seat ?? 0);
     this.#recordPath = recordPath(path, seat);
+    this.#uncleanEnd = new UncleanEndNote(session.logger, this.#recordPath);
     this.#options = options;
     this.#seat = seat ?? 0;
     this.#search = new SuccessorSearch(session, path);
@@ -178,15 +177,12 @@ export class Claimant {
       if (other !== undefined && ahead !== undefined) continue; // It may be older than the listing that has shown the turn.
       if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
       const now = this.#session.clock.now();
-      if (this.#unclean?.zxid !== zxid) {
-        this.#unclean = { zxid, seenAt: now };
-        // Its holder may have released it, and its node gone with that, after it was read.
-        if (other !== undefined) continue;
-      }
+      // Its holder may have released it, and its node gone with that, after it was read.
+      if (this.#uncleanEnd.isNew(zxid, now) && other !== undefined) continue;
       const delayMs = this.delayFor(record);
       const step = nextClaimStep({
         ...{ record, version, zxid, ownNode, now, delayMs },
-        unclean: this.#unclean,
+        unclean: this.#uncleanEnd.end,
         placeLost: this.#placeLost,
       });
       switch (step.kind) {
@@ -197,7 +193,7 @@ export class Claimant {
           break;
         }
         case 'wait':
-          this.#reportUnclean(record, zxid);
+          this.#uncleanEnd.report(record);
           return { retryAfterMs: step.ms };
         case 'claim': {
           const vacancy = { ...step, connection: connectionNumber };
@@ -236,14 +232,20 @@ export class Claimant {
    * Takes up the term that the record shows to be this contender's: handed over, or claimed by a write that wasn't answered.
    * `undefined`: there is none.
    * @param onSent - called when the record is being read: the reply to a request that is sent now shows the state after it
+   * @param ahead - a read of the record that was sent
    * @throws as {@link claim} does
    */
-  async handedOver(contender: Contender, signal: Abortable, onSent?: () => void): Promise<Claim | undefined> {
+  async handedOver(
+    contender: Contender,
+    signal: Abortable,
+    onSent?: () => void,
+    ahead?: RecordReading,
+  ): Promise<Claim | undefined> {
     const ownNode = contender.entry.node;
-    for (;;) {
-      const { connectionNumber, reading } = this.readAhead(signal);
-      onSent?.();
-      const read = await reading;
+    for (let sent = ahead; ; sent = undefined) {
+      const { connectionNumber, reading } = sent ?? this.readAhead(signal);
+      if (sent === undefined) onSent?.();
+      const read = await abortable(reading, signal);
       const { record } = read;
       const isOurs = record.state === 'held' && record.node === ownNode;
       contender.node.claimSettled();
@@ -291,21 +293,6 @@ export class Claimant {
   delayFor(record: ReadRecord): number {
     const neededMs = takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
     return Math.max(neededMs, this.#options.takeoverDelayMs ?? 0);
-  }
-
-  /** Once for each such end. */
-  #reportUnclean(record: ReadRecord, zxid: bigint): void {
-    if (this.#reportedAt === zxid) return;
-    this.#reportedAt = zxid;
-    const { logger } = this.#session;
-    if (record.state === 'unreadable') {
-      logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
-    } else if (record.state === 'held') {
-      logger.info(
-        { term: record.term, formerLeader: record.id ?? record.node },
-        'the former leader ended uncleanly: waiting for its lease to end',
-      );
-    }
   }
 
   /** Sends a claim. `undefined`: nothing was claimed, or the outcome isn't known: the record tells. */

@@ -4,7 +4,7 @@ import type { Stat } from '../../session/protocol/records.js';
 import { parseRecord, type ReadRecord } from '../nodes/record.js';
 import type { SuccessorSearch } from '../successor/successor-search.js';
 import type { Claim } from './claim.js';
-import { release } from './release.js';
+import { Release } from './release.js';
 
 /**
  * Leaves the queue of an election, unless the contender is leaving with a term already. A leader may hand its term over in this very
@@ -30,7 +30,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
     if (claim !== undefined) {
       // If it isn't allowed to read that, the queue decides. An end of the session ends the release as well.
       const successor = await search.next(contender.entry).catch(() => undefined);
-      return await release(contender, claim, { successor }, undefined);
+      return await new Release(contender, claim).write({ successor });
     }
     try {
       const deletion = { kind: 'delete', path: node.path } as const;

@@ -1,3 +1,6 @@
+import type { Logger } from '../../platform/logging/logger.js';
+import type { ReadRecord } from '../nodes/record.js';
+
 /** An unclean end, seen for the first time: the record as this transaction wrote it, its holder's node gone. */
 export interface UncleanEnd {
   /** Not its version: that begins anew when the election is deleted and made again. */
@@ -14,4 +17,42 @@ export interface UncleanEnd {
  */
 export function takeoverDelayMs(leaseMs: number): number {
   return leaseMs * 1.03 + 50;
+}
+
+/** The newest unclean end that a candidate has seen of one record: its delay counts from the first look. */
+export class UncleanEndNote {
+  readonly #logger: Logger;
+  readonly #recordPath: string;
+  #end: UncleanEnd | undefined;
+  #reportedAt: bigint | undefined;
+
+  constructor(logger: Logger, recordPath: string) {
+    this.#logger = logger;
+    this.#recordPath = recordPath;
+  }
+
+  /** Whether an end at that record, seen now, is a new one: then it is noted. */
+  isNew(zxid: bigint, now: number): boolean {
+    if (this.#end?.zxid === zxid) return false;
+    this.#end = { zxid, seenAt: now };
+    return true;
+  }
+
+  /** The end that was noted last. */
+  get end(): UncleanEnd {
+    return this.#end as UncleanEnd;
+  }
+
+  /** Reports that it is being waited out, once for each. */
+  report(record: ReadRecord): void {
+    if (this.#reportedAt === this.#end?.zxid) return;
+    this.#reportedAt = this.#end?.zxid;
+    if (record.state === 'unreadable') {
+      this.#logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
+    } else if (record.state === 'held') {
+      const formerLeader = record.id ?? record.node;
+      const message = 'the former leader ended uncleanly: waiting for its lease to end';
+      this.#logger.info({ term: record.term, formerLeader }, message);
+    }
+  }
 }

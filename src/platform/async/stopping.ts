@@ -1,6 +1,7 @@
 import { StopPendingError, type StopWait } from '../../errors.js';
 import { checkMs, checkOptions } from '../checks.js';
 import type { Clock, Timer } from '../time/clock.js';
+import { nextTick } from '../time/timers.js';
 import { LazyAbortController } from './lazy-abort.js';
 import { abortable } from './promises.js';
 
@@ -48,8 +49,12 @@ export class Stopping {
     this.#state = { name: 'stopping', sinceMs: this.#port.clock.now(), notice: undefined };
   }
 
-  /** Reports to the port if the stop takes longer than the grace. */
+  /** Reports to the port if the stop takes longer than the grace. What can be done at once goes first. */
   watch(): void {
+    nextTick(() => this.#watch());
+  }
+
+  #watch(): void {
     if (this.#state.name !== 'stopping' || this.#state.notice !== undefined) return;
     const { clock } = this.#port;
     const graceMs = this.#port.graceMs();

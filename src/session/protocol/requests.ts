@@ -118,22 +118,31 @@ export function heartbeatRequest(
   parts: readonly records.TransactionPart[],
   access: Access,
 ): Request<readonly records.PartResult[]> {
-  const multi = multiRequest(parts, access);
+  const multi = encodedNow(multiRequest(parts, access));
   const isChecks = parts.every(({ kind }) => kind === 'check');
-  let encoded: Buffer | undefined;
   return {
     ...multi,
     isUrgent: false,
-    encode: (xid) => {
-      encoded ??= multi.encode(0);
-      const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
-      bytes.writeInt32BE(xid, XID_OFFSET);
-      return bytes;
-    },
     decode: (body) => {
       // In a refused transaction every part is an error: if the first isn't, no part is.
       const isCommitted = body.length >= 4 && body.readInt32BE(0) === records.OP.check;
       return isChecks && isCommitted ? NO_RESULTS : multi.decode(body);
+    },
+  };
+}
+
+/** A transaction that is ready to be sent. */
+export type PreparedTransaction = Request<records.PartResult[]>;
+
+/** The same request, encoded now. It may be sent any number of times. */
+export function encodedNow<T>(request: Request<T>): Request<T> {
+  const encoded = request.encode(0);
+  return {
+    ...request,
+    encode: (xid) => {
+      const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
+      bytes.writeInt32BE(xid, XID_OFFSET);
+      return bytes;
     },
   };
 }
