@@ -8,7 +8,7 @@ import { startServers } from '../harness/servers.mjs';
 const WORKER = fileURLToPath(new URL('processes/supervised-worker.mjs', import.meta.url));
 // The guardian learns of a new worker from the worker's first messages. A round begins after that.
 const GUARDED_BY_THEN_MS = 500;
-const BAR_MS = 15;
+const BAR_MS = 6;
 
 /**
  * Measures how long an election has no leader when the leader's process is killed, with a guardian in its parent and without,

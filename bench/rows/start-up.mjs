@@ -6,7 +6,7 @@ import { RawClient } from '../strategies/raw-client.mjs';
 const CONCLAVE = new URL('processes/first-elected.mjs', import.meta.url);
 const RAW = new URL('processes/first-created.mjs', import.meta.url);
 const SESSION_MS = 6000;
-const BAR = 1.2;
+const BAR = 1.1;
 
 /**
  * Measures the time from the start of a process until its first `elected`, and the same for the raw client.

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
 import { heartbeatNodeOf } from '../../src/election/nodes/heartbeat-node.js';
@@ -93,6 +93,59 @@ describe('a handover', () => {
       .filter(({ paths }) => paths.includes(PATH))
       .map(({ operation }) => operation);
     expect(writes.filter((operation) => operation === 'multi')).toHaveLength(1);
+  });
+
+  it('is ready to be sent when the term ends', async () => {
+    const { clock, server, lead, join, elected } = await setUp();
+    const leader = await lead('leader');
+    await join('next');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    const prepare = vi.spyOn(leader.session, 'prepare');
+    server.resetCounts();
+    await clock.advanceUntil(leader.stop());
+    expect(prepare).not.toHaveBeenCalled();
+    expect(server.requests.filter(({ operation }) => operation === 'multi')).toHaveLength(1);
+    expect(elected).toEqual(['leader 1', 'next 2']);
+  });
+
+  it('is made anew when the leader has changed what it advertises', async () => {
+    const { clock, server, lead, join, elected } = await setUp();
+    const leader = await lead('leader');
+    await join('next');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(leader.advertise('something else'));
+    await clock.advance(100);
+    server.resetCounts();
+    await clock.advanceUntil(leader.stop());
+    expect(server.requests.filter(({ operation }) => operation === 'multi')).toHaveLength(1); // None was refused.
+    expect(elected).toEqual(['leader 1', 'next 2']);
+  });
+
+  it('is made anew when another one is named', async () => {
+    const { clock, lead, join, elected } = await setUp();
+    const leader = await lead('leader');
+    await join('next');
+    await join('named');
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(leader.handOver('named'));
+    await clock.advance(100);
+    expect(elected).toEqual(['leader 1', 'named 2']);
+  });
+
+  it('is taken up as soon as the record says so, before the listing behind it has come', async () => {
+    const { clock, server, lead, join, elected } = await setUp();
+    const [leader, next] = [await lead('leader'), await join('next')];
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await join('last'); // It has no time to notice that it is the next one.
+    await clock.advanceUntil(leader.stop());
+    await clock.advance(0);
+    server.delay(1000, { only: 'getChildren', path: PATH });
+    const began = clock.now();
+    const stopped = next.stop();
+    await clock.advanceUntil(() => elected.length === 3);
+    expect([elected, clock.now() - began]).toEqual([['leader 1', 'next 2', 'last 3'], 0]);
+    server.clearFaults();
+    await clock.advanceUntil(stopped);
   });
 
   it('to the first in the queue takes no read of its node, by a leader that gives its term back at once', async () => {
