@@ -56,6 +56,8 @@ export class Release {
 
   /** Makes ready what is to be sent, as long as nothing changes: the next leader waits for it, and code that runs now and then is slow. */
   prepare(next: NextLeader): void {
+    this.#ready = undefined;
+    if (next.successor === undefined) return; // No candidate waits.
     const { session, node } = this.#contender;
     const deletesHeartbeatNode = node.heartbeatDeletion.length > 0;
     this.#ready = { ...next, deletesHeartbeatNode, transaction: session.prepare(this.#partsFor(next)) };
