@@ -1,5 +1,5 @@
 import { recordPath } from '../../election/nodes/record.js';
-import type { FirstSuccessor } from '../../election/successor/successor.js';
+import type { Successor } from '../../election/successor/successor.js';
 import { SuccessorSearch } from '../../election/successor/successor-search.js';
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import { releaseParts } from '../../election/term/release.js';
@@ -82,7 +82,7 @@ async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: numb
     let [outcome, handsOver]: [ReleaseOutcome, boolean] = ['again', true];
     while (outcome !== 'released') {
       outcome = await release(session, claim, handsOver, timeout.signal);
-      if (outcome === 'no-signal') handsOver = false; // The record becomes vacant, and the queue decides.
+      if (outcome === 'not-handed') handsOver = false; // The record becomes vacant, and the queue decides.
     }
     return undefined;
   } catch (error) {
@@ -94,10 +94,10 @@ async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: numb
 
 /**
  * - `again`: the connection was lost, another session has written the leader's node, to request something say, or the successor has
- *   left. So all is read anew.
- * - `no-signal`: the successor's signal is there already, or may not be created.
+ *   left or changed its node. So all is read anew.
+ * - `not-handed`: the servers refuse to hand it over to that one: its signal is there already, say.
  */
-type ReleaseOutcome = 'released' | 'again' | 'no-signal';
+type ReleaseOutcome = 'released' | 'again' | 'not-handed';
 
 async function release(
   session: Session,
@@ -125,32 +125,27 @@ async function release(
   } catch (error) {
     if (isUnanswered(error) || (error instanceof BadVersionError && error.path === claim.node))
       return 'again';
-    if (successor !== undefined && isSignalRefused(error)) return 'no-signal';
-    const hasLeft = error instanceof NoNodeError && error.path === `${queue}/${successor?.node}`;
-    if (hasLeft) return 'again';
-    throw error;
+    if (successor === undefined || !(error instanceof ZooKeeperError)) throw error;
+    if (error.path === claim.node || error.path === claim.record) throw error;
+    const hasChanged = error instanceof NoNodeError || error instanceof BadVersionError;
+    return hasChanged && error.path === `${queue}/${successor.node}` ? 'again' : 'not-handed';
   }
 }
 
-function isSignalRefused(error: unknown): boolean {
-  return error instanceof ZooKeeperError && error.operation === 'multi[create]';
-}
-
 /**
- * The first in the queue but for the dead leader, by a listing that goes out with the reads. `undefined`: the record becomes
- * vacant, and the queue decides; so too where a candidate with a priority would have to be read, and with several seats. Never rejects.
+ * Who leads next, by a listing that goes out with the reads: the candidate with the highest priority, or the first in the queue but for
+ * the dead leader. `undefined`: the record becomes vacant, and the queue decides; so too with several seats. Never rejects.
  */
 async function findSuccessor(
   session: Session,
   queue: string,
   { record, node }: ReleasableClaim,
-): Promise<FirstSuccessor | undefined> {
+): Promise<Successor | undefined> {
   const leader = parseEntry(node.slice(queue.length + 1));
   if (record !== recordPath(queue) || leader === undefined) return undefined;
   const search = new SuccessorSearch(session, queue);
   try {
-    const listed = search.listed(leader, await search.listOnce());
-    return listed.kind === 'first' ? listed.successor : undefined;
+    return await search.next(leader, await search.listOnce());
   } catch {
     return undefined;
   }

@@ -94,6 +94,29 @@ it('hands it over to the one behind when the first in the queue leaves in the sa
   await clock.advanceUntil(stopping as Promise<void>);
 });
 
+it('hands it over to the candidate with the highest priority', async () => {
+  const { clock, join, elected, cleanUp, record } = await setUpGuarded('next');
+  await join('preferred', { priority: 7 });
+  await join('other', { priority: 3 });
+  await clock.advance(20_000);
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  await clock.advanceUntil(() => elected.length === 2);
+  expect(elected).toEqual(['leader 1', 'preferred 2']);
+  expect(record()).toMatchObject({ state: 'held', term: 2, id: 'preferred' });
+});
+
+it('hands it over to that one also if it changes its node in the same moment', async () => {
+  const { clock, server, join, elected, cleanUp } = await setUpGuarded('next');
+  const preferred = await join('preferred', { priority: 7 });
+  await clock.advance(20_000);
+  const late = server.delay(200, { only: 'getData', path: '/elections/one', times: 1 });
+  const cleaning = cleanUp();
+  await clock.advanceUntil(() => late.hits === 1);
+  await clock.advanceUntil(preferred.advertise('something else'));
+  expect(await clock.advanceUntil(cleaning)).toMatchObject({ terms: 1, clean: true });
+  await clock.advanceUntil(() => elected.includes('preferred 2'));
+});
+
 it('leaves the record vacant where the node is there already that would tell the successor', async () => {
   const { clock, server, join, elected, cleanUp } = await setUpGuarded();
   const next = await join('next', { takeover: 'session' }); // It doesn't wait to be told.
