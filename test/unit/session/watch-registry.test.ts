@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Change } from '../../../src/session/protocol/requests.js';
-import { WatchRegistry } from '../../../src/session/watch-registry.js';
+import { CreationWatches, WatchRegistry } from '../../../src/session/watch-registry.js';
 
 function setUp() {
   const calls: string[] = [];
@@ -71,5 +71,20 @@ describe('the watches of a session', () => {
         }
       }),
     );
+  });
+});
+
+describe('the watches for nodes that do not exist', () => {
+  it('notify of a creation once, and not when they were taken back', () => {
+    const watches = new CreationWatches();
+    const calls: string[] = [];
+    const [first, second] = [() => void calls.push('first'), () => void calls.push('second')];
+    watches.add('/a', first);
+    watches.add('/b', second);
+    expect(watches.remove('/b', first)).toBe(false); // Another one's.
+    expect(watches.remove('/b', second)).toBe(true);
+    for (const path of ['/a', '/a', '/b', '/never']) watches.fire(path);
+    expect([calls, watches.has('/a'), watches.has('/b')]).toEqual([['first'], false, false]);
+    expect(watches.remove('/a', first)).toBe(false);
   });
 });
