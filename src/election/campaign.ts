@@ -52,8 +52,10 @@ export class Campaign {
   #vacancy: Vacancy | undefined;
   /** Aborts when the campaign is over. */
   readonly #over = new LazyAbortController();
-  /** A term was handed over; rejects with what refuses to show whether one was. It ends the wait, be it under way or the next one. */
-  readonly #handover = deferred<WaitEnd>();
+  /** A term was handed over; or, rejected, the servers refuse to show whether one was. */
+  #interruption: Promise<WaitEnd> | undefined;
+  /** Ends the wait that is under way. Each has one of its own: there may be very many. */
+  #interrupted: Deferred<WaitEnd> | undefined;
   /** While the record is read, since a term may have been handed over. It never rejects. */
   #looking: Promise<Claim | undefined> | undefined;
   /** Whether the contender's node has changed since the record was read last. */
@@ -75,7 +77,6 @@ export class Campaign {
     this.#rule = seats === 1 ? EXCLUSIVE : { ...EXCLUSIVE, capacity: seats - 1 };
     this.#listener = listener;
     this.#succession = succession;
-    this.#handover.promise.catch(ignore); // If there is no wait any more, nothing depends on it.
   }
 
   /** The contender's node has changed: mostly since a term was handed over to it. The record shows whether that is so. */
@@ -99,19 +100,28 @@ export class Campaign {
     try {
       while (this.#hasChanged && claim === undefined) {
         this.#hasChanged = false;
-        claim = await this.#claims.handedOver(this.#contender, controller, undefined, sent);
-        if (claim !== undefined && sent === undefined) this.#succession?.list(); // Else a listing was sent behind the read.
+        claim = await this.#claims.handedOver(this.#contender, controller, sent && this.#onSent, sent);
+        if (claim !== undefined && sent === undefined) this.#succession?.list();
+        // A listing was sent behind the first read. It may have come when the contender seemed to wait on.
+        else if (claim !== undefined) this.#succession?.listUnlessKnown();
         sent = undefined;
       }
-      if (claim !== undefined) this.#handover.resolve({ handedOver: claim });
+      if (claim !== undefined) this.#interrupt(Promise.resolve({ handedOver: claim }));
     } catch (error) {
       // It may hold a term that it can't take up: it leaves. What else ends a look ends the wait as well.
-      if (error instanceof ZooKeeperError) this.#handover.reject(error);
+      if (error instanceof ZooKeeperError) this.#interrupt(Promise.reject(error));
     } finally {
       unsubscribe();
       this.#looking = undefined;
     }
     return claim;
+  }
+
+  /** Ends the wait that is under way, or the next one. */
+  #interrupt(end: Promise<WaitEnd>): void {
+    end.catch(ignore); // If there is no wait any more, nothing depends on it.
+    this.#interruption = end;
+    this.#interrupted?.resolve(end);
   }
 
   readonly #onSent = () => this.#succession?.list();
@@ -184,11 +194,13 @@ export class Campaign {
     signal: Abortable,
     wait: (failures: FollowedLeaders, controller: LazyAbortController) => Promise<Turn>,
   ): Promise<WaitEnd> {
+    if (this.#interruption !== undefined) return await this.#interruption;
     const interrupted = deferred<WaitEnd>();
+    this.#interrupted = interrupted;
     const failures = this.#followLeaders(interrupted);
     const { controller, unsubscribe } = anyAbort(signal);
     try {
-      return await Promise.race([this.#handover.promise, interrupted.promise, wait(failures, controller)]);
+      return await Promise.race([interrupted.promise, wait(failures, controller)]);
     } finally {
       unsubscribe();
       controller.abort(undefined); // What is left of the wait reports nothing any more.

@@ -84,8 +84,8 @@ export class PathGuard {
 
   async #confirm(path: string): Promise<void> {
     const letsAllCreate = await this.#checkItself(path);
-    const known = this.#protected?.get(path);
-    if (known !== undefined) this.#protected?.set(path, { ...known, letsAllCreate });
+    if (this.#protected !== undefined)
+      this.#remember(path, { validity: 'while-used', letsAllCreate }, this.#protected);
   }
 
   /** Whether a node that appears below the path was created by a client that is let in: that paths aren't checked lets in all. */

@@ -108,6 +108,41 @@ describe('a handover', () => {
     expect(elected).toEqual(['leader 1', 'next 2']);
   });
 
+  it('is ready, too, by a leader that was called out of turn', async () => {
+    const { clock, server, lead, join, elected } = await setUp();
+    const first = await lead('first');
+    await join('behind');
+    const former = await join('former', { priority: 5 });
+    const preferred = await join('preferred', { priority: 5 });
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(first.stop());
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(former.stop());
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    const prepare = vi.spyOn(preferred.session, 'prepare');
+    server.resetCounts();
+    await clock.advanceUntil(preferred.stop());
+    expect(elected).toEqual(['first 1', 'former 2', 'preferred 3', 'behind 4']);
+    expect(prepare).not.toHaveBeenCalled();
+    const { id } = preferred.session.credentials;
+    const asked = server.requests.filter(({ session }) => session?.id === id);
+    expect(asked.map(({ operation }) => operation)).toEqual(['removeWatches', 'multi']);
+  });
+
+  it('leaves out a candidate whose node another client has made too large for a mark', async () => {
+    const { clock, open, lead, join, elected } = await setUp();
+    const leader = await lead('leader');
+    await join('next');
+    const preferred = await join('preferred', { priority: 5 });
+    const node = await clock.advanceUntil(nodeOf(preferred));
+    const other = await open(TIMES);
+    const data = Buffer.from(JSON.stringify({ id: 'preferred', data: 'x'.repeat(1_043_540) }));
+    await clock.advanceUntil(other.setData(`${PATH}/${node}`, data));
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    await clock.advanceUntil(leader.stop());
+    expect(elected).toEqual(['leader 1', 'next 2']);
+  });
+
   it('is made anew when the leader has changed what it advertises', async () => {
     const { clock, server, lead, join, elected } = await setUp();
     const leader = await lead('leader');

@@ -109,7 +109,7 @@ async function release(
   const queue = claim.node.slice(0, claim.node.lastIndexOf('/'));
   const [check, successor] = await Promise.all([
     verify(session, claim, signal),
-    handsOver ? findSuccessor(session, queue, claim) : undefined,
+    handsOver ? abortable(findSuccessor(session, queue, claim), signal) : undefined,
   ]);
   if (check.kind === 'outdated') throw new OutdatedClaim();
   if (check.kind === 'wrong')

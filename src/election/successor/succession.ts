@@ -59,6 +59,11 @@ export class Succession implements AccompanyingReads {
     this.look(this.#search.listOnce());
   }
 
+  /** As {@link list}, unless the successor is known, or a listing is under way. */
+  listUnlessKnown(): void {
+    if (this.#state.name === 'unknown') this.list();
+  }
+
   /** As {@link list}, when what is under way has gone on. A term that ends before that lists the queue for itself. */
   listSoon(): void {
     nextTick(() => {

@@ -34,8 +34,11 @@ export function firstSuccessor(entry: QueueEntry): FirstSuccessor | undefined {
   return lease && { ...lease, isFirst: true, node: entry.node };
 }
 
+const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. What is much longer can't be written with a mark.
+
 /** Any other; `undefined`, too, for one that leads or has led: a node does so once. */
 export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): MarkedSuccessor | undefined {
+  if (data.length > LONGEST_DATA_BYTES) return undefined;
   const lease = leaseOf(entry);
   const id = candidateIdOf(data);
   if (lease === undefined || id === undefined || parseRequest(data)?.kind === 'lead') return undefined;

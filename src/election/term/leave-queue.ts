@@ -37,7 +37,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
       const parts = [{ kind: 'check', path, version } as const, deletion, ...node.heartbeatDeletion];
       return void (await session.retryUntilAnswered(() => node.commit(parts)));
     } catch (error) {
-      if (!(error instanceof BadVersionError)) throw error;
+      if (!(error instanceof BadVersionError || node.raised?.deletionRefused(error))) throw error;
     }
   }
 }

@@ -86,13 +86,24 @@ export function multiRequest(
   pathOf = (absolute: string) => absolute,
 ): Request<records.PartResult[]> {
   const write = () => records.writeParts(out, parts, access);
-  const decode = (body: Buffer) => resultsOf(parts, records.readOutcomes(new WireReader(body)), pathOf);
+  const decode = resultsDecoder(
+    parts.map(({ kind, path }) => ({ kind, path })),
+    pathOf,
+  );
   const isUrgent = parts.some(({ kind }) => kind !== 'check'); // Mostly a claim or a release, for which other contenders wait.
   return request('multi', undefined, records.OP.multi, write, decode, isUrgent);
 }
 
+/** What of a part its outcome needs. */
+type Subject = Pick<records.TransactionPart, 'kind' | 'path'>;
+
+/** Keeps no more than that until the answer comes: a closure beside the one that writes would keep the data. */
+function resultsDecoder(subjects: readonly Subject[], pathOf: (absolute: string) => string) {
+  return (body: Buffer) => resultsOf(subjects, records.readOutcomes(new WireReader(body)), pathOf);
+}
+
 function resultsOf(
-  parts: readonly records.TransactionPart[],
+  parts: readonly Subject[],
   outcomes: readonly records.PartOutcome[],
   pathOf: (absolute: string) => string,
 ): records.PartResult[] {
@@ -101,7 +112,7 @@ function resultsOf(
   // In a refused transaction every part is an error: 0 before the part at fault, "runtime inconsistency" after it.
   for (const [index, outcome] of outcomes.entries()) {
     if (!('errorCode' in outcome) || outcome.errorCode === 0) continue;
-    const { kind, path } = parts[index] as records.TransactionPart;
+    const { kind, path } = parts[index] as Subject;
     throw new TransactionError(index, serverError(outcome.errorCode, `multi[${kind}]`, path));
   }
   return outcomes.map((outcome) => {
@@ -136,9 +147,14 @@ export type PreparedTransaction = Request<records.PartResult[]>;
 
 /** The same request, encoded now. It may be sent any number of times. */
 export function encodedNow<T>(request: Request<T>): Request<T> {
-  const encoded = request.encode(0);
+  const frame = request.encode(0);
+  const encoded = Buffer.allocUnsafeSlow(frame.length); // A small buffer of the usual kind keeps 8 KiB that others have left.
+  frame.copy(encoded);
   return {
-    ...request,
+    name: request.name,
+    path: request.path,
+    isUrgent: request.isUrgent === true,
+    decode: request.decode,
     encode: (xid) => {
       const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
       bytes.writeInt32BE(xid, XID_OFFSET);
