@@ -85,7 +85,8 @@ export class CheckedObserver {
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
     const node = this.#observer.leader?.node;
     const endedAt = node === undefined ? undefined : committedLeaders.termOf(node)?.endedAt;
-    if (endedAt === undefined) return;
+    if (node === undefined || endedAt === undefined) return;
+    if (committedLeaders.leadsByLostData(node)) return ledger.count('observers: shown a leader by lost data');
     const shownMs = scheduler.now - Math.max(endedAt, this.environment.clock.runsSince);
     ledger.time("an observer showed a leader after that one's end", shownMs);
     if (shownMs > staleMs)
@@ -102,7 +103,7 @@ export class CheckedObserver {
     if (scheduler.now - Math.max(committedLeaders.changedAt, this.#startedAt) < staleMs) return;
     ledger.count('observers: compared with the leader');
     const node = this.#observer.leader?.node;
-    if (node !== committedLeaders.leader)
+    if (node !== committedLeaders.leader && !committedLeaders.leadsByLostData(node ?? ''))
       ledger.violate('observer', `${this.name} shows ${node}, and ${committedLeaders.leader} leads`);
   }
 

@@ -25,6 +25,8 @@ export class CommittedLeaders {
   #current: CommittedTerm | undefined;
   #changedAt = 0;
   #life = 0;
+  /** Nodes that led when the data were lost, and are in the data that were restored. */
+  readonly #cameBack = new Set<string>();
 
   constructor(now: () => number, seat: number | undefined) {
     this.#now = now;
@@ -41,6 +43,9 @@ export class CommittedLeaders {
 
   /** The ensemble has lost its data: what counts is what the servers know now, up to that transaction. */
   beginAnew(zxid: bigint, read: NodeReader): void {
+    const former = this.#holderPath;
+    if (former !== undefined && read(former) !== undefined)
+      this.#cameBack.add(former.slice(ELECTION.length + 1));
     this.#life++;
     this.#zxid = zxid;
     this.#end();
@@ -76,6 +81,14 @@ export class CommittedLeaders {
   /** The leader's node, as far as any server has got. */
   get leader(): string | undefined {
     return this.#current?.node;
+  }
+
+  /**
+   * Whether that one leads by data that were lost: its node is in the restored data, and so is its session, but not its claim. It leads on
+   * for as long as no other candidate writes the record, and those that know it from before show it.
+   */
+  leadsByLostData(node: string): boolean {
+    return this.#cameBack.has(node) && this.#current?.node !== node;
   }
 
   /** Since when that is so. */

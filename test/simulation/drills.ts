@@ -17,7 +17,7 @@ const LONGEST_SEARCH_MS = 10_000;
 async function killGuardedLeader(world: World): Promise<void> {
   const { scheduler, ledger, hosts } = world;
   const host = hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
-  if (host === undefined || !isNextStanding(world)) return;
+  if (host === undefined || !isNextStanding(world) || !isRecorded(world, host)) return;
   const { seat, id } = host.candidate;
   end(host, false);
   let waitedMs = 0;
@@ -88,6 +88,12 @@ async function comeLateAsGuardian(world: World): Promise<void> {
   if ((ledger.counts.get(LATE_GUARDIANS) ?? 0) > lateBefore)
     ledger.count('drills: a guardian came when its leader had been replaced');
   world.replace(host);
+}
+
+/** Whether the record names the leader: it doesn't name one that leads by data which the servers have lost. */
+function isRecorded(world: World, { candidate: { seat, leadingNode } }: Host): boolean {
+  const record = world.record(seat);
+  return record.state === 'held' && leadingNode?.endsWith(record.node) === true;
 }
 
 /** Whether the next in line is a candidate, not a node that came back with a backup: that stays until its session ends. */
