@@ -409,6 +409,11 @@ describe('conclave run', () => {
     await until(() => third.stderr.includes('waiting, with 2'), 'a place in the queue');
     second.signal('SIGKILL'); // Only a waiting one, whose node would be in the way.
     await second.exit();
+    // Else the first one's term may be handed over to it, which takes a lease.
+    await until(
+      () => third.stderr.includes('waiting, with 1'),
+      'the end of the session that was left behind',
+    );
     first.signal('SIGKILL');
     await first.exit();
     expect(await third.exit()).toBe(2); // Well within the 60 s of a session, and the 20 s of a lease.
