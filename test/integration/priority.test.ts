@@ -140,11 +140,13 @@ describe('a clean handover', () => {
     const stopped = nextEvent(brief, 'stopped');
     await leader.stop();
     await stopped;
-    expect(asked(leader, brief)).toEqual([
+    // It may begin to follow the leader in this moment. One that is told by a signal lists the queue first.
+    const requests = asked(leader, brief).filter((request) => request !== 'next exists');
+    expect([...requests.slice(0, 2), ...requests.slice(2, 4).sort(), ...requests.slice(4)]).toEqual([
       'leader removeWatches',
       'leader multi',
-      'next getData',
       'next getChildren',
+      'next getData',
       'next removeWatches',
       'next multi',
     ]);
