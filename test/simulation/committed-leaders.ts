@@ -36,6 +36,7 @@ export class CommittedLeaders {
   /** A server has applied a change: the first one to do so counts. */
   applied(zxid: bigint, change: Change, read: NodeReader): void {
     if (zxid < this.#zxid) return;
+    this.#endIfGone(change.path, read);
     if (change.path !== this.#record && change.path !== this.#holderPath) return;
     this.#zxid = zxid;
     this.#look(read);
@@ -51,6 +52,16 @@ export class CommittedLeaders {
     this.#end();
     this.#changedAt = this.#now();
     this.#look(read);
+  }
+
+  /** One that led by lost data leads no longer than its node is there. */
+  #endIfGone(path: string, read: NodeReader): void {
+    const node = path.slice(ELECTION.length + 1);
+    if (!this.#cameBack.has(node) || read(path) !== undefined) return;
+    this.#cameBack.delete(node);
+    const term = this.#terms.get(node);
+    if (term !== undefined) term.endedAt = this.#now();
+    this.#changedAt = this.#now();
   }
 
   #look(read: NodeReader): void {
