@@ -143,10 +143,10 @@ export class Succession implements AccompanyingReads {
     return { successor: this.#state.successor, ifAt: content.version };
   }
 
-  async #look(listing: Promise<ChildNames>): Promise<void> {
+  async #look(listing: Promise<ChildNames>, looksAtFirst = false): Promise<void> {
     const looking = async () => {
       try {
-        const successor = await this.#search.next(this.#leader.entry, await listing);
+        const successor = await this.#search.next(this.#leader.entry, await listing, looksAtFirst);
         // Of several claims the last one is the one that succeeded, if any has.
         if (this.#state === state) this.#become({ name: 'known', successor });
       } catch {
@@ -167,8 +167,8 @@ export class Succession implements AccompanyingReads {
       answered: (names) => {
         if (this.#state.name !== 'known' || this.#state.successor !== undefined) return;
         const listed = this.#search.listed(this.#leader.entry, names as ChildNames);
-        if (listed.kind === 'first') this.#become({ name: 'known', successor: listed.successor });
-        else void this.#look(Promise.resolve(names as ChildNames)); // Never rejects.
+        if (listed.kind === 'first' && listed.successor === undefined) return;
+        void this.#look(Promise.resolve(names as ChildNames), true); // Never rejects. No candidate waits for this read.
       },
       refused: ignore,
     };

@@ -63,13 +63,18 @@ export class SuccessorSearch {
   /**
    * The candidate that follows `leader`. `undefined`: there is none that can be handed a term.
    * @param children - as of {@link listed}
+   * @param looks - also at the first in the queue: a node that goes with no session may have its name
    */
-  async next(leader: QueueEntry, children?: ChildNames): Promise<Successor | undefined> {
+  async next(leader: QueueEntry, children?: ChildNames, looks = false): Promise<Successor | undefined> {
     for (let names = children ?? (await this.#list()); ; names = await this.#list()) {
       const listed = this.listed(leader, names);
-      if (listed.kind === 'first') return listed.successor;
-      const found = await this.#read(listed.entry);
-      if (found !== 'gone') return found;
+      if (listed.kind === 'first') {
+        const { successor } = listed;
+        if (!looks || successor === undefined || (await this.#hasSession(successor.node))) return successor;
+      } else {
+        const found = await this.#read(listed.entry);
+        if (found !== 'gone') return found;
+      }
     }
   }
 
@@ -119,6 +124,12 @@ export class SuccessorSearch {
     if (first !== undefined && this.#session.guard.ownerless.has(this.#path, first.node))
       first = this.#standing(names.strings(), leader.node)[0];
     return first !== undefined && isOverflowed(first) ? undefined : first;
+  }
+
+  async #hasSession(node: string): Promise<boolean> {
+    const path = `${this.#path}/${node}`;
+    const stat = await this.#session.retryUntilAnswered(() => this.#session.exists(path));
+    return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
   }
 
   async #read(entry: QueueEntry): Promise<MarkedSuccessor | 'gone' | undefined> {

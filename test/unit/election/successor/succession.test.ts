@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { serializeCandidate } from '../../../../src/election/nodes/candidate.js';
 import { withPriorityMark, withRequest } from '../../../../src/election/nodes/candidate-request.js';
 import { Succession } from '../../../../src/election/successor/succession.js';
-import type { FirstSuccessor, MarkedSuccessor } from '../../../../src/election/successor/successor.js';
+import type {
+  FirstSuccessor,
+  MarkedSuccessor,
+  Successor,
+} from '../../../../src/election/successor/successor.js';
 import type { SuccessorSearch } from '../../../../src/election/successor/successor-search.js';
 import type { NodeContent } from '../../../../src/lease/ephemeral-node.js';
 import type { Contender } from '../../../../src/lock/queue/contender.js';
@@ -21,7 +25,7 @@ const other = { isFirst: false, id: 'other', node: 'other', version: 2 } as Mark
 async function setUp(
   found: FirstSuccessor | undefined,
   node: NodeContent | undefined,
-  { foundLater = other, hasRoom = true } = {},
+  { foundLater = other as Successor, hasRoom = true } = {},
 ) {
   const clock = new FakeClock();
   const reads = new Set<AccompanyingReads>();
@@ -32,8 +36,9 @@ async function setUp(
       listing === 'one with a priority'
         ? { kind: 'preferred' }
         : { kind: 'first', successor: listing === 'nobody' ? undefined : late },
-    next: async (_leader: unknown, listing?: unknown) => {
+    next: async (_leader: unknown, listing?: unknown, looks = false) => {
       asked.push(listing === undefined ? 'the queue anew' : 'the listing');
+      if (looks) asked.push('the node of the first');
       return listing === 'listing' ? found : foundLater;
     },
     again: async (name?: string) => {
@@ -97,13 +102,14 @@ describe('a leader whose term ends', () => {
   });
 
   it('finds the candidate that came after its claim, by looking again', async () => {
-    const { succession, reads } = await setUp(undefined, nodeOf(PLAIN));
+    const { succession, reads, asked } = await setUp(undefined, nodeOf(PLAIN), { foundLater: late });
     const [reader] = reads;
     reader?.nextRead().answered('nobody', 0);
     expect(reads.size).toBe(1);
     reader?.nextRead().answered('a later listing', 0);
-    expect(reads.size).toBe(0); // By the listing alone.
+    expect(reads.size).toBe(0);
     expect(await succession.next()).toEqual({ successor: late, ifAt: 3 });
+    expect(asked).toEqual(['the listing', 'the listing', 'the node of the first']);
   });
 
   it('reads the node of one with a priority that came after its claim', async () => {
@@ -113,7 +119,7 @@ describe('a leader whose term ends', () => {
     await settle();
     expect(reads.size).toBe(0);
     expect(await succession.next()).toEqual({ successor: other, ifAt: 3 });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
   });
 
   it('hands over to the one that it has named', async () => {
