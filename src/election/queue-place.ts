@@ -1,9 +1,10 @@
-// Imports more than 15 modules: 18, half of them for types; it ties the queue, which knows no election, to the election.
+// Imports more than 15 modules: 19, half of them for types; it ties the queue, which knows no election, to the election.
 import type { Contender } from '../lock/queue/contender.js';
 import { firstContender, joinQueue } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
 import type { Abortable } from '../platform/async/lazy-abort.js';
 import { abortable, ignore } from '../platform/async/promises.js';
+import type { Timer } from '../platform/time/clock.js';
 import { nextTick } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 import type { Advertisement } from './advertisement.js';
@@ -21,6 +22,8 @@ import type { Claim } from './term/claim.js';
 import type { Claims } from './term/claimant.js';
 import { leaveQueue } from './term/leave-queue.js';
 import { Release } from './term/release.js';
+
+const WATCHED_AFTER_MS = 10; // Much less than a client that asks for something would notice.
 
 /** What a place in the queue needs of the elector that takes it. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
@@ -45,6 +48,8 @@ export class QueuePlace {
   /** The term that was claimed with the place, or that it has led to. */
   #claim: Claim | undefined;
   #release: Release | undefined;
+  /** Until its node is watched, after a claim with which it joined. */
+  #watching: Timer | undefined;
   #next: Promise<NextLeader> | undefined;
 
   private constructor(
@@ -111,17 +116,25 @@ export class QueuePlace {
 
   /** `false`: there is no node, and nothing was claimed. @throws as {@link QueuePlace.join} does */
   async #joinAndClaim(data: Buffer, vacancy: Vacancy, signal: Abortable): Promise<boolean> {
-    const onSent = () => this.#succession?.list();
+    const onRead = () => this.#succession?.list();
     try {
-      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onSent);
+      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onRead);
     } catch (error) {
       await this.leave();
       throw error;
     }
-    if (this.#claim !== undefined) return true;
-    this.#succession?.end();
-    this.node.release();
-    return false;
+    if (this.#claim === undefined) {
+      this.#succession?.end();
+      this.node.release();
+      return false;
+    }
+    this.#succession?.beginAlone();
+    // A term that ends at once is over by then, and has cost no watch.
+    this.#watching = this.#host.session.clock.after(WATCHED_AFTER_MS, () => {
+      this.#watching = undefined;
+      this.handleRequests();
+    });
+    return true;
   }
 
   /** The elector's node in the queue, and its lease. */
@@ -146,8 +159,9 @@ export class QueuePlace {
     return this.#claim;
   }
 
-  /** Handles what others ask of the elector on its node, now and whenever that changes. */
+  /** Handles what others ask of the elector on its node, now and whenever that changes; a moment later if it has just joined with a claim. */
   handleRequests(): void {
+    if (this.#watching !== undefined) return;
     this.#requestHandler.handle(this.#contender, this.#campaign);
   }
 
@@ -170,6 +184,7 @@ export class QueuePlace {
 
   /** Gives the place back, if that hasn't been done with the term. Never rejects. */
   leave(): Promise<void> {
+    this.#watching?.clear();
     this.#succession?.end();
     return this.#host.untilLeft(leaveQueue(this.#contender, this.#search, recordIn(this.#host)));
   }

@@ -6,6 +6,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import type { LockHold } from '../../src/lock/lock-hold.js';
 import { entryPrefix, parseLockEntry } from '../../src/lock/queue/order.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import { systemEnvironment } from '../../src/platform/environment.js';
 import type { Session } from '../../src/session/session.js';
 import { type AnyLock, LOCK_KINDS } from '../support/conclave/lock-kinds.js';
@@ -164,8 +165,10 @@ describe('a queue whose counter has come to its end', () => {
     await useUp(sessions[0] as Session, path);
     const order: number[] = [];
     let leading = 0;
+    const allJoined = deferred(); // One that has led joins again: behind all others only if those have joined.
     const electors = sessions.map((session, index) => {
       const lead = async () => {
+        await allJoined.promise;
         expect(++leading).toBe(1);
         order.push(index);
         await session.exists(path);
@@ -175,6 +178,7 @@ describe('a queue whose counter has come to its end', () => {
     });
     const led = electors.map((elector) => nextEvent(elector, 'demoted'));
     for (const elector of electors) await elector.start();
+    allJoined.resolve();
     await Promise.all(led);
     await Promise.all(electors.map((elector) => elector.stop()));
     expect(order.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);

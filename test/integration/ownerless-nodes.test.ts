@@ -222,6 +222,8 @@ describe('a node of a contender’s name that goes with no session', () => {
     const stranger = await openSession();
     const path = uniquePath('election');
     const first = await lead(path);
+    // It has the answer to the listing behind its claim then: what is in that may be handed a term by its name.
+    await first.elector.session.exists(path);
     await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
     const second = new LeaderElector(await openSession(), path);
     onTestFinished(() => second.stop());
@@ -268,6 +270,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
       await stranger.create(`${path}/${nameOf(number, PRIORITY_255)}`);
     }
     const first = await lead(path);
+    await first.elector.session.exists(path); // As above.
     if (number > 0) await stranger.create(`${path}/${nameOf(number, PRIORITY_255)}`);
     const elected: string[] = [];
     const electors = [];

@@ -41,6 +41,30 @@ describe('a candidate that finds the election vacant and without candidates', ()
     expect([server.count('multi'), nodes(), record()]).toEqual([2, [], { state: 'vacant', term: 1 }]);
   });
 
+  it('sends no other request if its term ends at once', async () => {
+    const { clock, server, make } = await setUp();
+    const elector = await make('one');
+    const over = new Promise<void>((resolve) => elector.once('elected', () => resolve(elector.stop())));
+    server.resetCounts();
+    await clock.advanceUntil(elector.start());
+    await clock.advanceUntil(over);
+    await clock.advance(100);
+    expect(server.requests.map(({ operation }) => operation)).toEqual(['getData', 'multi', 'multi']);
+  });
+
+  it('watches its node a moment later, before it has sent a heartbeat', async () => {
+    const { clock, server, operator, make, nodes } = await setUp();
+    const elector = await make('one');
+    await clock.advanceUntil(elector.start());
+    await clock.advanceUntil(() => elector.term);
+    server.resetCounts();
+    await clock.advance(11);
+    expect(server.requests).toMatchObject([{ operation: 'getData', paths: nodes() }]);
+    const demoted = new Promise((resolve) => elector.once('demoted', (_, reason) => resolve(reason)));
+    await clock.advanceUntil(operator.remove(nodes()[0] as string));
+    expect(await clock.advanceUntil(demoted)).toBe('node-deleted');
+  });
+
   it('has its lease from that write on, and heartbeats that raise a version', async () => {
     const { clock, server, operator, make } = await setUp();
     const elector = await make('one');

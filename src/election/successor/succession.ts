@@ -30,7 +30,7 @@ type State =
 
 /**
  * Which candidate leads after a leader, known before the term ends: then the release takes one write. The queue is listed right
- * behind the claim. Who joins after that stands behind the first in the queue; but a candidate with a priority is preferred, and
+ * behind the claim, unless the leader joined with that: no candidate was there then. Who joins after that stands behind the first in the queue; but a candidate with a priority is preferred, and
  * marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
  * version of the leader's node, on which the release depends.
  */
@@ -74,6 +74,11 @@ export class Succession implements AccompanyingReads {
   /** As {@link list}, with a listing that was sent then. */
   look(listing: Promise<ChildNames>): void {
     void this.#look(listing); // Never rejects.
+  }
+
+  /** The term was claimed where no other candidate was in the queue. One that came between that and the claim is found by the next listing. */
+  beginAlone(): void {
+    if (this.#state.name === 'unknown') this.#become({ name: 'known', successor: undefined });
   }
 
   /** The term wasn't this candidate's. */

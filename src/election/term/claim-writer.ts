@@ -43,7 +43,8 @@ export class ClaimWriter {
     if (!this.#isShown(vacancy)) return undefined;
     try {
       const claiming = contender.node.claim([...deletions, this.#write(contender, vacancy)]);
-      return await this.#answered(contender, vacancy, claiming, signal, onSent);
+      onSent();
+      return await this.#answered(contender, vacancy, claiming, signal);
     } catch (error) {
       if (error instanceof BadVersionError || isHeartbeatNodeRefused(error)) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
@@ -64,14 +65,13 @@ export class ClaimWriter {
     data: Buffer,
     vacancy: Vacancy,
     signal: Abortable,
-    onSent: () => void,
   ): Promise<Claim | 'unanswered' | undefined> {
     if (!this.#isShown(vacancy)) return undefined;
     const { node } = contender;
     node.decideHeartbeats(); // The record says which way they go.
     try {
       const claiming = node.createWithClaim(data, [this.#write(contender, vacancy)]);
-      const claim = await this.#answered(contender, vacancy, claiming, signal, onSent);
+      const claim = await this.#answered(contender, vacancy, claiming, signal);
       node.keepAlive();
       return claim;
     } catch (error) {
@@ -113,9 +113,7 @@ export class ClaimWriter {
     { term, connection }: Vacancy,
     claiming: Promise<Reply<PartResult[]>>,
     signal: Abortable,
-    onSent: () => void,
   ): Promise<Claim | undefined> {
-    onSent();
     const { clock, leaseMs } = this.#session;
     // The candidate that is stopped waits no longer: it may take much longer than a lease to find a dead link.
     const { value } = await abortableLate(clock, claiming, leaseMs, signal);
