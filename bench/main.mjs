@@ -1,5 +1,5 @@
 /** Compares Conclave with other clients. `npm run bench -- --help` lists the options; `docs/benchmarks.md` explains the rows. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { CONTESTANTS } from './harness/contestants.mjs';
@@ -9,10 +9,12 @@ import { HELP, parseOptions } from './options.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
 import { fillIn, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
+import { withRun } from './report/published.mjs';
 import { summary } from './report/summary.mjs';
 
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md');
 const DETAILS = join(import.meta.dirname, '../docs/benchmarks');
+const PUBLISHED = join(DETAILS, 'results.json');
 const INTRODUCTION = '[Benchmarks](../benchmarks.md) says how they were measured, and has them in short.';
 const args = process.argv.slice(2);
 const began = performance.now();
@@ -103,13 +105,19 @@ function keep(results, { out, docs }) {
   writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`);
   const drawn = plots(results.findings);
   writePlots(out, drawn);
-  const names = Object.keys(drawn);
-  writeFileSync(join(out, 'results.md'), page(results, names));
-  if (!docs) return;
+  writeFileSync(join(out, 'results.md'), page([results], Object.keys(drawn)));
+  if (docs) publish(results, drawn);
+}
+
+/** The figures of these rows take the place of those that are published. @param {import('./report/markdown.mjs').Results} results @param {Record<string, string>} drawn */
+function publish(results, drawn) {
+  const runs = withRun(JSON.parse(readFileSync(PUBLISHED, 'utf8')), results);
+  writeFileSync(PUBLISHED, `${JSON.stringify(runs, undefined, 1)}\n`);
   writePlots(DETAILS, drawn);
-  writeFileSync(join(DETAILS, 'results.md'), page(results, names, INTRODUCTION));
+  const names = readdirSync(DETAILS).filter((name) => name.endsWith('.svg'));
+  writeFileSync(join(DETAILS, 'results.md'), page(runs, names, INTRODUCTION));
   const links = names.map((name) => relative(dirname(DOCUMENT), join(DETAILS, name)));
-  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), summary(results, links, '###')));
+  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), summary(runs, links, '###')));
 }
 
 /** @param {string} folder @param {Record<string, string>} drawn files by their names */

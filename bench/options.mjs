@@ -27,7 +27,8 @@ export const HELP = `Compares Conclave with other clients, on ZooKeeper servers 
   --contestants A,B    only these, by their names, such as 'Conclave lock,raw': bench/harness/contestants.mjs has them
   --crowds N,N         numbers of contenders for what is handed over (15,100,1000; with --quick 15,100)
   --out FOLDER         where results.json, results.md and the plots go (bench/results)
-  --docs               also writes docs/benchmarks/results.md, with the plots, and a summary into docs/benchmarks.md
+  --docs               also writes docs/benchmarks/results.md, with the plots, and a summary into docs/benchmarks.md;
+                       rows that weren't measured keep their figures
 
 Missing packages of the other clients are installed, as root on Debian; clients that can't be installed are left out.`;
 

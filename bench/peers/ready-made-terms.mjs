@@ -123,9 +123,13 @@ function contend(wire, path, { told, keeps = false }) {
 
   /** It leads, and finds out which contender is next. */
   async function takeUp() {
-    const { first, all } = wire.askInTurn(2, turn);
-    prepared = all.then(([, list]) => prepare(/** @type {Buffer} */ (list)));
-    if (!told) await first;
+    const begins = keeps && !beats; // With its first heartbeat its lease begins.
+    beats ||= begins;
+    const { some, all } = begins
+      ? wire.askInTurn(3, Buffer.concat([readRecord, creation(heartbeatNode, EPHEMERAL), listed]), 2)
+      : wire.askInTurn(2, turn);
+    prepared = all.then((replies) => prepare(replies.at(-1)));
+    if (!told) await some;
   }
 
   /** Makes the release ready to be sent. @param {Buffer | undefined} list */

@@ -57,8 +57,14 @@ export class Wire {
     return await all;
   }
 
-  /** As {@link ask}, for a caller that goes on at the first reply. @param {number} count @param {Buffer} packets */
-  askInTurn(count, packets) {
+  /**
+   * As {@link ask}, for a caller that goes on before the last reply.
+   *
+   * @param {number} count
+   * @param {Buffer} packets
+   * @param {number} [enough] with how many replies it goes on
+   */
+  askInTurn(count, packets, enough = 1) {
     // Each packet after the handshake gets its number, so that the server can report how many there were.
     if (this.#isOpen)
       for (let at = 0; at < packets.length; at += 4 + packets.readInt32BE(at))
@@ -68,22 +74,22 @@ export class Wire {
     /** @type {Buffer[]} */
     const replies = [];
     this.#replies = replies;
-    /** @type {(reply: Buffer) => void} */
-    let onFirst;
-    const first = /** @type {Promise<Buffer>} */ (
+    /** @type {(replies: Buffer[]) => void} */
+    let onSome;
+    const some = /** @type {Promise<Buffer[]>} */ (
       new Promise((resolve) => {
-        onFirst = resolve;
+        onSome = resolve;
       })
     );
     const all = /** @type {Promise<Buffer[]>} */ (
       new Promise((resolve) => {
         this.#onReply = () => {
-          if (replies[0] !== undefined) onFirst(replies[0]);
+          if (replies.length >= enough) onSome(replies);
           if (replies.length === count) resolve(replies);
         };
       })
     );
-    return { first, all };
+    return { some, all };
   }
 
   /** Resolves when a watch notification arrives. */

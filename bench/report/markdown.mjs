@@ -19,20 +19,21 @@ const BEGIN = '<!-- results: begin -->';
 const END = '<!-- results: end -->';
 
 /**
- * A page with everything but the single values.
+ * A page with everything but the single values: of each run its conditions, and its findings, each with its plot.
  *
- * @param {Results} results
- * @param {readonly string[]} plots paths of the files, relative to the page
+ * @param {readonly Results[]} runs
+ * @param {readonly string[]} plots paths of the files, relative to the page; each has the name of its finding
  * @param {string} [introduction] a sentence or two, with links that work where the page is
  */
-export function page(results, plots, introduction) {
+export function page(runs, plots, introduction) {
   return [
     '# Results of the benchmark\n',
     ...(introduction === undefined ? [] : [`${introduction}\n`]),
-    conditions(results),
-    ...results.failures.map(failed),
-    ...plots.map(picture),
-    ...results.findings.map((finding) => section(finding, '##')),
+    ...runs.flatMap((run) => [
+      conditions(run),
+      ...run.failures.map(failed),
+      ...run.findings.map((finding) => section(finding, '##', plots)),
+    ]),
   ].join('\n');
 }
 
@@ -41,9 +42,15 @@ export function failed({ row, reason }) {
   return `**${row} failed**: ${reason}\n`;
 }
 
-/** @param {string} file the path of a plot, relative to the document */
-export function picture(file) {
-  return `![${file.slice(file.lastIndexOf('/') + 1)}](${file})\n`;
+/**
+ * The plot of a finding, if there is one.
+ *
+ * @param {Pick<Finding, 'id'>} finding
+ * @param {readonly string[]} plots paths of the files, relative to the document
+ */
+export function pictures({ id }, plots) {
+  const name = `${id}.svg`;
+  return plots.filter((file) => file.split('/').at(-1) === name).map((file) => `![${name}](${file})\n`);
 }
 
 /** @param {Results} results */
@@ -68,9 +75,10 @@ export function stolenPercent(before, after) {
   return ((100 * (after.stolenTicks - before.stolenTicks)) / (after.allTicks - before.allTicks)).toFixed(1);
 }
 
-/** @param {Finding} finding @param {string} heading */
-export function section({ title, columns, table, bars, notes }, heading) {
-  const parts = [`${heading} ${title}\n`, tableOf(columns, table)];
+/** @param {Finding} finding @param {string} heading @param {readonly string[]} [plots] */
+export function section(finding, heading, plots = []) {
+  const { title, columns, table, bars, notes } = finding;
+  const parts = [`${heading} ${title}\n`, ...pictures(finding, plots), tableOf(columns, table)];
   if (bars.length > 0) parts.push(tableOf(['bar', 'measured', 'is to be', 'met'], bars.map(barRow)));
   if (notes.length > 0) parts.push(notes.map((note) => `- ${note}\n`).join(''));
   return parts.join('\n');

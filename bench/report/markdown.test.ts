@@ -66,16 +66,31 @@ describe("a benchmark's page", () => {
     expect(text).toContain("5.0 % of the processors' time");
   });
 
-  it('reports failures, and links the plots', () => {
-    const text = page(results, ['handover.svg', '../results/herd.svg']);
+  it('reports failures, and shows the plots of its findings', () => {
+    const text = page([results], ['../results/uncontended.svg', 'herd.svg']);
     expect(text).toContain('**memory failed**: out of it');
-    expect(text).toContain('\n![handover.svg](handover.svg)\n');
-    expect(text).toContain('\n![herd.svg](../results/herd.svg)\n');
+    expect(text).toContain(
+      '\n## Acquire and release\n\n![uncontended.svg](../results/uncontended.svg)\n\n| who',
+    );
+    expect(text).not.toContain('herd.svg');
+  });
+
+  it('has the conditions of each run before its findings', () => {
+    const earlier = { ...results, date: '2026-11-20T18:00:00.000Z', failures: [] };
+    const headings = page([results, earlier], []).match(/^(?:## .*|.*, 2026-11-\d\d, )/gm);
+    expect(headings).toEqual([
+      expect.stringContaining('2026-11-21'),
+      '## Acquire and release',
+      expect.stringContaining('2026-11-20'),
+      '## Acquire and release',
+    ]);
   });
 
   it('begins with an introduction if it has one', () => {
-    expect(page(results, [])).toMatch(/^# Results of the benchmark\n\n`npm run bench/);
-    expect(page(results, [], 'See there.')).toMatch(/^# Results of the benchmark\n\nSee there\.\n\n`npm run/);
+    expect(page([results], [])).toMatch(/^# Results of the benchmark\n\n`npm run bench/);
+    expect(page([results], [], 'See there.')).toMatch(
+      /^# Results of the benchmark\n\nSee there\.\n\n`npm run/,
+    );
   });
 
   it('replaces the text between the marks of a document', () => {

@@ -12,7 +12,7 @@ const FAILOVERS = { x: 'ms until the successor leads', y: 'share of the failover
  * Draws the plots for which there are results.
  *
  * @param {readonly Finding[]} findings
- * @returns {Record<string, string>} files by their names
+ * @returns {Record<string, string>} files by their names: each is named after its finding
  */
 export function plots(findings) {
   /** @param {string} id */
@@ -21,7 +21,7 @@ export function plots(findings) {
     'handover.svg': handovers(data('handover'), 'Handover of a lock'),
     'election-handover.svg': handovers(data('election-handover'), 'Handover of an election'),
     'herd.svg': herd(data('herd')),
-    'failover.svg': guardedFailover(data('guarded-failover')),
+    'guarded-failover.svg': guardedFailover(data('guarded-failover')),
     'host-failover.svg': hostFailover(data('host-failover')),
   });
   return Object.fromEntries(drawn.flatMap(([name, svg]) => (svg === undefined ? [] : [[name, svg]])));

@@ -1,24 +1,29 @@
 /** Shortens results for `docs/benchmarks.md`. Everything is in the page that it links. */
 import { isMet } from '../harness/finding.mjs';
-import { barRow, conditions, failed, picture, tableOf } from './markdown.mjs';
+import { barRow, conditions, failed, pictures, tableOf } from './markdown.mjs';
 
 /** @import { Finding, Summary } from '../harness/finding.mjs' */
 /** @import { Results } from './markdown.mjs' */
 
 /**
- * The part of a document that shows the results: a table for each finding with a summary, and the bars.
+ * The part of a document that shows the results: of each run its conditions and a table for each finding with a summary, then
+ * the bars of all.
  *
- * @param {Results} results
+ * @param {readonly Results[]} runs
  * @param {readonly string[]} plots paths of the files, relative to the document. Those named after a finding with a summary are shown
  * @param {string} heading of each part
  */
-export function summary(results, plots, heading) {
-  const { findings, failures } = results;
+export function summary(runs, plots, heading) {
   return [
-    conditions(results),
-    ...failures.map(failed),
-    ...findings.flatMap((finding) => short(finding, plots, heading)),
-    barsOf(findings, heading),
+    ...runs.flatMap((run) => [
+      conditions(run),
+      ...run.failures.map(failed),
+      ...run.findings.flatMap((finding) => short(finding, plots, heading)),
+    ]),
+    barsOf(
+      runs.flatMap(({ findings }) => findings),
+      heading,
+    ),
   ].join('\n');
 }
 
@@ -29,7 +34,7 @@ export function short(finding, plots, heading) {
     `${heading} ${finding.title}\n`,
     `${finding.summary.value}:\n`,
     pivot(finding, finding.summary),
-    ...plots.filter((file) => file.split('/').at(-1) === `${finding.id}.svg`).map(picture),
+    ...pictures(finding, plots),
   ];
 }
 

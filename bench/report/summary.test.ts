@@ -83,7 +83,7 @@ describe('a summary', () => {
   });
 
   it('has the conditions, what failed, and tables and plots of the findings that have a summary', () => {
-    const text = summary(results, ['benchmarks/uncontended.svg', 'benchmarks/memory.svg'], '###');
+    const text = summary([results], ['benchmarks/uncontended.svg', 'benchmarks/memory.svg'], '###');
     expect(text).toContain('`npm run bench -- --docs`, 2026-11-21, 2 minutes.');
     expect(text).toContain('**herd failed**: out of memory');
     expect(text).toContain('### Acquire and release\n\np50 µs:\n\n| servers | ours | theirs |');
@@ -94,7 +94,7 @@ describe('a summary', () => {
 
   it('has its place in the document', () => {
     const document = readFileSync(join(import.meta.dirname, '../../docs/benchmarks.md'), 'utf8');
-    const filled = fillIn(document, summary(results, [], '###'));
+    const filled = fillIn(document, summary([results], [], '###'));
     expect(filled).toContain('### Acquire and release\n');
     expect(filled).not.toContain('### Uncontended acquire and release\n');
   });
