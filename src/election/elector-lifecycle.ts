@@ -1,4 +1,4 @@
-// Imports more than 15 modules: the one place that knows all parts of an election; six of the 18 are ground leaves.
+// Imports more than 15 modules: the one place that knows all parts of an election; seven of the 19 are ground leaves.
 import {
   type DemotionReason,
   describe,
@@ -16,6 +16,7 @@ import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import { anyAbort, type Deferred, deferred, ignore, settledWithin } from '../platform/async/promises.js';
 import { markStopped } from '../platform/async/starting.js';
 import { type StopPort, Stopping } from '../platform/async/stopping.js';
+import { expectWork } from '../platform/async/work-context.js';
 import { type Clock, lowerBoundNow, sleep } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
@@ -61,6 +62,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /** Since when a stop waits for the servers; not for the leader's work. */
   #waitingSince: number | undefined;
   #beforeRelease: (() => Promise<void>) | undefined;
+  /** Until then a term, with its work, may begin at any moment. */
+  #expectsNoWork: () => void = ignore;
 
   constructor(session: Session, path: string, options: ResolvedElectorOptions, port: ElectorPort) {
     this.session = session;
@@ -84,6 +87,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
+      this.#expectsNoWork = expectWork();
       if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);
       this.#running = this.#run();
     }
@@ -290,6 +294,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   #finish(): void {
     this.#watchdog?.stop();
     this.stopping.end();
+    this.#expectsNoWork();
     const cause: unknown = this.session.ended.reason;
     if (cause !== undefined) this.#placed.reject(cause);
     if (this.#state.name === 'starting')

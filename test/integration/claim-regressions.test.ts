@@ -4,7 +4,7 @@ import { LeaderElector } from '../../src/election/elector.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
-import { InvalidOptionError, InvalidStateError } from '../../src/errors.js';
+import { InvalidOptionError, InvalidStateError, ZooKeeperError } from '../../src/errors.js';
 import type { Session } from '../../src/session/session.js';
 import { Session as Sessions } from '../../src/session/session.js';
 import { campaign, lead } from '../support/conclave/electors.js';
@@ -13,11 +13,16 @@ import { nextEvent, recordEvents } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
-/** Deletes an election with everything in it, as an operator would. */
+/** Deletes an election with everything in it, as an operator would, in one write. A candidate may make its heartbeat node meanwhile. */
 async function wipe(session: Session, path: string): Promise<void> {
   const children = await session.getChildren(path);
   const parts = [...children.map((child) => `${path}/${child}`), path];
-  await session.commit(parts.map((each) => ({ kind: 'delete', path: each })));
+  try {
+    await session.commit(parts.map((each) => ({ kind: 'delete', path: each })));
+  } catch (error) {
+    if (!(error instanceof ZooKeeperError && error.code === 'NOT_EMPTY')) throw error;
+    await wipe(session, path);
+  }
 }
 
 async function holderOf(session: Session, path: string): Promise<string> {

@@ -112,7 +112,8 @@ describe('a clean handover', () => {
         ({ operation, paths }) => operation === 'multi' && paths.includes(PATH),
       );
       expect(writes).toHaveLength(1);
-      // The listing is of the term that begins: right behind the read of the record, so that no end of that term waits for it.
+      // The listing is of the term that begins. It is sent as soon as the application has heard of that.
+      await until(() => asked(next).includes('next getChildren'));
       expect(asked(next).filter((request) => !/getData|exists|multi/.test(request))).toEqual([
         'next getChildren',
       ]);

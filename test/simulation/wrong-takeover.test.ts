@@ -160,7 +160,7 @@ const WRONG: readonly Wrong[] = [
   },
   {
     what: 'a heartbeat that checks, behind a claim that is not answered',
-    hint: 170,
+    hint: 310,
     found: TWO_LEADERS,
     faultRate: 'takeover',
     make: checkBehindClaims,

@@ -79,15 +79,16 @@ export class FailureDetector implements AccompanyingReads {
    * leader that it follows, if that is there still. Else it begins with the record, if it may matter.
    */
   follow(position: number, ahead: string): void {
+    const isNext = position === 1 && this.#position !== 1;
     this.#position = position;
     this.#ahead = ahead;
     const state = this.#state;
     const rank = state.name === 'following' ? this.#rankBehind(state.leader) : undefined;
     if (state.name === 'following' && rank !== undefined && !this.#hasGone(state.leader)) {
-      this.#become({ ...state, rank });
+      this.#become({ ...state, rank }, isNext);
       return this.#decide(); // With a lower rank the candidate waits for less.
     }
-    this.#become({ name: rankOf(position, true) === undefined ? 'off' : 'reading' });
+    this.#become({ name: rankOf(position, true) === undefined ? 'off' : 'reading' }, isNext);
   }
 
   /** It isn't the one node that is left ahead. A leader that has gone without that being seen here is missed by the next read. */
@@ -241,14 +242,17 @@ export class FailureDetector implements AccompanyingReads {
     }
   }
 
-  /** The only place that turns the reads on and off. */
-  #become(next: State): void {
+  /**
+   * The only place that turns the reads on and off.
+   * @param soon - the candidate has become the next in line: it is ready to lead when it knows the leader and has a lease
+   */
+  #become(next: State, soon = false): void {
     this.#timer?.clear();
     this.#state = next;
     this.#options.onLeader?.(next.name === 'following' && next.rank === 0 ? next.leader : undefined);
     const { heartbeat } = this.#session;
     if (next.name === 'off') heartbeat.removeReads(this);
-    else if (!heartbeat.addReads(this)) this.#state = { name: 'off' };
+    else if (!heartbeat.addReads(this, soon)) this.#state = { name: 'off' };
   }
 
   get #session() {

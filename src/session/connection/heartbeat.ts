@@ -85,6 +85,7 @@ export class Heartbeat {
   #connection: Connection | undefined;
   #beating = false;
   #lastAt = Number.NEGATIVE_INFINITY;
+  #isHurried = false; // Whether the next one is due at once.
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
   readonly #lateReplies: LateReplies;
@@ -145,10 +146,14 @@ export class Heartbeat {
     this.#raising = withMember(this.#raising, node);
   }
 
-  /** Reads with each heartbeat, four times in a lease, until it is removed. `false`: there are too many of them already. */
-  addReads(reads: AccompanyingReads): boolean {
+  /**
+   * Reads with each heartbeat, four times in a lease, until it is removed. `false`: there are too many of them already.
+   * @param soon - the first heartbeat is due at once, unless the session has several nodes to confirm
+   */
+  addReads(reads: AccompanyingReads, soon = false): boolean {
     if (!hasMember(this.#reads, reads) && sizeOf(this.#reads) >= MOST_READS) return false;
     this.#reads = withMember(this.#reads, reads);
+    this.#isHurried ||= soon && sizeOf(this.#nodes) <= 1;
     this.#schedule();
     return true;
   }
@@ -178,6 +183,7 @@ export class Heartbeat {
   }
 
   get #dueAt(): number {
+    if (this.#isHurried) return Number.NEGATIVE_INFINITY;
     return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes) + sizeOf(this.#reads), this.#times);
   }
 
@@ -202,6 +208,7 @@ export class Heartbeat {
 
   async #beat(connection: Connection): Promise<void> {
     this.#beating = true;
+    this.#isHurried = false;
     this.#lastAt = this.#clock.now();
     const limitMs = replyWithinMs(this.#times);
     const tooLate = afterPendingInput(this.#clock, limitMs, () => {

@@ -98,7 +98,7 @@ describe('work that is done for something', () => {
     );
   });
 
-  it('costs the promises of a process nothing when nothing is under way', async () => {
+  it('costs the promises of a process nothing when nothing is under way, or expected', async () => {
     const input = fileURLToPath(new URL('../../../../src/platform/async/work-context.ts', import.meta.url));
     const { output } = await build({ input, write: false, platform: 'node' });
     const script = `${output[0].code};
@@ -115,6 +115,15 @@ describe('work that is done for something', () => {
       seen.push(isLookedAt());
       runWithin(other, () => undefined); // It is over.
       seen.push(isLookedAt());
+      const [third, expectsNone] = [new WorkContext(), expectWork()];
+      seen.push(isLookedAt());
+      runWithin(third, () => undefined);
+      third.finish();
+      await null;
+      seen.push(isLookedAt());
+      expectsNone();
+      await null;
+      seen.push(isLookedAt());
       console.log(JSON.stringify(seen));
     `;
     const seen = JSON.parse(
@@ -122,6 +131,7 @@ describe('work that is done for something', () => {
     );
     // From Node 24 on promises aren't looked at anyway.
     const whileUnderWay = Number(process.versions.node.split('.')[0]) < 24;
-    expect(seen).toEqual([false, whileUnderWay, false, false]);
+    const expected = [whileUnderWay, whileUnderWay, false];
+    expect(seen).toEqual([false, whileUnderWay, false, false, ...expected]);
   });
 });

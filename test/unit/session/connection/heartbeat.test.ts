@@ -253,6 +253,29 @@ describe('the heartbeat', () => {
     expect(connection.sent.map(({ name, at }) => `${name} ${at}`)).toEqual(['multi 500']);
   });
 
+  it.each([
+    [1, 'at once', 600],
+    [2, 'no sooner than others', 850],
+  ])('is sent for a read that is wanted soon, with %d nodes to prove, %s', async (count, _, at) => {
+    const { clock, connection, heartbeat, start } = setUp();
+    start();
+    await clock.advance(600); // A ping.
+    connection.sent[0]?.answer();
+    await settle();
+    for (let number = 0; number < count; number++) heartbeat.add(new FakeNode(`/${number}`));
+    const request = existsRequest('/record');
+    const reads = { nextRead: () => ({ request, answered: () => undefined, refused: () => undefined }) };
+    heartbeat.addReads(reads, true);
+    await clock.advance(250);
+    expect(connection.sent.slice(1).map((each) => `${each.name} ${each.at}`)).toEqual([
+      `multi ${at}`,
+      `exists ${at}`,
+    ]);
+    for (const { answer } of connection.sent) answer();
+    await clock.advance(250);
+    expect(connection.sent[3]?.at).toBe(at + 250);
+  });
+
   it('does not call a link dead whose reply came while this process was stopped', async () => {
     const { clock, connection, heartbeat, start } = setUp();
     heartbeat.add(new FakeNode('/a'));
