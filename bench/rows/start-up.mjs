@@ -49,7 +49,7 @@ export default async function startUp({ quick, say }) {
     ],
     notes: [
       `${rounds} rounds, one after the other in turns; whole processes, from spawn until their line has come.`,
-      "Both take plain Node's own start as well. Conclave writes a claim after its creation and listing, the raw client doesn't.",
+      "Both take plain Node's own start as well. Conclave reads the record, and creates its node with a claim; the raw client creates its node, and lists.",
     ],
     data: { tookMs },
   };

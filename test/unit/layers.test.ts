@@ -28,6 +28,7 @@ const ROOMS = [
   ['cluster/command'],
   ['cluster/supervisor'],
   ['cluster/workers'],
+  ['shards'],
   ['node-cron'],
   ['testing', 'testing/controls', 'testing/protocol', 'testing/server', 'testing/state'],
   ['cli/process'],

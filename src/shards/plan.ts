@@ -1,0 +1,151 @@
+import { InvalidOptionError } from '../errors.js';
+import { type Share, targetsOf } from './targets.js';
+
+/** One that can own shards. */
+export interface PlanMember {
+  readonly id: string;
+  /** Its part of the shards, in proportion to the other members' weights: over 0. */
+  readonly weight: number;
+}
+
+/** What a plan is made from. Shards and members that the maps name and that aren't there any more are ignored. */
+export interface PlanInput {
+  /** The ids of all shards, in their order. */
+  readonly shards: readonly string[];
+  readonly members: readonly PlanMember[];
+  /** By shard, the id of the member that owns it, or is to own it by the former plan. */
+  readonly owners?: ReadonlyMap<string, string>;
+  /** By shard, the id of the member that owned it before it left for a while: it gets that back when it returns. */
+  readonly homes?: ReadonlyMap<string, string>;
+  /** By shard, the id of the member that is to own it, whatever the others have. */
+  readonly pins?: ReadonlyMap<string, string>;
+}
+
+const NONE = -1;
+
+/**
+ * Which member is to own which shard: by shard, a member's id. Empty without members.
+ *
+ * Guaranteed: a shard that is pinned to a member that is there belongs to it. Of the other shards each member has its quota by weight,
+ * rounded down or up (one with more pins than its quota has no others), and no plan of which that is true moves fewer shards away from
+ * their owners. With equal weights and no pins, one member that joins a balanced group gets its quota, and nothing else moves; of one that
+ * leaves, its shards move, and nothing else. With other weights more may move then: no rule that keeps to the rounded quotas can
+ * exclude that (Balinski and Young, *Fair Representation*).
+ *
+ * The same input gives the same plan, in whatever order members and maps are. It takes time in proportion to the number of shards, and of
+ * members.
+ *
+ * @throws InvalidOptionError for a shard or a member that is named twice, or a weight that isn't a finite number over 0
+ */
+export function plan({ shards, members, owners, homes, pins }: PlanInput): Map<string, string> {
+  const ordered = [...members].sort((one, other) => (one.id < other.id ? -1 : Number(one.id > other.id)));
+  const places = placesOf(ordered);
+  const planned = new Map<string, string>();
+  if (ordered.length === 0) return planned;
+  const memberOf = (map: ReadonlyMap<string, string> | undefined) => {
+    const found = new Int32Array(shards.length).fill(NONE);
+    if (map === undefined || map.size === 0) return found;
+    shards.forEach((shard, at) => {
+      const id = map.get(shard);
+      if (id !== undefined) found[at] = places.get(id) ?? NONE;
+    });
+    return found;
+  };
+  const [owned, home, pinned] = [memberOf(owners), memberOf(homes), memberOf(pins)];
+  const weights = ordered.map(({ weight }) => weight);
+  const placed = distribute({ weights, owned, home, pinned });
+  shards.forEach((shard, at) => {
+    planned.set(shard, (ordered[placed[at] as number] as PlanMember).id);
+  });
+  if (planned.size < shards.length) throw namedTwice(shards);
+  return planned;
+}
+
+/** Members by their place, for each shard: `NONE` if there is none. */
+interface Places {
+  readonly weights: readonly number[];
+  readonly owned: Int32Array;
+  readonly home: Int32Array;
+  readonly pinned: Int32Array;
+}
+
+/** Which member, by its place, is to own each shard. */
+function distribute({ weights, owned, home, pinned }: Places): Int32Array {
+  const isFree = (at: number) => pinned[at] === NONE;
+  const pins = counted(weights.length, pinned);
+  const held = counted(weights.length, owned, isFree);
+  const shares: Share[] = weights.map((weight, member) => ({
+    ...{ weight, pinned: pins[member] as number },
+    held: (pins[member] as number) + (held[member] as number),
+  }));
+  /** How many shards each may have that aren't pinned. */
+  const room = targetsOf(owned.length, shares).map((target, member) => target - (pins[member] as number));
+  const planned = pinned.slice();
+  owned.forEach((member, at) => {
+    if (member !== NONE && isFree(at)) planned[at] = member;
+  });
+  giveAway(planned, { home, isFree, excess: room.map((most, member) => (held[member] as number) - most) });
+  const lack = room.map((most, member) => most - Math.min(most, held[member] as number));
+  fill(planned, home, lack);
+  return planned;
+}
+
+/** How many shards there are of each member. */
+function counted(members: number, of: Int32Array, counts: (at: number) => boolean = () => true): Int32Array {
+  const count = new Int32Array(members);
+  of.forEach((member, at) => {
+    if (member !== NONE && counts(at)) count[member] = (count[member] as number) + 1;
+  });
+  return count;
+}
+
+/** Members with too many shards give away first what is at home with another one, then what comes last. */
+function giveAway(
+  planned: Int32Array,
+  { home, isFree, excess }: { home: Int32Array; isFree: (at: number) => boolean; excess: number[] },
+): void {
+  for (const onlyAway of [true, false]) {
+    for (let at = planned.length - 1; at >= 0; at--) {
+      const member = planned[at] as number;
+      if (member === NONE || !isFree(at) || (excess[member] as number) <= 0) continue;
+      if (onlyAway && (home[at] === NONE || home[at] === member)) continue;
+      planned[at] = NONE;
+      excess[member] = (excess[member] as number) - 1;
+    }
+  }
+}
+
+/** Shards that belong to no member go home where that lacks some, the others to those that lack some, in order. */
+function fill(planned: Int32Array, home: Int32Array, lack: number[]): void {
+  const give = (at: number, member: number) => {
+    planned[at] = member;
+    lack[member] = (lack[member] as number) - 1;
+  };
+  planned.forEach((member, at) => {
+    const own = home[at] as number;
+    if (member === NONE && own !== NONE && (lack[own] as number) > 0) give(at, own);
+  });
+  let next = 0;
+  planned.forEach((member, at) => {
+    if (member !== NONE) return;
+    while (lack[next] === 0) next++;
+    give(at, next);
+  });
+}
+
+function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, { id, weight }] of ordered.entries()) {
+    if (places.has(id)) throw new InvalidOptionError('members', id, 'members with an id of their own each');
+    if (!(Number.isFinite(weight) && weight > 0))
+      throw new InvalidOptionError(`the weight of ${id}`, weight, 'a finite number over 0');
+    places.set(id, at);
+  }
+  return places;
+}
+
+function namedTwice(shards: readonly string[]): InvalidOptionError {
+  const seen = new Set<string>();
+  const twice = shards.find((shard) => seen.size === seen.add(shard).size);
+  return new InvalidOptionError('shards', twice, 'shards with an id of their own each');
+}
