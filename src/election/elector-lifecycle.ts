@@ -87,8 +87,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       return Promise.reject(new InvalidStateError(`the elector has ${this.#state.name}: make a new one`));
     if (this.#state.name === 'idle') {
       this.#become({ name: 'starting' });
-      this.#expectsNoWork = expectWork();
       if (this.options.watchdog) this.#watchdog = new Watchdog(this.report);
+      this.#expectsNoWork = expectWork();
       this.#running = this.#run();
     }
     return this.#placed.promise;

@@ -116,9 +116,13 @@ export class QueuePlace {
 
   /** `false`: there is no node, and nothing was claimed. @throws as {@link QueuePlace.join} does */
   async #joinAndClaim(data: Buffer, vacancy: Vacancy, signal: Abortable): Promise<boolean> {
-    const onRead = () => this.#succession?.list();
+    let isAlone = true;
+    const onOthers = () => {
+      isAlone = false;
+      this.#succession?.list();
+    };
     try {
-      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onRead);
+      this.#claim = await this.#host.claims.joinAndClaim(this.#contender, data, vacancy, signal, onOthers);
     } catch (error) {
       await this.leave();
       throw error;
@@ -128,7 +132,7 @@ export class QueuePlace {
       this.node.release();
       return false;
     }
-    this.#succession?.beginAlone();
+    if (isAlone) this.#succession?.beginAlone();
     // A term that ends at once is over by then, and has cost no watch.
     this.#watching = this.#host.session.clock.after(WATCHED_AFTER_MS, () => {
       this.#watching = undefined;

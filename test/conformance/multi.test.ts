@@ -49,6 +49,17 @@ forEachServer((server) => {
       ]);
     });
 
+    it('answers a write with the number of children as it was in the middle of the transaction', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      const { value } = await client.ask(
+        multi(create(`${path}/a`), setData(path, 'ab'), create(`${path}/b`), setData(path, 'c')),
+      );
+      const children = value?.map((part) => ('stat' in part ? part.stat?.numChildren : undefined));
+      expect(children).toEqual([undefined, 1, undefined, 2]);
+    });
+
     it('takes one zxid for all its parts', async () => {
       const client = await server.connect();
       const path = freshPath();

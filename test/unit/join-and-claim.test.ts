@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaderElector } from '../../src/election/elector.js';
 import type { LeaderElectorOptions } from '../../src/election/elector-options.js';
+import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
 import { heartbeatPathOf } from '../../src/election/nodes/heartbeat-node.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
 import { joinQueue } from '../../src/lock/queue/join.js';
+import { parseEntry } from '../../src/lock/queue/order.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/elections/one';
@@ -50,6 +53,20 @@ describe('a candidate that finds the election vacant and without candidates', ()
     await clock.advanceUntil(over);
     await clock.advance(100);
     expect(server.requests.map(({ operation }) => operation)).toEqual(['getData', 'multi', 'multi']);
+  });
+
+  it('hands its term over to a candidate that has joined since it read the record, however soon that term ends', async () => {
+    const { clock, server, operator, make, record } = await setUp();
+    const elector = await make('one');
+    const over = new Promise<void>((resolve) => elector.once('elected', () => resolve(elector.stop())));
+    const delayed = server.delay(100, { only: 'getData', path: PATH, times: 1 });
+    const starting = elector.start();
+    await clock.advanceUntil(() => delayed.hits > 0);
+    const id = candidateUuid(randomUUID(), 0, { leaseMs: TIMES.leaseMs });
+    const { entry } = await clock.advanceUntil(joinQueue(operator, PATH, { id, parse: parseEntry }));
+    await clock.advanceUntil(starting);
+    await clock.advanceUntil(over);
+    expect(record()).toMatchObject({ state: 'held', term: 2, node: entry.node });
   });
 
   it('watches its node a moment later, before it has sent a heartbeat', async () => {

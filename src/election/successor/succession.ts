@@ -30,7 +30,7 @@ type State =
 
 /**
  * Which candidate leads after a leader, known before the term ends: then the release takes one write. The queue is listed right
- * behind the claim, unless the leader joined with that: no candidate was there then. Who joins after that stands behind the first in the queue; but a candidate with a priority is preferred, and
+ * behind the claim, unless that has shown that no other candidate is there. Who joins after that stands behind the first in the queue; but a candidate with a priority is preferred, and
  * marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
  * version of the leader's node, on which the release depends.
  */
@@ -76,9 +76,9 @@ export class Succession implements AccompanyingReads {
     void this.#look(listing); // Never rejects.
   }
 
-  /** The term was claimed where no other candidate was in the queue. One that came between that and the claim is found by the next listing. */
+  /** When the term was claimed, no other candidate was in the queue. */
   beginAlone(): void {
-    if (this.#state.name === 'unknown') this.#become({ name: 'known', successor: undefined });
+    this.#become({ name: 'known', successor: undefined });
   }
 
   /** The term wasn't this candidate's. */
@@ -170,7 +170,7 @@ export class Succession implements AccompanyingReads {
     return {
       request: getChildrenRequest(session.absolute(queue)),
       answered: (names) => {
-        if (this.#state.name !== 'known' || this.#state.successor !== undefined) return;
+        if (this.#hasEnded || this.#state.name !== 'known' || this.#state.successor !== undefined) return;
         const listed = this.#search.listed(this.#leader.entry, names as ChildNames);
         if (listed.kind === 'first' && listed.successor === undefined) return;
         void this.#look(Promise.resolve(names as ChildNames), true); // Never rejects. No candidate waits for this read.

@@ -9,6 +9,7 @@ import {
   queueOf,
 } from '../../lock/queue/order.js';
 import type { ChildNames } from '../../session/protocol/child-names.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { mayHavePriority } from '../nodes/candidate-uuid.js';
 import { ElectionReader } from '../nodes/election-reader.js';
@@ -128,8 +129,13 @@ export class SuccessorSearch {
 
   async #hasSession(node: string): Promise<boolean> {
     const path = `${this.#path}/${node}`;
-    const stat = await this.#session.retryUntilAnswered(() => this.#session.exists(path));
-    return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
+    try {
+      const stat = await this.#session.retryUntilAnswered(() => this.#session.exists(path));
+      return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
+    } catch (error) {
+      if (isNoAuth(error)) return true; // It is there, and nothing else can be known.
+      throw error;
+    }
   }
 
   async #read(entry: QueueEntry): Promise<MarkedSuccessor | 'gone' | undefined> {

@@ -5,7 +5,7 @@ import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortableLate, ignore } from '../../platform/async/promises.js';
 import type { Reply } from '../../session/connection/reply.js';
 import { isUnanswered } from '../../session/operations.js';
-import type { PartResult, TransactionPart } from '../../session/protocol/records.js';
+import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { serializeRecord, type Vacancy } from '../nodes/record.js';
 import type { Claim } from './claim.js';
@@ -44,7 +44,7 @@ export class ClaimWriter {
     try {
       const claiming = contender.node.claim([...deletions, this.#write(contender, vacancy)]);
       onSent();
-      return await this.#answered(contender, vacancy, claiming, signal);
+      return this.#begun(contender, vacancy, await this.#answered(claiming, signal));
     } catch (error) {
       if (error instanceof BadVersionError || isHeartbeatNodeRefused(error)) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
@@ -57,6 +57,7 @@ export class ClaimWriter {
 
   /**
    * Creates the contender's node with `data`, and claims, in one transaction.
+   * @param onOthers - called if another node has come into the queue since that was seen to be empty
    * @returns `undefined`: nothing was written
    * @throws what ended the session, or the signal's reason, a lease after the abort: then the outcome isn't known
    */
@@ -65,15 +66,18 @@ export class ClaimWriter {
     data: Buffer,
     vacancy: Vacancy,
     signal: Abortable,
+    onOthers: () => void,
   ): Promise<Claim | 'unanswered' | undefined> {
     if (!this.#isShown(vacancy)) return undefined;
     const { node } = contender;
     node.decideHeartbeats(); // The record says which way they go.
     try {
       const claiming = node.createWithClaim(data, [this.#write(contender, vacancy)]);
-      const claim = await this.#answered(contender, vacancy, claiming, signal);
+      const stat = await this.#answered(claiming, signal);
       node.keepAlive();
-      return claim;
+      // As the record was when it was written, behind the creation of the contender's own node.
+      if (stat.numChildren > 1) onOthers();
+      return this.#begun(contender, vacancy, stat);
     } catch (error) {
       // Another candidate has claimed; or the election is gone, or the servers let no node be created: joining shows that.
       if (error instanceof ZooKeeperError && error.operation?.startsWith('multi[')) return undefined;
@@ -108,16 +112,15 @@ export class ClaimWriter {
     return { kind: 'set', path: this.#recordPath, data, version };
   }
 
-  async #answered(
-    contender: Contender,
-    { term, connection }: Vacancy,
-    claiming: Promise<Reply<PartResult[]>>,
-    signal: Abortable,
-  ): Promise<Claim | undefined> {
+  #begun(contender: Contender, { term, connection }: Vacancy, { mzxid, version }: Stat): Claim {
+    return this.claimed(contender, term, mzxid, version, connection);
+  }
+
+  /** The record's stat, as the claim left it. */
+  async #answered(claiming: Promise<Reply<PartResult[]>>, signal: Abortable): Promise<Stat> {
     const { clock, leaseMs } = this.#session;
     // The candidate that is stopped waits no longer: it may take much longer than a lease to find a dead link.
     const { value } = await abortableLate(clock, claiming, leaseMs, signal);
-    const stat = value.at(-1)?.stat;
-    return stat && this.claimed(contender, term, stat.mzxid, stat.version, connection);
+    return value.at(-1)?.stat as Stat; // The claim's last part sets the record.
   }
 }

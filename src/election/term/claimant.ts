@@ -311,7 +311,7 @@ export class Claimant {
   /**
    * Joins the queue and claims, in one write, for a contender whose node isn't created yet, where no candidate was in the queue
    * and the record was vacant. A candidate that joins meanwhile may claim first: the version of the record decides.
-   * @param onRead - called when the record is being read, since the claim wasn't answered: as of {@link handedOver}
+   * @param onOthers - called if other candidates may be in the queue, when a request that is sent now shows the state after the claim
    * @returns `undefined`: the contender has no node, and is to join as others do
    * @throws as {@link claim} does: the node may exist
    */
@@ -320,10 +320,10 @@ export class Claimant {
     data: Buffer,
     vacancy: Vacancy,
     signal: Abortable,
-    onRead: () => void,
+    onOthers: () => void,
   ): Promise<Claim | undefined> {
     const { node } = contender;
-    const outcome = await this.#writer.joinAndClaim(contender, data, vacancy, signal);
+    const outcome = await this.#writer.joinAndClaim(contender, data, vacancy, signal, onOthers);
     if (outcome !== 'unanswered') return outcome;
     try {
       await node.renew(signal); // A barrier: if the node is not there now, the claim won't be carried out any more.
@@ -332,7 +332,7 @@ export class Claimant {
       void node.deleteForSure(); // Another client may have left its heartbeat node alone. Never rejects.
       return undefined;
     }
-    const claim = await this.handedOver(contender, signal, onRead);
+    const claim = await this.handedOver(contender, signal, onOthers);
     if (claim === undefined)
       throw new NodeLostError(`${node.path} has claimed a term that is not in the record`);
     return claim;
