@@ -9,8 +9,9 @@ import { isMet } from '../harness/finding.mjs';
  * @property {readonly string[]} args of the command
  * @property {number} seconds the duration
  * @property {import('./machine.mjs').Machine} machine
- * @property {import('./machine.mjs').Moment} before
- * @property {import('./machine.mjs').Moment} after
+ * @property {import('./machine.mjs').Moment} [before] missing, as `after`, where it wasn't recorded
+ * @property {import('./machine.mjs').Moment} [after]
+ * @property {string} [remark] what else is to be known of a published run, written by hand
  * @property {readonly Finding[]} findings
  * @property {readonly { row: string, reason: string }[]} failures
  */
@@ -29,8 +30,8 @@ export function page(runs, plots, introduction) {
   return [
     '# Results of the benchmark\n',
     ...(introduction === undefined ? [] : [`${introduction}\n`]),
-    ...runs.flatMap((run) => [
-      conditions(run),
+    ...runs.flatMap((run, at) => [
+      conditions(run, runs[at - 1]),
       ...run.failures.map(failed),
       ...run.findings.map((finding) => section(finding, '##', plots)),
     ]),
@@ -53,18 +54,33 @@ export function pictures({ id }, plots) {
   return plots.filter((file) => file.split('/').at(-1) === name).map((file) => `![${name}](${file})\n`);
 }
 
-/** @param {Results} results */
-export function conditions({ date, args, seconds, machine, before, after }) {
-  const { processor, cores, memoryGb, kernel, versions } = machine;
+/** @param {Results} results @param {Results} [former] the run that is shown before this one */
+export function conditions({ date, args, seconds, machine, before, after, remark }, former) {
+  const isSameMachine = JSON.stringify(machine) === JSON.stringify(former?.machine);
   return [
-    `\`${['npm run bench', ...(args.length > 0 ? ['--'] : []), ...args].join(' ')}\`, ${date.slice(0, 10)}, ${Math.round(seconds / 60)} minutes.`,
-    `${processor}, ${cores} cores, ${memoryGb} GB; ${kernel};`,
-    `${Object.entries(versions)
-      .map(([name, version]) => `${name} ${version}`)
-      .join('; ')}.`,
-    `Load average ${before.load} at the beginning, ${after.load} at the end, which includes the benchmark itself;`,
-    `${stolenPercent(before, after)} % of the processors' time was taken by other machines on the same host.\n`,
+    `\`${['npm run bench', ...(args.length > 0 ? ['--'] : []), ...args].join(' ')}\`, ${date.slice(0, 10)}, ${Math.round(seconds / 60)} minutes${isSameMachine ? ', on the same machine' : ''}.`,
+    ...(isSameMachine ? [] : described(machine)),
+    ...(before && after ? load(before, after) : []),
+    ...(remark === undefined ? [] : [remark]),
+    '',
   ].join('\n');
+}
+
+/** @param {import('./machine.mjs').Machine} machine */
+function described({ processor, cores, memoryGb, kernel, versions }) {
+  const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return [`${processor}, ${cores} cores, ${memoryGb} GB; ${kernel};`, `${programs.join('; ')}.`];
+}
+
+/**
+ * @param {import('./machine.mjs').Moment} before
+ * @param {import('./machine.mjs').Moment} after
+ */
+function load(before, after) {
+  return [
+    `Load average ${before.load} at the beginning, ${after.load} at the end, which includes the benchmark itself;`,
+    `${stolenPercent(before, after)} % of the processors' time was taken by other machines on the same host.`,
+  ];
 }
 
 /**

@@ -64,6 +64,10 @@ describe("a benchmark's page", () => {
     expect(text).toContain('A processor, 2 cores, 8 GB; Linux 6;\nNode v20.');
     expect(text).toContain('Load average 0.1 at the beginning, 1.9 at the end');
     expect(text).toContain("5.0 % of the processors' time");
+    const { before, after, ...unrecorded } = results;
+    expect(conditions({ ...unrecorded, remark: 'Beside other work.' })).toMatch(
+      /v20\.\nBeside other work\.\n$/,
+    );
   });
 
   it('reports failures, and shows the plots of its findings', () => {
@@ -77,6 +81,8 @@ describe("a benchmark's page", () => {
 
   it('has the conditions of each run before its findings', () => {
     const earlier = { ...results, date: '2026-11-20T18:00:00.000Z', failures: [] };
+    expect(page([results, earlier], []).match(/A processor/g)).toHaveLength(1);
+    expect(page([results, earlier], [])).toContain('2026-11-20, 2 minutes, on the same machine.\nLoad');
     const headings = page([results, earlier], []).match(/^(?:## .*|.*, 2026-11-\d\d, )/gm);
     expect(headings).toEqual([
       expect.stringContaining('2026-11-21'),

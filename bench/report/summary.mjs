@@ -15,8 +15,8 @@ import { barRow, conditions, failed, pictures, tableOf } from './markdown.mjs';
  */
 export function summary(runs, plots, heading) {
   return [
-    ...runs.flatMap((run) => [
-      conditions(run),
+    ...runs.flatMap((run, at) => [
+      conditions(run, runs[at - 1]),
       ...run.failures.map(failed),
       ...run.findings.flatMap((finding) => short(finding, plots, heading)),
     ]),
