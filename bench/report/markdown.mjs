@@ -77,9 +77,9 @@ function described({ processor, cores, memoryGb, kernel, versions }) {
  * @param {import('./machine.mjs').Moment} after
  */
 function load(before, after) {
+  const stolen = `${stolenPercent(before, after)} % of the processors' time was taken by other machines on the same host.`;
   return [
-    `Load average ${before.load} at the beginning, ${after.load} at the end, which includes the benchmark itself;`,
-    `${stolenPercent(before, after)} % of the processors' time was taken by other machines on the same host.`,
+    `Load average ${before.load} at the beginning, ${after.load} at the end, which includes the benchmark itself; ${stolen}`,
   ];
 }
 
