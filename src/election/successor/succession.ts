@@ -30,8 +30,8 @@ type State =
 
 /**
  * Which candidate leads after a leader, known before the term ends: then the release takes one write. The queue is listed right
- * behind the claim, unless that has shown that no other candidate is there. Who joins after that stands behind the first in the queue; but a candidate with a priority is preferred, and
- * marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
+ * behind the claim, unless that has shown that no other candidate is there. Who joins after that stands behind the first in the
+ * queue; but a candidate with a priority is preferred, and marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
  * version of the leader's node, on which the release depends.
  */
 export class Succession implements AccompanyingReads {

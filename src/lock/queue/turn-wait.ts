@@ -41,7 +41,7 @@ export interface TurnWaiter extends WaitOptions {
  * alive, so that it holds as soon as the notification comes.
  *
  * No notification tells a contender that it has become the next in line: that would be a second notification for each
- * handover. It notices within a fifth of the session timeout, because a probe of its second predecessor, the nearest node
+ * handover. It notices mostly within a fifth of the session timeout, because a probe of its second predecessor, the nearest node
  * that it doesn't watch, goes in the place of a ping: as long as that node exists, the contender isn't next.
  *
  * The end of the predecessor never means "my turn" while another node is left ahead (etcd3 #176).
