@@ -33,7 +33,7 @@ interface FollowedLeaders {
   /** @param position - how many nodes that block the contender are ahead of it in the queue */
   follow(position: number, ahead: string): void;
   /** With one seat a candidate learns from the record that it has become the third in line. */
-  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined;
+  insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
   stop(): void;
 }
 
@@ -222,8 +222,8 @@ export class Campaign {
       follow: (position, ahead) => {
         for (const detector of detectors) detector.follow(position, ahead);
       },
-      insteadOfProbe: (secondPredecessor) =>
-        detectors.length === 1 ? detectors[0]?.lookForLeader(secondPredecessor) : undefined,
+      insteadOfProbe: (secondPredecessor, probe) =>
+        detectors.length === 1 ? detectors[0]?.lookForLeader(secondPredecessor, probe) : undefined,
       stop: () => {
         for (const detector of detectors) detector.stop();
       },

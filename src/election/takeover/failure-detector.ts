@@ -100,8 +100,11 @@ export class FailureDetector implements AccompanyingReads {
     return rankOf(this.#position, this.#isAhead(record.node));
   }
 
-  /** A look at the record: the candidate is the third in line if its second predecessor leads. Not while it follows a leader. */
-  lookForLeader(secondPredecessor: string): AccompanyingRead | undefined {
+  /**
+   * A look at the record: the candidate is the third in line if its second predecessor leads. Not while it follows a leader.
+   * @param probe - called if the one ahead leads: the second predecessor has probably gone
+   */
+  lookForLeader(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined {
     const state = this.#state;
     if (state.name !== 'off') return undefined;
     const { connectionNumber } = this.#session;
@@ -110,7 +113,9 @@ export class FailureDetector implements AccompanyingReads {
       answered: (node) => {
         const { data, stat } = node as NodeData;
         const record = parseRecord(data, stat.version);
-        if (this.#state !== state || record.state !== 'held' || record.node !== secondPredecessor) return;
+        if (this.#state !== state || record.state !== 'held') return;
+        if (record.node === this.#ahead) return probe();
+        if (record.node !== secondPredecessor) return;
         this.#position = 2;
         this.#recordRead(node as NodeData, connectionNumber);
       },

@@ -36,8 +36,11 @@ export interface PredecessorListener {
   watching(): void;
   /** One of the nodes is gone, or doesn't block any more. */
   onGone(): void;
-  /** Something else to read now and then, in place of a probe of the second predecessor, the node of that name. */
-  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined;
+  /**
+   * Something else to read now and then, in place of a probe of the second predecessor, the node of that name.
+   * @param probe - to be called if its answer shows that that node may be gone: it is probed at once
+   */
+  insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
   /** The nodes can't be watched: a server refuses, or the session is over. */
   failed(reason: unknown): void;
 }
@@ -113,7 +116,16 @@ export class PredecessorWatch implements ExistenceProbe {
   instead(): AccompanyingRead | undefined {
     const name = this.#secondPredecessor;
     if (name === undefined || ++this.#probed % PROBES_PER_READ !== 0) return undefined;
-    return this.#listener.insteadOfProbe(name);
+    return this.#listener.insteadOfProbe(name, () => void this.#probe(name)); // Never rejects.
+  }
+
+  async #probe(name: string): Promise<void> {
+    try {
+      const stat = await this.#session.exists(this.#pathOf(name));
+      if (stat === undefined && this.#secondPredecessor === name) this.gone();
+    } catch {
+      // The next probe finds out.
+    }
   }
 
   /** @internal The probed node is gone. */

@@ -21,8 +21,8 @@ export interface WaitOptions {
   onWaiting?(position: QueuePosition): void;
   /** Called after `onWaiting`, once the nearest blocking node was read and is watched: from then on its end will be noticed. */
   onWatching?(position: QueuePosition): void;
-  /** Gives something else to read now and then, in place of a probe of the second predecessor, the node of that name. */
-  insteadOfProbe?(secondPredecessor: string): AccompanyingRead | undefined;
+  /** As {@link PredecessorListener.insteadOfProbe}. */
+  insteadOfProbe?(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
   /** Called when a node ahead has gone, before the queue is listed again: a request that is sent now is answered right before that. */
   beforeListing?(): void;
   /** Called when it is being listed. */
@@ -111,8 +111,8 @@ class TurnWait implements PredecessorListener {
     if (position !== undefined && !this.#hasEnded()) this.#waiter.onWatching?.(position);
   }
 
-  insteadOfProbe(secondPredecessor: string): AccompanyingRead | undefined {
-    return this.#waiter.insteadOfProbe?.(secondPredecessor);
+  insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined {
+    return this.#waiter.insteadOfProbe?.(secondPredecessor, probe);
   }
 
   failed(reason: unknown): void {

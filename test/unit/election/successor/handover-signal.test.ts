@@ -73,19 +73,31 @@ describe('the next in line that has waited for a while', () => {
     expect(term.isHeld()).toBe(true);
   });
 
-  it('has waited for long enough a fifth of a session timeout after the one ahead has begun to lead', async () => {
-    const { clock, join, leading, asked } = await setUp();
-    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
-    await leading(first);
-    await clock.advance(A_WHILE_MS + 777);
-    await clock.advanceUntil(first.stop());
-    await leading(second);
-    await clock.advance(TIMES.sessionTimeoutMs / 5 + 1);
-    const requests = asked(third);
-    await clock.advanceUntil(second.stop());
-    await leading(third);
-    expect(requests.before()).toEqual([]);
-  });
+  // Every fourth probe is a look at the record instead.
+  it.each([0, 1, 2, 3])(
+    'has waited for long enough a fifth of a session timeout after the one ahead has begun to lead, after %i probes',
+    async (probes) => {
+      const probedEveryMs = TIMES.sessionTimeoutMs / 5;
+      const { clock, join, leading, asked } = await setUp();
+      const [first, second, third, last] = [
+        await join('a'),
+        await join('b'),
+        await join('c'),
+        await join('d'),
+      ];
+      await leading(first);
+      await clock.advance(A_WHILE_MS + 777 + probes * probedEveryMs);
+      await clock.advanceUntil(first.stop());
+      await leading(second);
+      await clock.advanceUntil(second.stop());
+      await leading(third);
+      await clock.advance(probedEveryMs + 10);
+      const requests = asked(last);
+      await clock.advanceUntil(third.stop());
+      await leading(last);
+      expect(requests.before()).toEqual([]);
+    },
+  );
 
   it('has a lower token than its own successor, whichever way that one was told', async () => {
     const { clock, join, leading } = await setUp();
