@@ -1,7 +1,8 @@
 /** The models, and what is asked of each. */
 import { JOINING } from './joining.mjs';
 import { RECIPE } from './recipe.mjs';
+import { SHARDS } from './shards.mjs';
 import { TAKEOVER } from './takeover.mjs';
 import { TOKENS } from './tokens.mjs';
 
-export const MODELS = [RECIPE, JOINING, TAKEOVER, TOKENS];
+export const MODELS = [RECIPE, JOINING, TAKEOVER, TOKENS, SHARDS];

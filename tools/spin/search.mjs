@@ -12,7 +12,7 @@ const run = promisify(execFile);
 // Limits of a search. A search that reaches one is cut off, and its result is not complete.
 const MEMORY_MB = 1900;
 const MINUTES = 10;
-const DEPTH = 10_000;
+const DEPTH = 2_000_000; // Steps of one execution. Where nothing bounds how often candidates act, it goes through most of the states.
 
 // -DCOLLAPSE compresses states: less memory, more time.
 const COMPILATION = { little: ['-O0'], some: ['-O1'], much: ['-O2', '-DCOLLAPSE'] };

@@ -1,0 +1,317 @@
+/*
+ * Who owns a shard. Members of a group claim it, and give it back, as a plan says that may say anything. It passes from a member that
+ * has ended uncleanly by that one's tombstone. With heartbeats and claims that are late or lost, stale looks, sessions that end,
+ * members that stop in good order, and members that stand still. `npm run model` searches all its states; docs/model.md says what is left
+ * out, and why that hides nothing.
+ *
+ * A request takes three steps: it is sent, the servers carry it out or refuse it, and the reply arrives. Between any two steps of one
+ * process the others may take any number of theirs, and time may pass: that is also what a slow network and a process that stands still
+ * look like. The delay is exactly the lease: there is one clock, which needs no margin.
+ */
+
+/* How many members there are. */
+#ifndef MEMBERS
+#define MEMBERS 2
+#endif
+#define N MEMBERS
+
+/* How many sessions end. */
+#ifndef FAULTS
+#define FAULTS 1
+#endif
+
+/* How many ticks a lease lasts. */
+#ifndef LEASE
+#define LEASE 2
+#endif
+
+#ifdef EARLY_TOMBSTONE
+#define DELAY (LEASE - 1)
+#else
+#define DELAY LEASE
+#endif
+
+/* What must hold wherever it is asked. A variant that is there to break one promise is searched for that one. */
+#define ONE_ACTS 1       /* at most one member acts for the shard */
+#define FENCED 2         /* a guarded write is carried out only while the record names its writer */
+#define TOMBSTONE_HOLDS 3 /* a member that has a tombstone has no lease, and gets none */
+#ifdef ONLY
+#define promise(which, what) assert((which) != ONLY || (what))
+#else
+#define promise(which, what) assert(what)
+#endif
+
+/* A request whose reply hasn't come. 0 is none. */
+#define SENT 1
+#define CARRIED_OUT 2
+
+/* What a look at another member's nodes will show. 0: there is none. */
+#define NEWEST 1 /* the newest version of its heartbeat node */
+#define GONE 2   /* that its own node is gone */
+#define ASKED 3  /* the servers haven't looked yet; only where that makes a difference */
+
+/* A delay is as many ticks as are left of it, and one more; 0 is none. So no clock goes on for ever. */
+#define WHOLE_DELAY (DELAY + 1)
+#define IS_OVER 1
+
+/* The record of the shard: 0 if it is vacant. */
+byte holder;
+
+/* The members, from 1 on. */
+bool joined[N + 1];    /* its node was created */
+bool own[N + 1];       /* its node is there */
+bool tombstone[N + 1];
+bool stopped[N + 1];   /* it has stopped in good order, and does nothing any more */
+byte lease[N + 1];     /* for how many ticks it may act */
+bool works[N + 1];     /* it owns the shard: it acts while its lease lasts */
+
+/* Its newest heartbeat, and the ticks that are left of that one's lease. The first one creates its node. */
+byte beat[N + 1];
+byte beaten[N + 1];
+
+/* Its claim of the shard. A write of the record ends what others have under way: that is refused. */
+byte claim[N + 1];
+
+/* A guarded write of member 1: the others' are alike. */
+bool writes;
+bool isCurrent; /* the record is as it was when that was sent */
+
+/* The member that it watches, its look at that, and its delay since it saw the newest version; or, if the node is gone, its end. */
+byte watched[N + 1];
+byte look[N + 1];
+byte count[N + 1];
+
+byte faults = FAULTS;
+hidden byte w; /* only within steps */
+
+#define acts(i) (works[i] && lease[i] > 0)
+#if N == 2
+#define oneActs (!(acts(1) && acts(2)))
+#else
+#define oneActs (!(acts(1) && acts(2)) && !(acts(1) && acts(3)) && !(acts(2) && acts(3)))
+#endif
+
+/* No lease, and no heartbeat that may yet give one: it has no node to be sent again for. */
+#define isOver(i) (lease[i] == 0 && !(beat[i] == CARRIED_OUT && beaten[i] > 0))
+
+/* The servers write the record: what was sent for the record as it was is refused. */
+inline writeRecord(next)
+{
+	holder = next;
+	for (w : 1 .. N) {
+		claim[w] = (claim[w] == SENT -> 0 : claim[w])
+	}
+	w = 0;
+	isCurrent = false
+}
+
+/* The version of a heartbeat node is a new one, or its member's node is gone: what was seen before leads to no tombstone. */
+inline change(node)
+{
+	for (w : 1 .. N) {
+		if
+		:: watched[w] == node && look[w] != ASKED ->
+			count[w] = 0;
+			look[w] = (look[w] == NEWEST -> 0 : look[w])
+		:: else
+		fi
+	}
+	w = 0
+}
+
+inline forget()
+{
+	watched[me] = 0;
+	look[me] = 0;
+	count[me] = 0
+}
+
+#define target watched[me]
+
+#ifdef NO_TOMBSTONE
+#define mayPass (holder != me)
+#else
+#define mayPass (holder == 0 || (holder != me && tombstone[holder]))
+#endif
+
+#ifdef FENCE_BY_MEMBER
+#define isFenced own[me]
+#elif defined(FENCE_BY_RECORD)
+#define isFenced isCurrent
+#else
+#define isFenced (own[me] && isCurrent)
+#endif
+
+proctype Member(byte me)
+{
+end:
+	do
+	/* It sends a heartbeat. The first one joins. */
+	:: d_step { !stopped[me] && beat[me] == 0 && (own[me] || !joined[me]) ->
+			beat[me] = SENT;
+			beaten[me] = LEASE;
+			printf("member %d beats\n", me)
+		}
+	:: d_step { beat[me] == SENT && !joined[me] ->
+			joined[me] = true;
+			own[me] = true;
+			beat[me] = CARRIED_OUT;
+			printf("member %d has a node\n", me)
+		}
+	:: d_step { beat[me] == SENT && joined[me] && own[me] ->
+			beat[me] = CARRIED_OUT;
+#ifndef TOMBSTONE_AT_ANY_VERSION
+			change(me)
+#endif
+		}
+	:: d_step { beat[me] == SENT && joined[me] && !own[me] -> beat[me] = 0; beaten[me] = 0 }
+	/* The reply arrives, or never does. */
+	:: d_step { beat[me] == CARRIED_OUT ->
+			lease[me] = (!stopped[me] && beaten[me] > lease[me] -> beaten[me] : lease[me]);
+			beat[me] = 0;
+			beaten[me] = 0;
+			promise(ONE_ACTS, oneActs)
+		}
+
+	/* By its plan it is to own the shard: it has read the record, and claims. */
+	:: d_step { !stopped[me] && !works[me] && claim[me] == 0 && joined[me] && mayPass ->
+			claim[me] = SENT;
+			printf("member %d claims\n", me)
+		}
+	:: d_step { claim[me] == SENT && own[me] && mayPass ->
+			writeRecord(me);
+			claim[me] = CARRIED_OUT;
+			printf("the record names member %d\n", me)
+		}
+	:: d_step { claim[me] == SENT && !(own[me] && mayPass) -> claim[me] = 0 }
+	/* The reply arrives, or it reads the record behind a lost one: if that has changed since, it is not the owner. */
+	:: d_step { claim[me] == CARRIED_OUT ->
+			claim[me] = 0;
+			works[me] = !stopped[me];
+			promise(ONE_ACTS, oneActs)
+		}
+#ifdef PLAN_OWNS
+	:: d_step { !stopped[me] && !works[me] && holder == 0 -> works[me] = true; promise(ONE_ACTS, oneActs) }
+#endif
+
+	/* By its plan it is not to own the shard any more: its work settles, and it gives the shard back. */
+	:: d_step { works[me] && !stopped[me] -> works[me] = false; printf("member %d's work has settled\n", me) }
+#ifdef GIVEN_EARLY
+	:: d_step { holder == me && claim[me] == 0 && !stopped[me] ->
+#else
+	:: d_step { holder == me && claim[me] == 0 && !stopped[me] && !works[me] ->
+#endif
+			writeRecord(0);
+			printf("member %d gives the shard back\n", me)
+		}
+
+	/* Its work writes under its fence. */
+	:: d_step { me == 1 && acts(me) && !writes -> writes = true; isCurrent = (holder == me) }
+	:: d_step { me == 1 && writes ->
+			if
+			:: isFenced -> promise(FENCED, holder == me)
+			:: else
+			fi;
+			writes = false;
+			isCurrent = false
+		}
+
+	/* It stops in good order: its work has settled. */
+	:: d_step { own[me] && !stopped[me] ->
+			stopped[me] = true;
+			works[me] = false;
+			lease[me] = 0;
+			own[me] = false;
+			tombstone[me] = true;
+			change(me);
+			forget();
+			printf("member %d stops\n", me)
+		}
+
+	/* It watches another member. */
+	:: d_step { target == 0 && !stopped[me] && me != 1 && joined[1] && !tombstone[1] -> target = 1 }
+	:: d_step { target == 0 && !stopped[me] && me != 2 && joined[2] && !tombstone[2] -> target = 2 }
+#if N > 2
+	:: d_step { target == 0 && !stopped[me] && me != 3 && joined[3] && !tombstone[3] -> target = 3 }
+#endif
+	:: d_step { target != 0 && tombstone[target] -> forget() }
+	/* The servers look; the answer arrives later. */
+#ifdef TOMBSTONE_FROM_SENDING
+	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 ->
+			look[me] = ASKED;
+			count[me] = WHOLE_DELAY
+		}
+	:: d_step { look[me] == ASKED -> look[me] = (own[target] -> NEWEST : GONE) }
+#else
+	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 ->
+			look[me] = (own[target] -> NEWEST : GONE)
+		}
+#endif
+	:: d_step { look[me] == NEWEST || look[me] == GONE -> look[me] = 0; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
+	/* Nothing new for a lease: the member's nodes go, at that version, and its tombstone comes. */
+	:: d_step { count[me] == IS_OVER && look[me] == 0 && own[target] ->
+			own[target] = false;
+			change(target);
+			tombstone[target] = true;
+			printf("member %d: tombstone of %d\n", me, target);
+			promise(TOMBSTONE_HOLDS, isOver(target));
+			forget()
+		}
+	/* Its session has ended, and its lease is over since. */
+#ifdef TOMBSTONE_AT_ONCE
+	:: d_step { target != 0 && look[me] == GONE && !tombstone[target] ->
+#else
+	:: d_step { count[me] == IS_OVER && look[me] == 0 && !own[target] && !tombstone[target] ->
+#endif
+			tombstone[target] = true;
+			printf("member %d: tombstone of %d, which is gone\n", me, target);
+			promise(TOMBSTONE_HOLDS, isOver(target));
+			forget()
+		}
+	od
+}
+
+/* Sessions end, and tombstones go that no record names. */
+proctype Servers()
+{
+end:
+	do
+	:: d_step { faults > 0 && own[1] -> faults--; own[1] = false; change(1); printf("the session of member 1 ends\n") }
+	:: d_step { faults > 0 && own[2] -> faults--; own[2] = false; change(2); printf("the session of member 2 ends\n") }
+#if N > 2
+	:: d_step { faults > 0 && own[3] -> faults--; own[3] = false; change(3); printf("the session of member 3 ends\n") }
+#endif
+	:: d_step { tombstone[1] && holder != 1 && !stopped[1] -> tombstone[1] = false }
+	:: d_step { tombstone[2] && holder != 2 && !stopped[2] -> tombstone[2] = false }
+#if N > 2
+	:: d_step { tombstone[3] && holder != 3 && !stopped[3] -> tombstone[3] = false }
+#endif
+	od
+}
+
+proctype Time()
+{
+end:
+	do
+	:: d_step { true ->
+			for (w : 1 .. N) {
+				lease[w] = (lease[w] > 0 -> lease[w] - 1 : 0);
+				beaten[w] = (beaten[w] > 0 -> beaten[w] - 1 : 0);
+				count[w] = (count[w] > IS_OVER -> count[w] - 1 : count[w])
+			}
+			w = 0
+		}
+	od
+}
+
+init {
+	atomic {
+		run Member(1);
+		run Member(2);
+#if N > 2
+		run Member(3);
+#endif
+		run Servers();
+		run Time()
+	}
+}
