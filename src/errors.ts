@@ -322,6 +322,46 @@ export class TermEndedError extends ConclaveError {
   }
 }
 
+/**
+ * Why a member owns a shard no more. Clean ends: `moved`, since the plan gives it to another member; `stopped`; `failed`, since its work
+ * has failed too often here. The rest are losses: nothing was given back.
+ */
+export type ShardEndReason =
+  | 'moved'
+  | 'stopped'
+  | 'failed'
+  | 'lease-expired'
+  | 'session-expired'
+  | 'node-deleted'
+  | 'superseded';
+
+/** The shard isn't owned any more: the code that gets this must not act for it. It is also the reason of `shard.signal`. */
+export class ShardEndedError extends ConclaveError {
+  readonly code = 'SHARD_ENDED';
+
+  constructor(
+    readonly shard: string,
+    readonly reason: ShardEndReason,
+    options?: ErrorOptions,
+  ) {
+    super(`shard ${shard} is not owned any more: ${reason}`, options);
+  }
+}
+
+/** A group of shards has other shards than this process was given. */
+export class ShardsMismatchError extends ConclaveError {
+  readonly code = 'SHARDS_MISMATCH';
+
+  /** @param found - what the group's node says, in words */
+  constructor(
+    readonly path: string,
+    given: string,
+    found: string,
+  ) {
+    super(`${path} was given ${given}, and has ${found}: expected the same shards everywhere`);
+  }
+}
+
 /** The leader's work was still running when its lease ended: it may have acted beside a new leader. */
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';

@@ -1,4 +1,4 @@
-import { InvalidStateError, NodeLostError } from '../errors.js';
+import { BadVersionError, InvalidStateError, NodeLostError, NoNodeError } from '../errors.js';
 import type { TransactionPart } from '../session/protocol/records.js';
 import type { EphemeralNode } from './ephemeral-node.js';
 
@@ -25,17 +25,30 @@ export interface GuardedTransaction {
   commit(): Promise<void>;
 }
 
+/** A node that has to be at that version for a transaction to be carried out. */
+export interface Fence {
+  readonly path: string;
+  /** With the chroot. */
+  readonly absolutePath: string;
+  readonly version: number;
+}
+
 /** A transaction guarded by a holder's node, or by those of several holders in one session. */
 export class HolderTransaction implements GuardedTransaction {
   readonly #nodes: readonly [EphemeralNode, ...EphemeralNode[]];
   readonly #ended: () => Error;
+  readonly #fence: Fence | undefined;
   readonly #parts: TransactionPart[] = [];
   #committed = false;
 
-  /** @param ended - makes the error to throw when a node is gone, after its hold has ended */
-  constructor(nodes: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error) {
+  /**
+   * @param ended - makes the error to throw when a node is gone, after its hold has ended
+   * @param fence - a node that has to be at that version, too
+   */
+  constructor(nodes: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error, fence?: Fence) {
     this.#nodes = nodes;
     this.#ended = ended;
+    this.#fence = fence;
   }
 
   create(path: string, data: string | Uint8Array = ''): this {
@@ -56,11 +69,17 @@ export class HolderTransaction implements GuardedTransaction {
     // Refused without being sent: so it is certain that nothing was written.
     if (this.#nodes.some(({ isGone }) => isGone)) throw this.#ended();
     const [node, ...others] = this.#nodes;
+    const fence: TransactionPart[] = this.#fence === undefined ? [] : [{ kind: 'check', ...this.#fence }];
     try {
-      await node.commit(this.#parts, others);
+      await node.commit([...fence, ...this.#parts], others);
     } catch (error) {
-      throw error instanceof NodeLostError ? this.#ended() : error;
+      throw error instanceof NodeLostError || this.#isFenced(error) ? this.#ended() : error;
     }
+  }
+
+  #isFenced(error: unknown): boolean {
+    if (!(error instanceof BadVersionError || error instanceof NoNodeError)) return false;
+    return error.operation === 'multi[check]' && error.path === this.#fence?.absolutePath;
   }
 
   #add(part: TransactionPart): this {

@@ -10,7 +10,7 @@ const MAX_PATHS = 10_000; // A path that is removed is only checked again.
  */
 export class OwnerlessNodes {
   readonly #logger: Logger;
-  readonly #paths = new Set<string>();
+  #paths: Set<string> | undefined; // Mostly there are none, and an empty set takes 170 bytes.
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -19,17 +19,17 @@ export class OwnerlessNodes {
   /** Whether the node at `path` with this stat is ownerless. Logs a warning the first time. */
   isOne(path: string, stat: Stat): boolean {
     if (hasSession(stat)) return false;
-    if (!this.#paths.has(path)) this.#note(path);
+    if (this.#paths?.has(path) !== true) this.#note(path);
     return true;
   }
 
   /** Whether that child of `queue` was seen to be ownerless. It may be another node by now, unless its name is used only once. */
   has(queue: string, child: string): boolean {
-    return this.#paths.size > 0 && this.#paths.has(`${queue}/${child}`);
+    return this.#paths?.has(`${queue}/${child}`) === true;
   }
 
   #note(path: string): void {
-    if (this.#paths.size === MAX_PATHS) this.#paths.clear();
+    if (this.#paths === undefined || this.#paths.size === MAX_PATHS) this.#paths = new Set();
     this.#paths.add(path);
     this.#logger.warn(
       { path },

@@ -5,9 +5,6 @@ import { breaksPromise, holds, holdsToo } from './questions.mjs';
 const NAME = 'shards';
 const SMALL = { members: 2, faults: 1 };
 
-/** With these three sessions, also of one that has nothing to do with the failure; of two after each other. */
-const MUCH = { members: 3, faults: 1 };
-
 const VARIANTS = [
   breaksPromise(SMALL, 'NO_TOMBSTONE', 'ONE_ACTS', 'a claim needs neither a tombstone nor a delay'),
   breaksPromise(SMALL, 'TOMBSTONE_AT_ANY_VERSION', 'ONE_ACTS', 'a tombstone depends on no version'),
@@ -30,6 +27,6 @@ export const SHARDS = {
   about: 'shards',
   path: fileURLToPath(new URL('shards.pml', import.meta.url)),
   bounds: ['members', 'faults'],
-  all: [holds(NAME, SMALL, 'some', true), holds(NAME, MUCH, 'much'), ...VARIANTS],
+  all: [holds(NAME, SMALL, 'some', true), ...VARIANTS],
   quick: [holds(NAME, SMALL, 'some', true), ...VARIANTS],
 };

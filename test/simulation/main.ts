@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util';
 import { RULES, type Rules } from './rules.js';
 import { type Report, type Run, simulate } from './run.js';
 import { Tally } from './tally.js';
-import { FAULT_RATES, type FaultRate } from './world.js';
+import { FAULT_RATES } from './world.js';
+
+const WORLDS = [...FAULT_RATES, 'shards'] as const;
 
 const HELP = `npm run simulate -- [options]
 
@@ -14,7 +16,7 @@ const HELP = `npm run simulate -- [options]
   --hours H      simulate H hours, in worlds of one or two each (default 10)
   --from N       the first seed; each world has the next one (default: by the time of day)
   --rules R      ${RULES.join(', ')} (default shipped)
-  --faults F     ${FAULT_RATES.join(' or ')} (default few)
+  --faults F     ${FAULT_RATES.join(' or ')} (default few); or shards: a world with a group of shards
   --workers N    how many processes (default: one for each processor)
 
 Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set.`;
@@ -69,7 +71,13 @@ async function replay(run: Run): Promise<void> {
 }
 
 /** Hands out one world after the other, and adds up what comes back. */
-async function runMany(first: number, hours: number, rules: Rules, faultRate: FaultRate, workers: number) {
+async function runMany(
+  first: number,
+  hours: number,
+  rules: Rules,
+  faultRate: Run['faultRate'],
+  workers: number,
+) {
   const tally = new Tally();
   const failing: Run[] = [];
   let next = first;
@@ -133,7 +141,7 @@ function serveAsWorker(): void {
 async function main(): Promise<void> {
   if (values.help) return console.log(HELP);
   const rules = oneOf('rules', values.rules, RULES);
-  const faultRate = oneOf('faults', values.faults, FAULT_RATES);
+  const faultRate = oneOf('faults', values.faults, WORLDS);
   if (values.seed !== undefined)
     return await replay({ seed: wholeNumber('seed', values.seed, 0), hours: 1, rules, faultRate });
   const from = wholeNumber('from', values.from, Math.floor(Date.now() / 1000));

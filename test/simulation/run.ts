@@ -2,6 +2,7 @@ import { drill } from './drills.js';
 import { begin, replaceWhoGaveUp } from './faults.js';
 import type { Violation } from './ledger.js';
 import { goBy, type Rules } from './rules.js';
+import { playShards, ShardWorld } from './shards/world.js';
 import { type FaultRate, World } from './world.js';
 
 /** What is to be run: the same again gives the same. */
@@ -9,7 +10,8 @@ export interface Run {
   readonly seed: number;
   readonly hours: number;
   readonly rules: Rules;
-  readonly faultRate: FaultRate;
+  /** `shards`: a world of its own kind, with a group of shards. */
+  readonly faultRate: FaultRate | 'shards';
 }
 
 export interface Report {
@@ -44,14 +46,16 @@ export async function simulate(run: Run): Promise<Report> {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0; // Thousands of connections are lost, and no stack of theirs is read.
   goBy(rules);
-  const world = new World(seed, rules, faultRate);
+  const world = faultRate === 'shards' ? new ShardWorld(seed) : new World(seed, rules, faultRate);
   const { scheduler, ledger } = world;
   const onUnhandled = (reason: unknown) => ledger.violate('unhandled rejection', String(reason));
   process.on('unhandledRejection', onUnhandled);
   try {
     let over = false;
     world.start();
-    const script = play(world, hours * HOUR_MS, faultRate).finally(() => {
+    const playing =
+      world instanceof ShardWorld ? playShards(world, hours) : play(world, hours * HOUR_MS, world.faultRate);
+    const script = playing.finally(() => {
       over = true;
     });
     await scheduler.run(() => over);

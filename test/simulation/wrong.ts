@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { type Run, simulate } from './run.js';
-import type { FaultRate } from './world.js';
 
 const MOST_TRIES = 100;
 
@@ -9,7 +8,7 @@ export interface Wrong {
   readonly what: string;
   /** The kind of violation, and how it is described. */
   readonly found: RegExp;
-  readonly faultRate?: FaultRate;
+  readonly faultRate?: Run['faultRate'];
   /** The first seed to try: with each change of what is simulated another one may be the first to show it. */
   readonly hint: number;
   /** Makes it wrong, and gives what makes it right again. */

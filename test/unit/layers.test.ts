@@ -28,6 +28,8 @@ const ROOMS = [
   ['cluster/command'],
   ['cluster/supervisor'],
   ['cluster/workers'],
+  ['shards/nodes'],
+  ['shards/members', 'shards/ownership'],
   ['shards'],
   ['node-cron'],
   ['testing', 'testing/controls', 'testing/protocol', 'testing/server', 'testing/state'],

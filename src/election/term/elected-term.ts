@@ -2,11 +2,10 @@ import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
 import { type DemotionReason, TermEndedError } from '../../errors.js';
 import type { EphemeralNode } from '../../lease/ephemeral-node.js';
+import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
-import { ignore } from '../../platform/async/promises.js';
-import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import type { Clock, Timer } from '../../platform/time/clock.js';
+import type { Clock } from '../../platform/time/clock.js';
 import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
@@ -30,15 +29,10 @@ export class ElectedTerm extends Hold implements Term {
   readonly token: bigint;
   readonly claim: Claim;
   readonly #node: EphemeralNode;
-  readonly #clock: Clock;
-  /** The work that has still to settle. */
-  readonly #work = new Map<Promise<void>, 'lead' | 'waitUntil'>();
+  readonly #work: HeldWork<'lead' | 'waitUntil'>;
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
-  readonly #onWorkFailed: (cause: unknown) => void;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
-  /** Tells the leader's own work from other callers that ask for the term's end. */
-  readonly #workContext = new WorkContext();
 
   /**
    * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
@@ -57,9 +51,8 @@ export class ElectedTerm extends Hold implements Term {
     this.token = claim.token;
     this.claim = claim;
     this.#node = node;
-    this.#clock = clock;
     this.#onLoss = onLoss;
-    this.#onWorkFailed = onWorkFailed;
+    this.#work = new HeldWork(this, node, clock, onWorkFailed);
   }
 
   waitUntil(work: Promise<unknown> | (() => unknown)): void {
@@ -80,42 +73,34 @@ export class ElectedTerm extends Hold implements Term {
   }
 
   #count(work: Promise<unknown> | (() => unknown), kind: 'lead' | 'waitUntil'): void {
-    if (this.#workContext.hasEnded) throw this.signal.reason;
-    // Begun after it is counted: it may ask for its own end before it has returned a promise.
-    const promise =
-      typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
-    const settled: Promise<void> = promise
-      .then(ignore, (cause: unknown) => {
-        if (!this.#isOwnEnd(cause)) this.#onWorkFailed(cause);
-      })
-      .finally(() => this.#work.delete(settled));
-    this.#work.set(settled, kind);
+    if (this.#work.hasEnded) throw this.signal.reason;
+    this.#work.add(work, kind);
   }
 
   /** Calls what may begin the leader's work: until the term is given back, {@link isAround} is true in what that calls. */
   run<T>(work: () => T): T {
-    return runWithin(this.#workContext, work);
+    return this.#work.run(work);
   }
 
   /** Whether the caller is the leader's work in this term. */
   get isAround(): boolean {
-    return isWithin(this.#workContext);
+    return this.#work.isAround;
   }
 
   get hasWork(): boolean {
-    return this.#work.size > 0;
+    return this.#work.count > 0;
   }
 
   get workCount(): number {
-    return this.#work.size;
+    return this.#work.count;
   }
 
   /** In words, for messages: which work has still to settle. */
   get unsettled(): string {
-    const kinds = [...this.#work.values()];
-    const others = kinds.filter((kind) => kind === 'waitUntil').length;
+    const others = this.#work.countOf('waitUntil');
     const given = `${others} piece${others === 1 ? '' : 's'} of work given to \`waitUntil\``;
-    if (!kinds.includes('lead')) return `${given} in term ${this.number} still run${others === 1 ? 's' : ''}`;
+    if (this.#work.countOf('lead') === 0)
+      return `${given} in term ${this.number} still run${others === 1 ? 's' : ''}`;
     return others === 0
       ? `\`lead\` of term ${this.number} still runs`
       : `\`lead\` of term ${this.number} and ${given} still run`;
@@ -154,33 +139,8 @@ export class ElectedTerm extends Hold implements Term {
    * Resolves when all work has settled, also work that was added meanwhile; from then on `waitUntil` throws.
    * @param onOverrun - called once if the lease, or the time that the term's end allows, is over before that
    */
-  async settled(onOverrun: () => void): Promise<void> {
-    if (this.#work.size > 0) {
-      const watch = this.#watchOverrun(onOverrun, this.#ending.settleBy ?? Number.POSITIVE_INFINITY);
-      while (this.#work.size > 0) await Promise.all(this.#work.keys());
-      watch.clear();
-    }
-    this.#workContext.finish();
-  }
-
-  #watchOverrun(onOverrun: () => void, by: number): Timer {
-    let timer: Timer;
-    // Until the work has settled the node is kept, and its lease goes on: only the lease's real end counts.
-    const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
-    const arm = () => {
-      timer = this.#clock.after(leftMs(), () => {
-        if (leftMs() > 0) arm();
-        else if (this.#work.size > 0) onOverrun();
-      });
-    };
-    arm();
-    return { clear: () => timer.clear() };
-  }
-
-  /** Work that rejects with the signal's reason, or any abort error, after the abort has ended as it should. */
-  #isOwnEnd(cause: unknown): boolean {
-    if (!this.signal.aborted) return false;
-    return cause === this.signal.reason || (cause instanceof Error && cause.name === 'AbortError');
+  settled(onOverrun: () => void): Promise<void> {
+    return this.#work.settled(this.#ending.settleBy ?? Number.POSITIVE_INFINITY, onOverrun);
   }
 }
 

@@ -1,0 +1,290 @@
+// Imports more than 15 modules: 16, a third of them for types; what is seen of a member, and what follows from it, stand together.
+import { leaseOf } from '../../election/nodes/candidate-uuid.js';
+import { heartbeatNodeOf } from '../../election/nodes/heartbeat-node.js';
+import { observed } from '../../election/takeover/lease-observation.js';
+import { BadVersionError, NodeExistsError, NoNodeError } from '../../errors.js';
+import { parseEntry, type QueueEntry, queueOf } from '../../lock/queue/order.js';
+import { ignore } from '../../platform/async/promises.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { NodeWatch } from '../../session/node-watch.js';
+import { isUnanswered } from '../../session/operations.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import { hasSession, type TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import type { GroupPaths } from '../nodes/group-paths.js';
+import { type MemberData, parseMember } from '../nodes/member-data.js';
+import { announcement } from './membership.js';
+import { type Sign, tombstoneStep } from './silence.js';
+
+/** A member of the group, as it was seen. */
+export interface SeenMember extends MemberData {
+  /** The name of its node. */
+  readonly node: string;
+}
+
+/** What is known of one member. */
+interface Watched {
+  readonly entry: QueueEntry;
+  readonly leaseMs: number;
+  /** Whether its heartbeats raise a version. */
+  readonly beats: boolean;
+  /** `undefined`: its node says nothing that can be read. */
+  readonly member: SeenMember | undefined;
+  sign: Sign;
+}
+
+/** Listens to a {@link MemberWatch}. */
+export interface MemberWatchListener {
+  /** Members have come or gone. */
+  onChange(): void;
+  /** The members can't be watched any more, since a server refuses: none will be replaced. */
+  onError(error: unknown): void;
+}
+
+const NO_DATA = Buffer.alloc(0);
+
+/**
+ * Watches all members for a planner, and for the one that comes after it: who is there, and whose lease is over. A member that is silent for
+ * longer than its lease loses its node, and has a tombstone from then on. So has one that is gone, when its lease is over.
+ */
+export class MemberWatch {
+  readonly #session: Session;
+  readonly #paths: GroupPaths;
+  readonly #own: string;
+  readonly #listener: MemberWatchListener;
+  /** By the names of their nodes. */
+  readonly #members = new Map<string, Watched>();
+  readonly #watch: NodeWatch;
+  #isLooking = false;
+  #isDue = false;
+  #hasStopped = false;
+  /** Until the members are looked at again, and until the next delay is over. */
+  #timer: Timer | undefined;
+  #decision: Timer | undefined;
+  #hasLooked = false;
+  /** Since the listener was told last. */
+  #hasChanged = false;
+  /** Those that records name, though they don't seem to be there. */
+  readonly #named = new Set<string>();
+  /** Those whose tombstones are being written. */
+  readonly #burying = new Set<string>();
+
+  /** @param own - the name of this member's own node, which it doesn't watch */
+  constructor(session: Session, paths: GroupPaths, own: string, listener: MemberWatchListener) {
+    this.#session = session;
+    this.#paths = paths;
+    this.#own = own;
+    this.#listener = listener;
+    this.#watch = new NodeWatch(session, paths.members, {
+      read: () => this.#lookSoon(),
+      gone: ignore, // The queue of members was deleted, and this member with it.
+      failed: (error) => this.#failed(error),
+    });
+  }
+
+  /** The members that are there, in the order in which they have come. */
+  get present(): SeenMember[] {
+    const there = [...this.#members.values()].filter(({ sign }) => sign.name === 'beating');
+    return there.flatMap(({ member }) => (member === undefined ? [] : [member]));
+  }
+
+  /** Whether it has looked: before that it knows of no member. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
+  }
+
+  /**
+   * A record was read that names the member of that node, which doesn't seem to be there. If the next listing doesn't show it either, it
+   * gets a tombstone when its lease is over. One that no record names needs none.
+   */
+  noteNamed(node: string): void {
+    if (parseEntry(node) === undefined || node === this.#own || this.#named.has(node)) return;
+    this.#named.add(node);
+    this.#lookSoon();
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#watch.stop();
+    this.#timer?.clear();
+    this.#decision?.clear();
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#hasStopped && !this.#session.ended.aborted) this.#listener.onError(error);
+  }
+
+  #watched(entry: QueueEntry, member: SeenMember | undefined, sign: Sign): Watched {
+    const lease = leaseOf(entry);
+    const leaseMs = lease?.leaseMs ?? this.#session.sessionTimeoutMs;
+    return { entry, leaseMs, beats: lease?.takeover === 'lease', member, sign };
+  }
+
+  #lookSoon(): void {
+    this.#isDue = true;
+    if (this.#isLooking || this.#hasStopped) return;
+    void this.#lookAll(); // Never rejects.
+  }
+
+  async #lookAll(): Promise<void> {
+    this.#isLooking = true;
+    this.#timer?.clear();
+    try {
+      while (this.#isDue && !this.#hasStopped) {
+        this.#isDue = false;
+        await this.#look();
+      }
+    } catch (error) {
+      // Without an answer the next look goes over the next connection.
+      if (!isUnanswered(error)) this.#failed(error);
+    } finally {
+      this.#isLooking = false;
+      if (!this.#hasStopped && !this.#session.ended.aborted) {
+        const { clock, leaseMs } = this.#session;
+        this.#timer = clock.after(leaseMs / 4, () => this.#lookSoon());
+      }
+    }
+  }
+
+  /** One listing, and one read for each member, in one packet behind it. */
+  async #look(): Promise<void> {
+    const { clock } = this.#session;
+    const named = [...this.#named]; // A listing that was sent before a record was read wouldn't show the member that this names.
+    const names = (await this.#session.listChildren(this.#paths.members)).strings();
+    const entries = queueOf(names);
+    const listedAt = clock.now();
+    const listed = new Set(entries.map(({ node }) => node));
+    for (const [node, watched] of this.#members) {
+      if (listed.has(node) || watched.sign.name === 'gone') continue;
+      watched.sign = { name: 'gone', since: listedAt };
+      this.#hasChanged = true;
+    }
+    for (const node of named) {
+      const entry = parseEntry(node);
+      if (listed.has(node)) this.#named.delete(node);
+      else if (entry !== undefined && !this.#members.has(node))
+        this.#members.set(node, this.#watched(entry, undefined, { name: 'gone', since: listedAt }));
+    }
+    const looks = entries.map((entry) => {
+      const watched = this.#members.get(entry.node);
+      return watched === undefined ? this.#meet(entry) : this.#listen(watched);
+    });
+    const looked = await Promise.allSettled(looks);
+    const failed = looked.find((look) => look.status === 'rejected');
+    if (failed === undefined && !this.#hasLooked) this.#hasLooked = this.#hasChanged = true;
+    this.#report();
+    this.#decide();
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  #report(): void {
+    if (!this.#hasChanged || this.#hasStopped) return;
+    this.#hasChanged = false;
+    this.#listener.onChange();
+  }
+
+  /** A member that is new here, unless it has gone again. */
+  async #meet(entry: QueueEntry): Promise<void> {
+    try {
+      const { data, stat } = await this.#session.getData(`${this.#paths.members}/${entry.node}`);
+      if (!hasSession(stat)) return; // It would stay for ever.
+      const parsed = parseMember(data);
+      const member = parsed && { ...parsed, node: entry.node };
+      const watched = this.#watched(entry, member, { name: 'beating' });
+      this.#members.set(entry.node, watched);
+      this.#hasChanged = true;
+      await this.#listen(watched);
+    } catch (error) {
+      if (error instanceof NoNodeError) return;
+      if (!isNoAuth(error)) throw error;
+      this.#members.set(entry.node, this.#watched(entry, undefined, { name: 'beating' })); // It is there, and gets no shards.
+    }
+  }
+
+  async #listen(watched: Watched): Promise<void> {
+    const { entry, beats } = watched;
+    if (!beats || entry.node === this.#own) return;
+    const { clock } = this.#session;
+    const readAt = clock.now();
+    const path = `${this.#paths.members}/${heartbeatNodeOf(entry.node)}`;
+    const stat = await this.#session.exists(path).catch((error: unknown) => {
+      if (!isNoAuth(error)) throw error;
+      return undefined; // Then only the end of its session shows its end.
+    });
+    // It has no heartbeat node yet, or a server that is behind doesn't show it.
+    if (stat === undefined || watched.sign.name !== 'beating' || stat.version < 0) return;
+    const { observation } = watched.sign;
+    const times = { readAt, now: clock.now() };
+    watched.sign = { name: 'beating', observation: observed(observation, stat.version, times) };
+  }
+
+  /** Buries those whose lease is over, and looks again when the next one's may be. */
+  #decide(): void {
+    this.#decision?.clear();
+    if (this.#hasStopped) return;
+    const { clock } = this.#session;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const watched of this.#members.values()) {
+      if (watched.entry.node === this.#own || this.#burying.has(watched.entry.node)) continue;
+      const step = tombstoneStep(watched.sign, watched.leaseMs, clock.now());
+      if (step.kind === 'wait') nextMs = Math.min(nextMs, step.ms);
+      else if (step.kind === 'gone' && !this.#named.has(watched.entry.node))
+        this.#members.delete(watched.entry.node);
+      else if (step.kind !== 'look')
+        void this.#bury(watched, step.kind === 'silent' ? step.version : undefined);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#decision = clock.after(nextMs, () => this.#decide());
+  }
+
+  /** @param version - of the heartbeat node of a member that is there. Never rejects */
+  async #bury(watched: Watched, version: number | undefined): Promise<void> {
+    const { node } = watched.entry;
+    const { logger } = this.#session;
+    this.#burying.add(node);
+    try {
+      if (version !== undefined)
+        logger.info(
+          { member: watched.member?.id ?? node },
+          'no heartbeat of the member for longer than its lease',
+        );
+      await this.#session.commit([
+        ...this.#deletions(node, version),
+        this.#tombstone(node),
+        announcement(this.#paths),
+      ]);
+      this.#forgetMember(node);
+      this.#listener.onChange();
+    } catch (error) {
+      if (error instanceof NodeExistsError)
+        this.#members.delete(node); // Another one has buried it.
+      // There was another heartbeat, or it has gone: the next look finds out.
+      else if (error instanceof BadVersionError || error instanceof NoNodeError) this.#forget(watched);
+      else if (!isUnanswered(error)) this.#failed(error);
+    } finally {
+      this.#burying.delete(node);
+      if (!this.#hasStopped) this.#lookSoon();
+    }
+  }
+
+  #forgetMember(node: string): void {
+    this.#members.delete(node);
+    this.#named.delete(node);
+  }
+
+  /** The next observation begins anew. */
+  #forget(watched: Watched): void {
+    if (watched.sign.name === 'beating') watched.sign = { name: 'beating' };
+  }
+
+  #deletions(node: string, version: number | undefined): TransactionPart[] {
+    if (version === undefined) return [];
+    return [
+      { kind: 'delete', path: `${this.#paths.members}/${heartbeatNodeOf(node)}`, version },
+      { kind: 'delete', path: `${this.#paths.members}/${node}` },
+    ];
+  }
+
+  #tombstone(node: string): TransactionPart {
+    return { kind: 'create', path: this.#paths.tombstoneOf(node), data: NO_DATA };
+  }
+}

@@ -1,0 +1,96 @@
+import { candidateUuid } from '../../election/nodes/candidate-uuid.js';
+import { heartbeatPathOf } from '../../election/nodes/heartbeat-node.js';
+import { NodeExistsError } from '../../errors.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import { joinQueue } from '../../lock/queue/join.js';
+import { parseEntry } from '../../lock/queue/order.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import type { GroupPaths } from '../nodes/group-paths.js';
+import { type MemberData, serializeMember } from '../nodes/member-data.js';
+
+const NO_DATA = Buffer.alloc(0);
+
+/** How a member joins. */
+export interface JoinGroupOptions {
+  readonly data: MemberData;
+  /** `lease`: its heartbeats raise a version, so that its shards pass to others when its lease is over. */
+  readonly takeover: 'lease' | 'session';
+  readonly signal: Abortable;
+}
+
+/** The part of a transaction that tells all who watch the members that some have come or gone: nothing else does. */
+export function announcement(paths: GroupPaths): TransactionPart {
+  return { kind: 'set', path: paths.members, data: NO_DATA };
+}
+
+/**
+ * Becomes a member: an ephemeral node in the queue of members, with heartbeats, and an empty plan beside it, which comes first. It owns
+ * nothing yet.
+ * @throws the signal's reason, what ended the session, or a server's refusal. Then nothing stays for longer than the session lasts
+ */
+export async function joinGroup(
+  session: Session,
+  paths: GroupPaths,
+  { data, takeover, signal }: JoinGroupOptions,
+): Promise<Contender> {
+  if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
+  const lease = { leaseMs: session.leaseMs, takeover: takeover === 'lease' ? takeover : undefined };
+  const id = candidateUuid(session.environment.uuid(), 0, lease);
+  await createPlan(session, `${paths.plans}/${id}`, signal);
+  const join = { id, data: serializeMember(data), parse: parseEntry, signal };
+  const member = await joinQueue(session, paths.members, join);
+  const { node } = member;
+  try {
+    if (takeover === 'lease') {
+      node.raiseVersionAt(heartbeatPathOf);
+      node.decideHeartbeats();
+      node.raiseOrLose(); // Its name says so: with checks in their place it would have leases that no observer sees.
+    }
+    node.watch();
+    node.keepAlive();
+    await node.renew(signal); // Its first heartbeat makes the heartbeat node.
+    await session.retryUntilAnswered(() => session.commit([announcement(paths)]), signal);
+    return member;
+  } catch (error) {
+    await leaveGroup(session, paths, member, false); // Others would plan for it.
+    throw error;
+  }
+}
+
+async function createPlan(session: Session, path: string, signal: Abortable): Promise<void> {
+  try {
+    await session.retryUntilAnswered(
+      () => session.create(path, { mode: 'ephemeral', data: NO_DATA }),
+      signal,
+    );
+  } catch (error) {
+    if (!(error instanceof NodeExistsError)) throw error; // By a write whose reply was lost: the uuid is its own.
+  }
+}
+
+/**
+ * Leaves for good. Its work has settled. Resolves when its node is gone, or the session is over. Never rejects.
+ * @param mayBeNamed - a record may name it still: its tombstone says that it doesn't act any more
+ */
+export async function leaveGroup(
+  session: Session,
+  paths: GroupPaths,
+  member: Contender,
+  mayBeNamed: boolean,
+): Promise<void> {
+  const { node, entry } = member;
+  const tombstone: TransactionPart[] = mayBeNamed
+    ? [{ kind: 'create', path: paths.tombstoneOf(entry.node), data: NO_DATA }]
+    : [];
+  const wasGone = node.isGone;
+  const parts = (): TransactionPart[] => [
+    ...(wasGone ? [] : [{ kind: 'delete', path: node.path } as const, ...node.heartbeatDeletion]),
+    ...tombstone,
+    announcement(paths),
+  ];
+  await member.leave(() => session.retryUntilAnswered(() => session.commit(parts())));
+  await session.remove(paths.planOf(entry.node)).catch(ignore); // It goes with the session.
+}

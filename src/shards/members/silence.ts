@@ -1,0 +1,37 @@
+import type { LeaseObservation } from '../../election/takeover/lease-observation.js';
+import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
+
+/**
+ * What was seen of a member's end. Instants are by the observer's clock.
+ *
+ * - `beating`: its node is there, and its heartbeat node has the version of the observation, or hasn't been read yet.
+ * - `gone`: its node is gone since then, at the latest; it was there, or a record named it.
+ */
+export type Sign =
+  | { readonly name: 'beating'; readonly observation?: LeaseObservation | undefined }
+  | { readonly name: 'gone'; readonly since: number };
+
+export type TombstoneStep =
+  /** Its lease may last: look again in so many milliseconds. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** Nothing is known that a delay could count from. */
+  | { readonly kind: 'look' }
+  /** Its lease is over, unless its heartbeat node has another version by now: that is for the servers to say. */
+  | { readonly kind: 'silent'; readonly version: number }
+  /** Its lease is over. */
+  | { readonly kind: 'gone' };
+
+/**
+ * Whether a member's lease is surely over. A pure decision: a mistake would make two owners of all its shards. The newest heartbeat that a
+ * lease can follow from was sent before the version was seen, or before the node had gone. So the lease began before `since`, and ends
+ * before the delay does.
+ * @param leaseMs - how long its lease lasts at most
+ */
+export function tombstoneStep(sign: Sign, leaseMs: number, now: number): TombstoneStep {
+  const since = sign.name === 'gone' ? sign.since : sign.observation?.since;
+  if (since === undefined) return { kind: 'look' };
+  const leftMs = since + takeoverDelayMs(leaseMs) - now;
+  if (leftMs > 0) return { kind: 'wait', ms: leftMs };
+  if (sign.name === 'gone') return { kind: 'gone' };
+  return { kind: 'silent', version: (sign.observation as LeaseObservation).version };
+}

@@ -1,0 +1,288 @@
+import { leaseOf } from '../../election/nodes/candidate-uuid.js';
+import { parseRecord, type ReadRecord, serializeRecord } from '../../election/nodes/record.js';
+import type { Claim } from '../../election/term/claim.js';
+import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import type { Contender } from '../../lock/queue/contender.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
+import { sleep } from '../../platform/time/clock.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { type GroupPaths, nodeNameOf } from '../nodes/group-paths.js';
+
+const MOST_PARTS = 256; // Of a transaction: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
+const NO_DATA = Buffer.alloc(0);
+
+/** The record of a shard as it was read. */
+export interface SeenRecord {
+  readonly shard: string;
+  readonly record: ReadRecord;
+  readonly version: number;
+  readonly zxid: bigint;
+  /** The number of the connection that has shown it. */
+  readonly connection: number | undefined;
+}
+
+/** Makes the records that are missing. @throws what a server refuses, the signal's reason, or what ended the session */
+export async function createRecords(
+  session: Session,
+  paths: GroupPaths,
+  shards: readonly string[],
+  signal?: Abortable,
+): Promise<void> {
+  for (;;) {
+    const there = new Set(await session.retryUntilAnswered(() => session.getChildren(paths.records), signal));
+    const missing = shards.filter((shard) => !there.has(nodeNameOf(shard)));
+    if (missing.length === 0) return;
+    const created = await Promise.allSettled(
+      batches(missing).map((batch) =>
+        session.commit(
+          batch.map((shard) => ({ kind: 'create', path: paths.recordOf(shard), data: NO_DATA })),
+        ),
+      ),
+    );
+    for (const each of created) {
+      if (each.status === 'fulfilled' || isUnanswered(each.reason)) continue;
+      if (!(each.reason instanceof NodeExistsError)) throw each.reason; // Else another member makes them, too.
+    }
+  }
+}
+
+/** What becomes of a release: see {@link ShardRecords.release}. */
+export interface ReleaseListener {
+  onCertain(claim: Claim): void;
+  onRefused(error: ZooKeeperError): void;
+  givesUp(): boolean;
+}
+
+/** Claims shards for one member, and gives them back: each a write of the shard's record at the version that was read. */
+export class ShardRecords {
+  readonly #session: Session;
+  readonly #paths: GroupPaths;
+  readonly #member: Contender;
+  readonly #id: string;
+
+  /** @param id - the member's name, for those who read the record */
+  constructor(session: Session, paths: GroupPaths, member: Contender, id: string) {
+    this.#session = session;
+    this.#paths = paths;
+    this.#member = member;
+    this.#id = id;
+  }
+
+  /** The records, by requests that go out together. Those that don't exist, or can't be read, are left out. @throws the signal's reason, or what ended the session */
+  async read(shards: readonly string[], signal: Abortable): Promise<SeenRecord[]> {
+    const read = await Promise.all(shards.map((shard) => this.#read(shard, signal)));
+    return read.filter((each) => each !== undefined);
+  }
+
+  async #read(shard: string, signal: Abortable): Promise<SeenRecord | undefined> {
+    const session = this.#session;
+    let connection: number | undefined;
+    try {
+      const { data, stat } = await session.retryUntilAnswered(() => {
+        connection = session.connectionNumber;
+        return session.getData(this.#paths.recordOf(shard));
+      }, signal);
+      const record = parseRecord(data, stat.version);
+      return { shard, record, version: stat.version, zxid: stat.mzxid, connection };
+    } catch (error) {
+      if (error instanceof ZooKeeperError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether the record names this member. */
+  isOwn({ record }: SeenRecord): boolean {
+    return record.state === 'held' && record.node === this.#member.entry.node;
+  }
+
+  /** What this member has, if the record names it. */
+  claimOf({ shard, record, version, zxid, connection }: SeenRecord): Claim {
+    if (record.state !== 'held') throw new TypeError(`the record of shard ${shard} names no member`);
+    return { ...this.#placeOf(shard), term: record.term, version, token: zxid, connection };
+  }
+
+  /**
+   * Claims these shards, which were seen vacant, or held by members that have tombstones. What is refused is left out, and the rest is
+   * claimed. So is what was seen over another connection: in a restored backup the record may be at that version by another member's claim.
+   * @param onRefused - a server refuses what isn't another member's claim: to be tried again later
+   * @returns the claims, by shard. What isn't among them is to be read again
+   * @throws NodeLostError if the member's node is gone, what ended the session, or a server's refusal of them all
+   */
+  async claim(
+    seen: readonly SeenRecord[],
+    onRefused: (error: ZooKeeperError) => void,
+  ): Promise<Map<string, Claim>> {
+    const claimed = await Promise.allSettled(
+      batches(seen).map((batch) => this.#claimBatch(batch, onRefused)),
+    );
+    const claims = new Map(claimed.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
+    // What others have got is theirs to keep.
+    if (claims.size === 0) for (const each of claimed) if (each.status === 'rejected') throw each.reason;
+    return claims;
+  }
+
+  async #claimBatch(
+    batch: readonly SeenRecord[],
+    onRefused: (error: ZooKeeperError) => void,
+  ): Promise<[string, Claim][]> {
+    const { session, node } = this.#member;
+    const now = session.connectionNumber;
+    let left = batch.filter(({ connection }) => connection !== undefined && connection === now);
+    while (left.length > 0) {
+      const tombstones = [...new Set(left.flatMap((each) => this.#tombstoneOf(each) ?? []))];
+      const checks = tombstones.map((path): TransactionPart => ({ kind: 'check', path }));
+      const writes = left.map((each) => this.#claimOne(each));
+      try {
+        const { zxid } = await node.commit([...checks, ...writes]);
+        return left.map(({ shard, record, version }) => [
+          shard,
+          {
+            ...this.#placeOf(shard),
+            term: termOf(record) + 1,
+            version: version + 1,
+            token: zxid,
+            connection: now,
+          },
+        ]);
+      } catch (error) {
+        if (isUnanswered(error)) {
+          await node.renew(); // What was sent has been carried out by then, or never will be.
+          return [];
+        }
+        if (!(error instanceof ZooKeeperError)) throw error;
+        const isRefused = (each: SeenRecord) =>
+          [this.#paths.recordOf(each.shard), this.#tombstoneOf(each)].some(
+            (path) => path !== undefined && session.absolute(path) === error.path,
+          );
+        if (!left.some(isRefused)) throw error;
+        if (!isOutdated(error)) onRefused(error);
+        left = left.filter((each) => !isRefused(each));
+      }
+    }
+    return [];
+  }
+
+  #claimOne({ shard, record, version }: SeenRecord): TransactionPart {
+    const { session, entry } = this.#member;
+    const takeover = leaseOf(entry)?.takeover;
+    const data = serializeRecord({
+      state: 'held',
+      term: termOf(record) + 1,
+      id: this.#id,
+      node: entry.node,
+      leaseMs: session.leaseMs,
+      ...(takeover && { takeover }),
+    });
+    return { kind: 'set', path: this.#paths.recordOf(shard), data, version };
+  }
+
+  /** A shard that is held passes to another member by its owner's tombstone. */
+  #tombstoneOf({ record }: SeenRecord): string | undefined {
+    return record.state === 'held' ? this.#paths.tombstoneOf(record.node) : undefined;
+  }
+
+  #placeOf(shard: string) {
+    return { seat: 0, record: this.#paths.recordOf(shard), node: this.#member.node.path };
+  }
+
+  /**
+   * Gives these shards back: their records are vacant, unless they were written since they were claimed. Until that is certain, a write that
+   * was sent may yet be carried out, so the shard mustn't be taken up again. Resolves when it is certain of all; or when the member's node is gone, the session is
+   * over, or it is given up. What a server refuses is tried again and again.
+   * @param how.onCertain - it is certain of this one
+   * @param how.onRefused - a server refuses it: called each time
+   * @param how.givesUp - whether what is refused isn't tried again
+   * @throws what ended the session
+   */
+  async release(claims: readonly Claim[], how: ReleaseListener): Promise<void> {
+    await Promise.all(batches(claims).map((batch) => this.#releaseBatch(batch, how)));
+  }
+
+  async #releaseBatch(batch: readonly Claim[], how: ReleaseListener): Promise<void> {
+    const { session, node } = this.#member;
+    let left = batch;
+    const settle = (isCertain: (claim: Claim) => boolean) => {
+      for (const claim of left.filter(isCertain)) how.onCertain(claim);
+      left = left.filter((claim) => !isCertain(claim));
+    };
+    // In a restored backup another member may have the record at that version: over another connection it is read first.
+    let shownOn = batch[0]?.connection;
+    while (left.length > 0 && !node.isGone) {
+      try {
+        if (session.connectionNumber === undefined) await session.whenConnected();
+        const now = session.connectionNumber;
+        if (now !== shownOn || left.some(({ connection }) => connection !== now)) {
+          const claimed = await Promise.all(left.map((claim) => this.#isClaimed(claim)));
+          const isClaimed = new Map(left.map((claim, at) => [claim, claimed[at]]));
+          settle((claim) => isClaimed.get(claim) !== true);
+          shownOn = now;
+          left = left.map((claim) => ({ ...claim, connection: now }));
+          continue;
+        }
+        await session.commit(
+          left.map(({ record, term, version }) => ({
+            ...{ kind: 'set', path: record, version },
+            data: serializeRecord({ state: 'vacant', term }),
+          })),
+        );
+        settle(() => true);
+      } catch (error) {
+        shownOn = undefined; // It may have been carried out.
+        if (isUnanswered(error)) continue;
+        if (!(error instanceof ZooKeeperError)) throw error;
+        const isIt = ({ record }: Claim) => session.absolute(record) === error.path;
+        if (isOutdated(error) && left.some(isIt)) settle(isIt);
+        else {
+          how.onRefused(error);
+          if (how.givesUp()) return;
+          const [refused, others] = [left.filter(isIt), left.filter((claim) => !isIt(claim))];
+          if (refused.length > 0 && others.length > 0)
+            return void (await Promise.all([
+              this.#releaseLater(refused, how),
+              this.#releaseBatch(others, how),
+            ]));
+          return await this.#releaseLater(left, how);
+        }
+      }
+    }
+  }
+
+  async #releaseLater(left: readonly Claim[], how: ReleaseListener): Promise<void> {
+    const { session, node } = this.#member;
+    await sleep(session.clock, session.leaseMs, node.lost).catch(ignore);
+    await this.#releaseBatch(
+      left.map((claim) => ({ ...claim, connection: undefined })),
+      how,
+    );
+  }
+
+  /** Whether the record is as the claim left it. */
+  async #isClaimed({ record, version }: Claim): Promise<boolean> {
+    try {
+      const { data, stat } = await this.#session.getData(record);
+      const found = parseRecord(data, stat.version);
+      const isOwn = found.state === 'held' && found.node === this.#member.entry.node;
+      return isOwn && stat.version === version;
+    } catch (error) {
+      if (error instanceof NoNodeError) return false;
+      throw error;
+    }
+  }
+}
+
+/** The record was written, or the node that was to be there has gone. */
+function isOutdated(error: ZooKeeperError): boolean {
+  return error instanceof BadVersionError || error instanceof NoNodeError;
+}
+
+function termOf(record: ReadRecord): number {
+  return record.state === 'unreadable' ? 0 : record.term;
+}
+
+function batches<T>(all: readonly T[]): T[][] {
+  const count = Math.ceil(all.length / MOST_PARTS);
+  return Array.from({ length: count }, (_, at) => all.slice(at * MOST_PARTS, (at + 1) * MOST_PARTS));
+}

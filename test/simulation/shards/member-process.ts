@@ -1,0 +1,193 @@
+import { onAbort } from '../../../src/platform/async/lazy-abort.js';
+import { deferred, ignore } from '../../../src/platform/async/promises.js';
+import { sleep } from '../../../src/platform/time/clock.js';
+import { Session } from '../../../src/session/session.js';
+import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
+import type { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import type { Random } from '../../support/seeded-random.js';
+import { CONNECT, SILENT, type SimulatedEnvironment } from '../candidates/environment.js';
+import type { Ledger } from '../ledger.js';
+import type { ShardChecker } from './checker.js';
+
+/** The group of every world. */
+export const GROUP = '/group';
+/** Where the owners of a shard write, under their fence. */
+export const noteOf = (shard: string) => `/note-${shard}`;
+
+/** What the processes of one world have in common. */
+export interface GroupSurroundings {
+  readonly list: ShardList;
+  readonly ledger: Ledger;
+  readonly checker: ShardChecker;
+  later(ms: number, task: () => void): void;
+  readonly times: { readonly sessionTimeoutMs: number; readonly leaseMs?: number };
+}
+
+/** One process that is a member, as an application would be: over the end of its node, and of its sessions, until it is stopped. */
+export class MemberProcess {
+  readonly id: string;
+  readonly environment: SimulatedEnvironment;
+  readonly takeover: 'lease' | 'session';
+  readonly #random: Random;
+  readonly #surroundings: GroupSurroundings;
+  readonly #stop = new AbortController();
+  readonly #shards = new Map<string, OwnedShard>();
+  #overrunning = 0;
+  #member: GroupMember | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    id: string,
+    takeover: 'lease' | 'session',
+    environment: SimulatedEnvironment,
+    random: Random,
+    surroundings: GroupSurroundings,
+  ) {
+    this.id = id;
+    this.takeover = takeover;
+    this.environment = environment;
+    this.#random = random;
+    this.#surroundings = surroundings;
+    environment.onConfirmed = () => surroundings.checker.checkActing();
+  }
+
+  get isDead(): boolean {
+    return this.environment.clock.isDead;
+  }
+
+  /** Whether it acts for that shard, whether or not it runs: looked at from outside, without being asked. */
+  actsFor(shard: string): boolean {
+    return !this.isDead && this.#shards.get(shard)?.seemsHeld === true;
+  }
+
+  /** Whether work of it goes on though its shard is to be given back. */
+  get isOverrunning(): boolean {
+    return this.#overrunning > 0 && !this.isDead;
+  }
+
+  /** Whether it has a place in the group now. */
+  get isMember(): boolean {
+    return !this.isDead && this.#member !== undefined && !this.#member.lost.aborted;
+  }
+
+  get isStopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('stopped'));
+    await this.#expect('stop', this.#running);
+  }
+
+  #expect<T>(what: string, promise: Promise<T>): Promise<T> {
+    return this.#surroundings.ledger.expect(`${this.id}: ${what}`, promise, () => this.isDead);
+  }
+
+  async #run(): Promise<void> {
+    const { ledger, times, list } = this.#surroundings;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let session: Session | undefined;
+      try {
+        session = await Session.connect(CONNECT, {
+          ...times,
+          environment: this.environment,
+          logger: SILENT,
+          signal,
+        });
+        for (const shard of list.ids) await session.ensurePath(noteOf(shard));
+        while (!signal.aborted && !session.ended.aborted) await this.#belong(session);
+      } catch (error) {
+        if (!signal.aborted) ledger.count(`could not join: ${(error as Error).name}`);
+      }
+      if (session !== undefined) await this.#expect('close', session.close());
+      if (!signal.aborted)
+        await sleep(this.environment.clock, this.#random.between(10, 1000), signal).catch(ignore);
+    }
+  }
+
+  /** Until its node is lost, its session has ended, or it is stopped. */
+  async #belong(session: Session): Promise<void> {
+    const { list, ledger } = this.#surroundings;
+    const { signal } = this.#stop;
+    const options = { id: this.id, weight: 1, shards: list, takeover: this.takeover, settleMs: 100 };
+    const listener: GroupMemberListener = {
+      onAcquired: (shard) => this.#acquired(shard),
+      onEnded: (shard) => {
+        ledger.count(`ended: ${shard.endedFor}`);
+        if (this.#shards.get(shard.id) === shard) this.#shards.delete(shard.id);
+      },
+      onWorkFailed: (_, cause) => ledger.violate('work', String(cause)),
+      onOverrun: () => ledger.count('overruns'),
+      onError: (error) => ledger.count(`reported: ${(error as Error).name}`),
+      onPlanned: () => ledger.count('plans'),
+    };
+    const member = await GroupMember.join(session, GROUP, options, listener, signal);
+    this.#member = member;
+    ledger.count('members');
+    const over = deferred();
+    const unsubscribe = [member.lost, session.ended, signal].map((each) => onAbort(each, over.resolve));
+    if (!member.lost.aborted && !session.ended.aborted && !signal.aborted) await over.promise;
+    for (const each of unsubscribe) each();
+    this.#member = undefined;
+    await this.#expect('leave', member.leave());
+  }
+
+  #acquired(shard: OwnedShard): void {
+    const { checker } = this.#surroundings;
+    if (this.#shards.has(shard.id))
+      this.#surroundings.ledger.violate('twice', `${this.id} owns ${shard.id} twice`);
+    this.#shards.set(shard.id, shard);
+    shard.work(() => this.#work(shard));
+    checker.acquired(shard, this.id);
+  }
+
+  /** Acts now and then, each time after asking; ends some time after it has to. */
+  async #work(shard: OwnedShard): Promise<void> {
+    const { times, checker, ledger } = this.#surroundings;
+    const pause = (ms: number, signal?: AbortSignal) =>
+      sleep(this.environment.clock, ms, signal).catch(ignore);
+    while (shard.isHeld()) {
+      checker.checkActing();
+      if (this.#random.chance(0.3)) this.#write(shard);
+      await pause(times.sessionTimeoutMs * this.#random.between(0.2, 0.8), shard.signal);
+    }
+    // An application that goes on with what it should have ended.
+    if (this.#random.chance(0.3))
+      this.#surroundings.later(this.#random.spread(10, 60_000), () =>
+        this.environment.clock.receive(() => this.#write(shard)),
+      );
+    if (!this.#random.chance(0.2)) return;
+    ledger.count('work that outlasts its shard');
+    this.#overrunning++;
+    if (this.#random.chance(0.5)) this.#write(shard);
+    await pause(this.#random.spread(1, 2 * times.sessionTimeoutMs));
+    if (this.#random.chance(0.5)) this.#write(shard);
+    this.#overrunning--;
+  }
+
+  /** The note says by which node it was written. */
+  #write(shard: OwnedShard): void {
+    const { ledger } = this.#surroundings;
+    const note = noteOf(shard.id);
+    const count = (what: string) => () => ledger.count(`guarded transactions: ${what}`);
+    const written = shard.transaction().setData(note, shard.claim.node).commit();
+    written.then(count('carried out'), count('refused, or not answered'));
+  }
+
+  /** What hasn't ended, when everything should have. */
+  get leftovers(): string[] {
+    if (this.isDead) return [];
+    const { clock, wires } = this.environment;
+    const found: string[] = [];
+    if (clock.timers > 0) found.push(`${clock.timers} timers of ${this.id}`);
+    if (wires.size > 0) found.push(`${wires.size} sockets of ${this.id}`);
+    if (this.#shards.size > 0) found.push(`${this.id} owns ${this.#shards.size} shards`);
+    return found;
+  }
+}

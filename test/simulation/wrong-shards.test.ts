@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { Hold } from '../../src/lease/hold.js';
+import { Session } from '../../src/session/session.js';
+import { OwnedShard } from '../../src/shards/ownership/shard.js';
+import { simulate } from './run.js';
+import { findEach, replace } from './wrong.js';
+
+describe('the simulation of shards', () => {
+  it('finds nothing wrong', async () => {
+    const runs = [1, 2, 3].map((seed) =>
+      simulate({ seed, hours: 0.4, rules: 'shipped', faultRate: 'shards' }),
+    );
+    const found: string[] = [];
+    let terms = 0;
+    for (const run of runs) {
+      const { violations, counts } = await run;
+      found.push(...violations.map(({ kind, what }) => `${kind}: ${what}`));
+      terms += counts.get('terms') ?? 0;
+    }
+    expect(found).toEqual([]);
+    expect(terms).toBeGreaterThan(100);
+  }, 300_000);
+});
+
+findEach([
+  {
+    what: 'a tombstone that depends on no version of the heartbeat node',
+    found: /^two owners: /,
+    faultRate: 'shards',
+    hint: 7,
+    make: () =>
+      replace(Session.prototype, 'commit', (right) => {
+        return function (this: Session, parts) {
+          const isTombstone = parts.some(
+            ({ kind, path }) => kind === 'create' && path.includes('/tombstones/'),
+          );
+          return right.call(
+            this,
+            isTombstone
+              ? parts.map((part) => (part.kind === 'delete' ? { kind: part.kind, path: part.path } : part))
+              : parts,
+          );
+        };
+      }),
+  },
+  {
+    what: "a guarded write that checks the member's node alone",
+    found: /^fence: /,
+    faultRate: 'shards',
+    hint: 1,
+    make: () => replace(OwnedShard.prototype, 'transaction', () => Hold.prototype.transaction),
+  },
+]);

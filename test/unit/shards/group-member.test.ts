@@ -1,0 +1,244 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
+import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
+import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
+import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
+import { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+
+const PATH = '/group';
+const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
+const SETTLE_MS = 100;
+const A_WHILE_MS = 1000;
+/** A silent member's shards are owned by others by then: the delay, a look, and what happens at once. */
+const REPLACED_MS = takeoverDelayMs(TIMES.leaseMs) + TIMES.leaseMs / 4 + 200;
+
+/** Members with sessions of their own, and what each of them was told. */
+async function setUp({ shards = 8 }: { shards?: number | string[] } = {}) {
+  const { clock, server, open } = await startWithTestClock();
+  const list = ShardList.of(shards);
+  /** Of all members, in order. */
+  const acquired: { id: string; shard: OwnedShard }[] = [];
+  const join = async (id: string, { weight = 1, run = (_: OwnedShard): unknown => undefined } = {}) => {
+    const session = await open(TIMES);
+    const { id: sessionId } = session.credentials;
+    const atServer = server.sessions().find((each) => each.id === sessionId);
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const listener: GroupMemberListener = {
+      onAcquired: (shard) => {
+        told.push(`acquired ${shard.id}`);
+        acquired.push({ id, shard });
+        shard.work(() => run(shard));
+      },
+      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
+      onWorkFailed: (_, cause) => errors.push(cause),
+      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
+      onError: (error) => errors.push(error),
+      onPlanned: () => undefined,
+    };
+    const options = { id, weight, shards: list, takeover: 'lease', settleMs: SETTLE_MS } as const;
+    const joining = GroupMember.join(session, PATH, options, listener, new LazyAbortController());
+    const member = await clock.advanceUntil(joining);
+    onTestFinished(async () => {
+      atServer?.heal();
+      await clock.advanceUntil(member.leave());
+      expect(errors).toEqual([]);
+    });
+    return {
+      id,
+      member,
+      session,
+      told,
+      errors,
+      silence: () => atServer?.partition(),
+      expire: () => atServer?.expire(),
+    };
+  };
+  const idsOf = ({ member }: { member: GroupMember }) => member.owned.map(({ id }) => id).sort();
+  /** Who owns each shard at this moment, by the members' own answers. */
+  const ownersOf = (id: string) =>
+    acquired.filter(({ shard }) => shard.id === id && shard.isHeld()).map((each) => each.id);
+  const expectAllOwnedOnce = () => {
+    expect(list.ids.map((id) => ownersOf(id).length)).toEqual(list.ids.map(() => 1));
+  };
+  return { clock, server, open, join, list, acquired, idsOf, ownersOf, expectAllOwnedOnce };
+}
+
+describe('a member of a group of shards', () => {
+  it('owns all shards while it is alone, each in a first term with a token', async () => {
+    const { clock, join, idsOf, acquired } = await setUp();
+    const alone = await join('a');
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(alone)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+    expect(acquired.every(({ shard }) => shard.number === 1 && shard.isHeld() && shard.token > 0n)).toBe(
+      true,
+    );
+    await clock.advance(60_000);
+    expect(acquired.every(({ shard }) => shard.isHeld())).toBe(true);
+    expect(alone.told).toHaveLength(8);
+  });
+
+  it('shares them with one that joins, and hears nothing of those that it keeps', async () => {
+    const { clock, join, idsOf, acquired, expectAllOwnedOnce } = await setUp();
+    const first = await join('a');
+    await clock.advance(A_WHILE_MS);
+    const before = first.told.length;
+    const second = await join('b');
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(first).length, idsOf(second).length]).toEqual([4, 4]);
+    expectAllOwnedOnce();
+    expect(first.told.slice(before).sort()).toEqual(idsOf(second).map((id) => `moved ${id}`));
+    const moved = acquired.filter(({ id }) => id === 'b').map(({ shard }) => shard);
+    const former = (id: string) => acquired.find((each) => each.shard.id === id)?.shard as OwnedShard;
+    expect(moved.every((shard) => shard.number === 2 && shard.token > former(shard.id).token)).toBe(true);
+    const [reason] = moved.map(({ id }) => former(id).signal.reason as ShardEndedError);
+    expect(reason).toBeInstanceOf(ShardEndedError);
+    expect(reason?.reason).toBe('moved');
+  });
+
+  it('gives a shard back only when its work has settled, which nothing else waits for', async () => {
+    const { clock, join, idsOf, ownersOf } = await setUp({ shards: 4 });
+    const settle = new Map<string, () => void>();
+    const run = (shard: OwnedShard): unknown => {
+      if (shard.number > 1) return undefined;
+      return new Promise<void>((resolve) => settle.set(shard.id, resolve));
+    };
+    const first = await join('a', { run });
+    await clock.advance(A_WHILE_MS);
+    const second = await join('b');
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(first)).toEqual(['0', '1']);
+    expect(idsOf(second)).toEqual([]);
+    expect(second.member.lacking).toEqual(['2', '3']);
+    settle.get('3')?.();
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(second)).toEqual(['3']);
+    expect(ownersOf('2')).toEqual([]);
+    for (const each of settle.values()) each();
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(second)).toEqual(['2', '3']);
+  });
+
+  it('has a part of the shards by its weight', async () => {
+    const { clock, join, idsOf } = await setUp({ shards: 9 });
+    const [small, large] = [await join('a'), await join('b', { weight: 2 })];
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(small).length, idsOf(large).length]).toEqual([3, 6]);
+  });
+
+  it('leaves its shards to the others at once when it leaves, and nothing else', async () => {
+    const { clock, server, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const [first, second, third] = [await join('a'), await join('b'), await join('c')];
+    await clock.advance(A_WHILE_MS);
+    const kept = [...idsOf(first), ...idsOf(third)];
+    await clock.advanceUntil(second.member.leave());
+    await clock.advance(50);
+    expectAllOwnedOnce();
+    expect(idsOf(second)).toEqual([]);
+    expect([...idsOf(first), ...idsOf(third)].filter((id) => kept.includes(id)).sort()).toEqual(kept.sort());
+    await clock.advance(60_000);
+    expect(server.paths(`${PATH}/tombstones`)).toHaveLength(1);
+    expect(server.paths(`${PATH}/plans`)).toHaveLength(3);
+  });
+
+  it('leaves them to the others also if it is the planner', async () => {
+    const { clock, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const [planner, other] = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    expect(planner.member.isPlanner).toBe(true);
+    await clock.advanceUntil(planner.member.leave());
+    await clock.advance(SETTLE_MS + 50);
+    expect(idsOf(other)).toHaveLength(8);
+    expectAllOwnedOnce();
+  });
+
+  it.each(['a', 'b', 'c'])(
+    'that falls silent is replaced a delay later, and acts no more by then: %s',
+    async (silent) => {
+      const { clock, server, join, ownersOf, list } = await setUp();
+      const members = [await join('a'), await join('b'), await join('c')];
+      await clock.advance(A_WHILE_MS);
+      const dead = members.find(({ id }) => id === silent);
+      dead?.silence();
+      for (let waited = 0; waited < REPLACED_MS; waited += 10) {
+        for (const id of list.ids) expect(ownersOf(id).length).toBeLessThanOrEqual(1);
+        await clock.advance(10);
+      }
+      const owners = list.ids.flatMap(ownersOf);
+      expect(owners).toHaveLength(8);
+      expect(owners).not.toContain(silent);
+      expect(server.paths(`${PATH}/tombstones`).length).toBeLessThanOrEqual(2);
+    },
+  );
+
+  it('whose session ends has its shards replaced when its lease is over', async () => {
+    const { clock, join, ownersOf, list } = await setUp();
+    const members = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    members[1]?.silence();
+    members[1]?.expire();
+    for (let waited = 0; waited < REPLACED_MS; waited += 10) {
+      for (const id of list.ids) expect(ownersOf(id).length).toBeLessThanOrEqual(1);
+      await clock.advance(10);
+    }
+    expect(list.ids.flatMap(ownersOf)).toEqual(list.ids.map(() => 'a'));
+  });
+
+  it('is refused a guarded write of a shard that it has given back, though its node is there', async () => {
+    const { clock, join, acquired, idsOf } = await setUp({ shards: 2 });
+    const first = await join('a');
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(first.session.create('/out', { data: Buffer.from('0') }));
+    const second = await join('b');
+    await clock.advance(A_WHILE_MS);
+    const [moved] = idsOf(second);
+    const former = acquired.find(({ id, shard }) => id === 'a' && shard.id === moved)?.shard as OwnedShard;
+    // What its node alone proves: nothing.
+    const byNode = first.session.commit([
+      { kind: 'check', path: former.claim.node },
+      { kind: 'set', path: '/out', data: Buffer.from('1') },
+    ]);
+    await clock.advanceUntil(byNode);
+    const guarded = former.transaction().setData('/out', 'from the former owner').commit();
+    await expect(clock.advanceUntil(guarded)).rejects.toThrow(ShardEndedError);
+    const owner = acquired.find(({ id, shard }) => id === 'b' && shard.id === moved)?.shard as OwnedShard;
+    await clock.advanceUntil(owner.transaction().setData('/out', 'from the owner').commit());
+    const { data } = await clock.advanceUntil(first.session.getData('/out'));
+    expect(String(data)).toBe('from the owner');
+  });
+
+  it('may write under its fence while its work settles', async () => {
+    const { clock, join, acquired } = await setUp({ shards: 1 });
+    let wrote: Promise<void> | undefined;
+    const run = async (shard: OwnedShard) => {
+      await new Promise((resolve) => shard.signal.addEventListener('abort', resolve));
+      wrote = shard.transaction().create('/last', 'words').commit();
+      await wrote;
+    };
+    const first = await join('a', { run });
+    await clock.advance(A_WHILE_MS);
+    expect(acquired).toHaveLength(1);
+    await clock.advanceUntil(first.member.leave());
+    await expect(wrote).resolves.toBeUndefined();
+  });
+
+  it('is refused if it was given other shards than the group has', async () => {
+    const { clock, join, open } = await setUp();
+    await join('a');
+    const session = await open(TIMES);
+    const options = { id: 'b', weight: 1, shards: ShardList.of(9), takeover: 'lease', settleMs: 0 } as const;
+    const joining = GroupMember.join(
+      session,
+      PATH,
+      options,
+      {} as GroupMemberListener,
+      new LazyAbortController(),
+    );
+    await expect(clock.advanceUntil(joining)).rejects.toThrow(ShardsMismatchError);
+    await expect(clock.advanceUntil(joining)).rejects.toThrow(
+      '/group was given 9 shards, and has 8 shards: expected the same shards everywhere',
+    );
+  });
+});
