@@ -241,4 +241,43 @@ describe('a member of a group of shards', () => {
       '/group was given 9 shards, and has 8 shards: expected the same shards everywhere',
     );
   });
+
+  it('of whose id there is an older one gets no shards, until that has left', async () => {
+    const { clock, join, idsOf } = await setUp();
+    const [older, newer] = [await join('a'), await join('a')];
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(older).length, idsOf(newer).length]).toEqual([8, 0]);
+    await clock.advanceUntil(older.member.leave());
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(newer)).toHaveLength(8);
+  });
+
+  it('reports once that the record of a shard is missing, and owns the others', async () => {
+    const { clock, join, idsOf } = await setUp();
+    const first = await join('a');
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(first.member.leave());
+    await clock.advanceUntil(first.session.remove(`${PATH}/shards/3`));
+    const second = await join('b');
+    await clock.advance(10_000);
+    expect(idsOf(second)).toEqual(['0', '1', '2', '4', '5', '6', '7']);
+    expect(second.member.lacking).toEqual(['3']);
+    expect(second.errors.splice(0).map(String)).toEqual([
+      `Error: ${PATH}/shards/3, the record of shard 3, is missing, or can't be read: no member can own the shard`,
+    ]);
+  });
+
+  it('reads its plan anew after each loss of its connection, and keeps its shards', async () => {
+    const { clock, server, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const [first, second] = [await join('a'), await join('b')];
+    await clock.advance(A_WHILE_MS);
+    const told = [...first.told, ...second.told];
+    server.dropConnections();
+    await clock.advance(A_WHILE_MS);
+    expect([...first.told, ...second.told]).toEqual(told);
+    await join('c');
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(first).length, idsOf(second).length]).toEqual([3, 3]);
+    expectAllOwnedOnce();
+  });
 });

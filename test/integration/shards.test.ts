@@ -1,0 +1,97 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ShardEndedError } from '../../src/errors.js';
+import { LazyAbortController } from '../../src/platform/async/lazy-abort.js';
+import { GroupMember } from '../../src/shards/group-member.js';
+import { ShardList } from '../../src/shards/nodes/shard-list.js';
+import type { OwnedShard } from '../../src/shards/ownership/shard.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+import { until } from '../support/waiting.mjs';
+
+const SHARDS = ShardList.of(12);
+
+interface Member {
+  readonly id: string;
+  readonly member: GroupMember;
+  readonly shards: OwnedShard[];
+  readonly ended: string[];
+}
+
+async function join(path: string, id: string, session = openSession()): Promise<Member> {
+  const shards: OwnedShard[] = [];
+  const ended: string[] = [];
+  const errors: unknown[] = [];
+  const options = { id, weight: 1, shards: SHARDS, takeover: 'lease', settleMs: 20 } as const;
+  const listener = {
+    onAcquired: (shard: OwnedShard) => shards.push(shard),
+    onEnded: ({ id: shard, endedFor }: OwnedShard) => ended.push(`${endedFor} ${shard}`),
+    onWorkFailed: (_: OwnedShard, cause: unknown) => errors.push(cause),
+    onOverrun: () => undefined,
+    onError: (error: unknown) => errors.push(error),
+    onPlanned: () => undefined,
+  };
+  const member = await GroupMember.join(await session, path, options, listener, new LazyAbortController());
+  onTestFinished(async () => {
+    await member.leave();
+    expect(errors).toEqual([]);
+  });
+  return { id, member, shards, ended };
+}
+
+/** How many shards each of them owns at this moment. */
+function counts(members: readonly Member[]): number[] {
+  return members.map(({ member }) => member.owned.filter((shard) => shard.isHeld()).length);
+}
+
+/** By shard, who owns it. */
+function owners(members: readonly Member[]): string[] {
+  return SHARDS.ids.map((shard) =>
+    members
+      .filter(({ member }) => member.owned.some((each) => each.id === shard && each.isHeld()))
+      .map(({ id }) => id)
+      .join(' and '),
+  );
+}
+
+describe('a group of shards', () => {
+  it('is shared out anew as members come and go, and a shard that stays hears nothing of it', async () => {
+    const path = uniquePath('shards');
+    const [first, second] = [await join(path, 'a'), await join(path, 'b')];
+    await until(() => counts([first, second]).join() === '6,6');
+    const third = await join(path, 'c');
+    await until(() => counts([first, second, third]).join() === '4,4,4');
+    expect(new Set(owners([first, second, third]))).toEqual(new Set(['a', 'b', 'c']));
+    const before = first.ended.length;
+    await third.member.leave();
+    await until(() => counts([first, second]).join() === '6,6');
+    expect(first.ended).toHaveLength(before);
+    expect(owners([first, second]).every((owner) => owner === 'a' || owner === 'b')).toBe(true);
+  });
+
+  it('refuses a guarded write of a former owner, whose node is still there, and takes the next one’s', async () => {
+    const path = uniquePath('shards');
+    const first = await join(path, 'a');
+    await until(() => counts([first])[0] === 12);
+    const second = await join(path, 'b');
+    await until(() => counts([first, second]).join() === '6,6');
+    const owned = second.member.owned[0] as OwnedShard;
+    const former = first.shards.find(({ id }) => id === owned.id) as OwnedShard;
+    await expect(former.transaction().create(`${path}/out`, 'a').commit()).rejects.toThrow(ShardEndedError);
+    await owned.transaction().create(`${path}/out`, 'b').commit();
+    expect(owned.token > former.token).toBe(true);
+  });
+
+  it('replaces a member of which nothing is heard, which owns nothing any more by then', async () => {
+    const path = uniquePath('shards');
+    const proxy = await startProxy();
+    const times = { sessionTimeoutMs: 6000, leaseMs: 1000 };
+    const silent = await join(path, 'silent', openSession(times, proxy.connectString));
+    const others = [await join(path, 'a', openSession(times)), await join(path, 'b', openSession(times))];
+    await until(() => counts([silent, ...others]).join() === '4,4,4');
+    const lost = [...silent.member.owned];
+    const restore = proxy.partition();
+    await until(() => counts(others).reduce((sum, each) => sum + each) === 12);
+    expect(lost.some((shard) => shard.isHeld())).toBe(false);
+    restore();
+  });
+});
