@@ -248,7 +248,7 @@ export const MUTANTS = [
     danger: 'what the lost session has left behind stays, and no caller learns of it',
     edits: [
       {
-        file: 'cluster/supervisor/candidacy-loop.ts',
+        file: 'cluster/supervisor/supervision-loop.ts',
         from: 'if (loss === undefined || (await',
         to: 'if (loss === undefined || this.#stop.signal.aborted || (await',
       },

@@ -6,11 +6,12 @@ import { onAbort } from '../../platform/async/lazy-abort.js';
 import { deferred } from '../../platform/async/promises.js';
 import type { Session } from '../../session/session.js';
 import { registerWithGuardian } from '../guardian/guardian-link.js';
-import type { Loss } from './cleanup-hook.js';
+import type { OpenCandidacy } from './candidacy-state.js';
+import type { TermLoss } from './cleanup-hook.js';
 import type { Cooldown } from './lost-term-cooldown.js';
+import type { Participation } from './participation.js';
 import type { EmitEvent } from './supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './supervisor-options.js';
-import type { OpenCandidacy } from './supervisor-state.js';
 
 export interface CandidacyPort {
   readonly emit: EmitEvent;
@@ -20,7 +21,7 @@ export interface CandidacyPort {
 }
 
 /** One session with its elector: relays the elector's events, and says what was lost when the two have ended. */
-export class Candidacy implements OpenCandidacy {
+export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
   readonly elector: LeaderElector;
   /** Its last term, until it has a place in the queue again: what an end of the session takes away. */
@@ -51,13 +52,22 @@ export class Candidacy implements OpenCandidacy {
    * A lease that has ended with no server in reach is a loss too. A supervisor that goes on learns from the next server whether
    * the session has expired; one that stops doesn't wait for a server. It is better to clean up once too often.
    */
-  get loss(): Loss | undefined {
+  get loss(): TermLoss | undefined {
     const { session } = this;
     const term = this.#lostTerm;
     if (session.ended.reason instanceof SessionExpiredError) return { term, reason: 'session-expired' };
     if (session.ended.aborted || this.#hasEndedByItself) return { term, reason: 'stopped' };
     const isUnsure = session.state.name === 'suspended' && term !== undefined && hasLapsed(term);
     return isUnsure ? { term, reason: 'lease-expired' } : undefined;
+  }
+
+  /** Resolves once it has a place in the queue. @throws as `LeaderElector.start` does */
+  start(): Promise<void> {
+    return this.elector.start();
+  }
+
+  withdraw(): Promise<void> {
+    return this.elector.withdraw();
   }
 
   /** Until the session has ended, or the elector has stopped by itself since it can't take part in this election, or `stop`. */

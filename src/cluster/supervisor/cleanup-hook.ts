@@ -12,15 +12,8 @@ import { backoffMs, type RetryPolicy } from '../../platform/retry/backoff.js';
 import { retrying } from '../../platform/retry/retrying.js';
 import { type Clock, sleep } from '../../platform/time/clock.js';
 
-/** What was lost, for the clean-up hook. */
-export interface SessionLoss {
-  /** The term that the loss ended, if this process led: its signal has the reason for that. */
-  readonly term: Term | undefined;
-  /**
-   * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
-   * the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has expired.
-   */
-  readonly reason: DemotionReason;
+/** One call of a clean-up hook. */
+export interface CleanupAttempt {
   /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;
   /**
@@ -36,18 +29,30 @@ export interface SessionLoss {
   readonly stopping: boolean;
 }
 
-export type Loss = Pick<SessionLoss, 'term' | 'reason'>;
+/** What an election's candidate has lost. */
+export interface TermLoss {
+  /** The term that the loss ended, if this process led: its signal has the reason for that. */
+  readonly term: Term | undefined;
+  /**
+   * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
+   * the supervisor was stopped after the lease had ended, with no server in reach to say whether the session has expired.
+   */
+  readonly reason: DemotionReason;
+}
 
-/** What the hook decides: to take part in the election again, or to stop. Nothing means `restart`. */
+/** What was lost, for the clean-up hook. */
+export interface SessionLoss extends TermLoss, CleanupAttempt {}
+
+/** What the hook decides: to take part again, or to stop. Nothing means `restart`. */
 export type CleanupDecision = 'restart' | 'stop';
 
 /** @see {@link ElectionSupervisorOptions.cleanup} */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
 export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
 
-export interface CleanupCall {
-  readonly hook: CleanupHook;
-  readonly loss: Loss;
+export interface CleanupCall<L extends object> {
+  readonly hook: (known: L & CleanupAttempt) => unknown;
+  readonly loss: L;
   readonly timeoutMs: number;
   readonly policy: RetryPolicy;
   readonly environment: Pick<Environment, 'clock' | 'random'>;
@@ -62,7 +67,7 @@ export interface CleanupCall {
  *
  * @throws CleanupFailedError when the last attempt has failed
  */
-export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
+export async function callCleanup<L extends object>(call: CleanupCall<L>): Promise<CleanupDecision> {
   const { policy, environment, onFailure, stop, timeoutMs } = call;
   const { clock } = environment;
   let endAt = Number.POSITIVE_INFINITY;
@@ -89,13 +94,13 @@ export async function callCleanup(call: CleanupCall): Promise<CleanupDecision> {
   }
 }
 
-async function attemptCleanup(
-  { hook, loss, environment, stop }: CleanupCall,
+async function attemptCleanup<L extends object>(
+  { hook, loss, environment, stop }: CleanupCall<L>,
   attempt: number,
   limitMs: number,
 ): Promise<CleanupDecision> {
   const { signal, late, end } = limit(environment.clock, limitMs, stop);
-  const known: SessionLoss = { ...loss, attempt, signal, stopping: stop.aborted };
+  const known = { ...loss, attempt, signal, stopping: stop.aborted };
   try {
     const decision = await Promise.race([callHook(hook, known), late]);
     if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
@@ -131,6 +136,6 @@ function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
 }
 
 /** A hook that throws at once counts as a hook that rejects. */
-async function callHook(hook: CleanupHook, loss: SessionLoss): Promise<unknown> {
-  return await hook(loss);
+async function callHook<K>(hook: (known: K) => unknown, known: K): Promise<unknown> {
+  return await hook(known);
 }

@@ -1,4 +1,5 @@
-import type { OpenCandidacy, SupervisorState } from './supervisor-state.js';
+import type { OpenCandidacy } from './candidacy-state.js';
+import type { SupervisorState } from './supervisor-state.js';
 
 /** The condition of a supervisor, for a health check. */
 export interface Health {
@@ -30,27 +31,32 @@ export interface HealthTimes {
 
 const WELL: Health = { live: true, ready: true, leading: false, wedged: false, reasons: [] };
 
-export function healthOf(state: SupervisorState, times: HealthTimes): Health {
-  const unwell = { ...WELL, ready: false };
+export function healthOf(state: SupervisorState<OpenCandidacy>, times: HealthTimes): Health {
+  if ('participation' in state) return candidateHealth(state.participation, times);
+  return { ...WELL, ready: false, ...outsideHealth(state, times) };
+}
+
+/** Of a supervisor that doesn't take part now: whether it will by itself, and why it doesn't. */
+export function outsideHealth(
+  state: Exclude<SupervisorState<never>, { readonly participation: never }>,
+  times: HealthTimes,
+): Pick<Health, 'live' | 'reasons'> {
   switch (state.name) {
     case 'idle':
-      return { ...unwell, live: false, reasons: ['not started'] };
+      return { live: false, reasons: ['not started'] };
     case 'connecting':
       return {
-        ...unwell,
+        live: true,
         reasons: [`no session for ${since(state.sinceMs, times)} ms, attempt ${state.attempt}`],
       };
-    case 'campaigning':
-    case 'settling':
-      return candidateHealth(state, times);
     case 'cleaning': {
       const again = state.attempt > 1 ? `, attempt ${state.attempt}` : '';
-      return { ...unwell, reasons: [`the clean-up hook runs${again}`] };
+      return { live: true, reasons: [`the clean-up hook runs${again}`] };
     }
     case 'cooling':
-      return { ...unwell, reasons: [coolsDown(times)] };
+      return { live: true, reasons: [coolsDown(times)] };
     case 'stopped':
-      return { ...unwell, live: false, reasons: ['stopped'] };
+      return { live: false, reasons: ['stopped'] };
   }
 }
 
@@ -87,7 +93,7 @@ function candidateHealth({ elector, session }: OpenCandidacy, times: HealthTimes
 }
 
 function coolsDown({ now, coolUntil }: HealthTimes): string {
-  return `cools down after a lost term, for another ${Math.ceil(Math.max(0, coolUntil - now))} ms`;
+  return `cools down after a loss, for another ${Math.ceil(Math.max(0, coolUntil - now))} ms`;
 }
 
 function since(ms: number, { now }: HealthTimes): number {

@@ -1,7 +1,7 @@
 import { isLoss } from '../../election/term/loss.js';
 import type { DemotionReason } from '../../errors.js';
 import { exponentialPauseMs } from '../../platform/retry/backoff.js';
-import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+import type { LoopOptions } from './loop-options.js';
 
 const DEFAULT_MS = 1000;
 const LONGEST = 8; // The longest cooldown is so many times as long as the first.
@@ -14,13 +14,15 @@ export interface EndedTerm {
   readonly sessionTimeoutMs: number; // The timeout of the session that it was led with, in milliseconds.
 }
 
+type CooldownOptions = Pick<LoopOptions<never>, 'cooldownMs' | 'environment' | 'logger'>;
+
 /** Until when a supervisor stays out of the election, since it has lost one term after another. */
 export class Cooldown {
-  readonly #options: Pick<ResolvedSupervisorOptions, 'cooldownMs' | 'environment' | 'logger'>;
+  readonly #options: CooldownOptions;
   #lostTerms = 0;
   #untilMs = 0;
 
-  constructor(options: Pick<ResolvedSupervisorOptions, 'cooldownMs' | 'environment' | 'logger'>) {
+  constructor(options: CooldownOptions) {
     this.#options = options;
   }
 

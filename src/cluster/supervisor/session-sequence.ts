@@ -4,11 +4,11 @@ import { abortable, type Deferred, deferred, ignore } from '../../platform/async
 import { Outage } from '../../session/connection/outage.js';
 import { EnsembleHistory } from '../../session/ensemble-history.js';
 import { Session } from '../../session/session.js';
-import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+import type { LoopOptions } from './loop-options.js';
 
 /** The sessions of a supervisor, one after the other: opens them, and lends the current one to the application. */
 export class SessionSequence {
-  readonly #options: Pick<ResolvedSupervisorOptions, 'connect' | 'sessionOptions'>;
+  readonly #options: Pick<LoopOptions<never>, 'connect' | 'sessionOptions'>;
   readonly #onError: (error: Error) => void;
   /** Of all sessions: as long as no server serves, each attempt to open one goes on with the same outage. */
   readonly #outage = new Outage();
@@ -16,7 +16,10 @@ export class SessionSequence {
   #leaseMs = 0;
   #current = nextSession(); // The session that is open, or else the next one.
 
-  constructor(options: ResolvedSupervisorOptions, onError: (error: Error) => void) {
+  constructor(
+    options: Pick<LoopOptions<never>, 'connect' | 'sessionOptions'>,
+    onError: (error: Error) => void,
+  ) {
     this.#options = options;
     this.#onError = onError;
   }

@@ -2,24 +2,35 @@ import { constants } from 'node:os';
 import type { Term } from '../../election/term/term.js';
 import { describe, InvalidOptionError } from '../../errors.js';
 import { isWithin, runOutside, runWithin, WorkContext } from '../../platform/async/work-context.js';
-import { checkFunction, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import { checkFunction, checkPositiveMs } from '../../platform/checks.js';
 import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../guardian/guardian-link.js';
-import type { SupervisorState } from './supervisor-state.js';
 
-/** What a shutdown passes to its clean-up hook. */
-export interface Shutdown {
+/** What each shutdown passes to its clean-up hook. */
+export interface ShutdownTime {
   /** The signal that began the shutdown. */
   readonly signal: NodeJS.Signals;
-  /** The term that the shutdown ends, if this process led: it has ended, but its transactions are carried out until the hook has settled. */
-  readonly term: Term | undefined;
   /** How much time is left until the deadline, in milliseconds: then the process ends, whatever it is doing. */
   remainingMs(): number;
 }
 
+/** What a shutdown passes to its clean-up hook. */
+export interface Shutdown extends ShutdownTime {
+  /** The term that the shutdown ends, if this process led: it has ended, but its transactions are carried out until the hook has settled. */
+  readonly term: Term | undefined;
+}
+
+/** When and how a shutdown ends the process. */
+export interface ShutdownLimits {
+  /** How long the whole shutdown may take, in milliseconds. @default 10000 */
+  readonly deadlineMs?: number;
+  /** What the process exits with when all has ended well. @default 0 */
+  readonly exitCode?: number;
+}
+
 /** How `ElectionSupervisor.shutdownOn` ends the process. */
-export interface ShutdownOptions {
+export interface ShutdownOptions extends ShutdownLimits {
   /**
    * The application's clean-up. Called once, when the leader's work has settled and before leadership is given back, so
    * that no other process leads yet; in a process that doesn't lead, before its session is closed. If it fails that is
@@ -27,10 +38,6 @@ export interface ShutdownOptions {
    * was lost before, that hook is called first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
-  /** How long the whole shutdown may take, in milliseconds. @default 10000 */
-  readonly deadlineMs?: number;
-  /** What the process exits with when all has ended well. @default 0 */
-  readonly exitCode?: number;
 }
 
 /** Exit codes of a shutdown that went wrong; after a second signal it is 128 and the signal's number. */
@@ -40,52 +47,58 @@ export const SHUTDOWN_EXIT = {
 } as const;
 
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedShutdown {
+export interface ResolvedShutdown<Held extends object = object> {
   readonly signals: readonly NodeJS.Signals[];
-  readonly cleanup: ShutdownOptions['cleanup'];
+  readonly cleanup: ((shutdown: Held & ShutdownTime) => unknown) | undefined;
   readonly deadlineMs: number;
   readonly exitCode: number;
 }
 
 /** @internal What a shutdown needs of the supervisor that it stops. */
-export interface ShutdownPort {
+export interface ShutdownPort<Held extends object = object> {
   readonly clock: Clock;
   readonly logger: Logger;
-  state(): SupervisorState;
+  /** What is held at this moment, for the hook. */
+  held(): Held;
+  /** What a shutdown that hangs waits for, in words. */
+  whatIsLeft(progress: ShutdownProgress): string;
   /**
-   * Leaves the election, and calls {@link SignalShutdown.cleanUp} when its work has settled, before it gives anything back.
+   * Leaves, and calls {@link SignalShutdown.cleanUp} when its work has settled, before it gives anything back.
    * Resolves with the error of the supervisor's own clean-up after a loss, if that stays outstanding. Never rejects.
    */
   leave(): Promise<Error | undefined>;
 }
 
-/** How far it has come: the leader's work settles, the hook runs, what is held is given back. */
-type Progress = 'settling' | 'cleaning' | 'leaving';
+/** @internal How far a shutdown has come: the work settles, the hook runs, what is held is given back. */
+export type ShutdownProgress = 'settling' | 'cleaning' | 'leaving';
 
-interface UnderWay {
+interface UnderWay<Held extends object> {
   readonly name: 'under way';
   readonly atMs: number; // When the signal came, by the clock.
-  readonly shutdown: Shutdown; // What the hook is called with.
-  readonly progress: Progress;
+  readonly shutdown: Held & ShutdownTime; // What the hook is called with.
+  readonly progress: ShutdownProgress;
   readonly exitCode: number; // What the process exits with, as far as it is known by now.
 }
 
 /** armed → under way, to the end of the process; armed → disarmed. */
-type ShutdownState = { readonly name: 'armed' } | UnderWay | { readonly name: 'disarmed' };
+type ShutdownState<Held extends object> =
+  | { readonly name: 'armed' }
+  | UnderWay<Held>
+  | { readonly name: 'disarmed' };
 
 // Ctrl-C goes to all processes of a terminal, and `npm` hands it on to its child. A person needs longer for a second Ctrl-C.
 const ECHO_MS = 100;
 
 /** Ends the process in good order at the first of its signals: stop work, clean up, resign, close, exit. */
-export class SignalShutdown {
-  readonly #options: ResolvedShutdown;
-  readonly #port: ShutdownPort;
+export class SignalShutdown<Held extends object = object> {
+  readonly #options: ResolvedShutdown<Held>;
+  readonly #port: ShutdownPort<Held>;
   readonly #cleaning = new WorkContext();
-  #state: ShutdownState = { name: 'armed' };
+  #state: ShutdownState<Held> = { name: 'armed' };
   #cleaned: Promise<void> | undefined; // The one call of the hook.
 
   /** Listens to the signals from now on. */
-  constructor(options: ResolvedShutdown, port: ShutdownPort) {
+  constructor(options: ResolvedShutdown<Held>, port: ShutdownPort<Held>) {
     this.#options = options;
     this.#port = port;
     for (const signal of options.signals) process.on(signal, this.#onSignal);
@@ -113,7 +126,7 @@ export class SignalShutdown {
   }
 
   readonly #onSignal = (signal: NodeJS.Signals): void => {
-    const { clock, state: supervisorState } = this.#port;
+    const { clock } = this.#port;
     const { deadlineMs, exitCode } = this.#options;
     const atMs = clock.now();
     if (this.#state.name === 'under way') {
@@ -121,13 +134,13 @@ export class SignalShutdown {
       this.#exit(128 + constants.signals[signal], `${signal} during the shutdown: exiting at once`);
     }
     const remainingMs = () => Math.max(0, atMs + deadlineMs - clock.now());
-    const shutdown: Shutdown = { signal, term: termOf(supervisorState()), remainingMs };
+    const shutdown = { ...this.#port.held(), signal, remainingMs };
     this.#become({ name: 'under way', atMs, shutdown, progress: 'settling', exitCode });
     void runOutside(() => this.#shutDown(signal)); // Whatever work the signal has interrupted. Never rejects.
   };
 
   /** Whether a second signal belongs to the demand of the first, and doesn't ask for an exit at once. */
-  #isRepeated(signal: NodeJS.Signals, atMs: number, first: UnderWay): boolean {
+  #isRepeated(signal: NodeJS.Signals, atMs: number, first: UnderWay<Held>): boolean {
     if (signal !== first.shutdown.signal) return false;
     // A guardian's process group had the signal as a whole, and now the parent sends it in its turn: it would kill if it couldn't wait.
     return atMs - first.atMs < ECHO_MS || isGuarded();
@@ -144,7 +157,7 @@ export class SignalShutdown {
     if (this.#state.name === 'under way') this.#exit(this.#state.exitCode);
   }
 
-  async #callHook(shutdown: Shutdown): Promise<void> {
+  async #callHook(shutdown: Held & ShutdownTime): Promise<void> {
     this.#update({ progress: 'cleaning' });
     try {
       await runWithin(this.#cleaning, () => this.#options.cleanup?.(shutdown));
@@ -157,7 +170,7 @@ export class SignalShutdown {
   /** The deadline is over. What hangs may still be acting, so nothing is given back: the lease ends as after a kill. */
   #giveUp(signal: NodeJS.Signals): void {
     if (this.#state.name !== 'under way') return;
-    const left = whatIsLeft(this.#state.progress, this.#port.state());
+    const left = this.#port.whatIsLeft(this.#state.progress);
     this.#exit(
       SHUTDOWN_EXIT.deadline,
       `no end of the shutdown within ${this.#options.deadlineMs} ms of ${signal}: ${left}; exiting with code ${SHUTDOWN_EXIT.deadline}`,
@@ -181,46 +194,21 @@ export class SignalShutdown {
     process.exit(code);
   }
 
-  #update(change: Partial<Pick<UnderWay, 'progress' | 'exitCode'>>): void {
+  #update(change: Partial<Pick<UnderWay<Held>, 'progress' | 'exitCode'>>): void {
     if (this.#state.name === 'under way') this.#become({ ...this.#state, ...change });
   }
 
   /** The only place that writes the state. */
-  #become(next: ShutdownState): void {
+  #become(next: ShutdownState<Held>): void {
     this.#state = next;
   }
 }
 
-/** What a shutdown that hangs waits for, in words. */
-export function whatIsLeft(progress: Progress, state: SupervisorState): string {
-  if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
-  const elector = 'elector' in state ? state.elector.state : undefined;
-  switch (progress) {
-    case 'settling': {
-      const term = termOf(state);
-      return term === undefined
-        ? 'the election has still to be left'
-        : `the work of term ${term.number} still runs`;
-    }
-    case 'cleaning':
-      return 'the clean-up of the shutdown still runs';
-    case 'leaving': {
-      const released = elector === undefined || elector.name === 'stopped' || elector.name === 'expired';
-      return released
-        ? 'the session has still to be closed'
-        : 'the place in the election has still to be given back';
-    }
-  }
-}
-
-function termOf(state: SupervisorState): Term | undefined {
-  const elector = 'elector' in state ? state.elector.state : undefined;
-  return elector !== undefined && 'term' in elector ? elector.term : undefined;
-}
-
 /** @throws InvalidOptionError naming the option */
-export function resolveShutdown(signals: unknown, given: unknown): ResolvedShutdown {
-  const options = checkOptions<ShutdownOptions>('shutdown', given, ['cleanup', 'deadlineMs', 'exitCode']);
+export function resolveShutdown<Held extends object>(
+  signals: unknown,
+  options: ShutdownLimits & { readonly cleanup?: (shutdown: Held & ShutdownTime) => unknown },
+): ResolvedShutdown<Held> {
   return {
     signals: checkSignals(signals),
     cleanup: checkFunction('shutdown.cleanup', options.cleanup),

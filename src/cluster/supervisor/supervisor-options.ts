@@ -5,26 +5,12 @@ import {
   defaultId,
 } from '../../election/elector-options.js';
 import { InvalidOptionError } from '../../errors.js';
-import {
-  checkBoolean,
-  checkFunction,
-  checkId,
-  checkMs,
-  checkOptions,
-  checkPath,
-  checkPositiveMs,
-  definedOnly,
-} from '../../platform/checks.js';
-import type { Environment } from '../../platform/environment.js';
-import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
-import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
-import { parseConnectString } from '../../session/connection/connect-string.js';
-import {
-  resolveSessionOptions,
-  SESSION_OPTIONS,
-  type SessionOptions,
-} from '../../session/session-options.js';
-import type { CleanupHook } from './cleanup-hook.js';
+import { checkBoolean, checkId, checkOptions, checkPath, definedOnly } from '../../platform/checks.js';
+import type { Logger } from '../../platform/logging/logger.js';
+import type { RetryOptions } from '../../platform/retry/backoff.js';
+import type { SessionOptions } from '../../session/session-options.js';
+import type { CleanupHook, TermLoss } from './cleanup-hook.js';
+import { type LoopOptions, resolveLoopOptions } from './loop-options.js';
 
 /** How an {@link ElectionSupervisor} campaigns, leads and recovers. All times are in milliseconds. */
 export interface ElectionSupervisorOptions extends CandidacyOptions {
@@ -68,20 +54,11 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
 }
 
 /** @internal Options that were checked, with their defaults. */
-export interface ResolvedSupervisorOptions {
-  readonly connect: string;
+export interface ResolvedSupervisorOptions extends LoopOptions<TermLoss> {
   readonly path: string;
   readonly id: string;
-  readonly environment: Environment;
-  readonly sessionOptions: SessionOptions;
   readonly candidacy: CandidacyOptions;
-  readonly cleanup: CleanupHook | undefined;
-  readonly cleanupTimeoutMs: number;
-  readonly cleanupRetry: RetryPolicy;
   readonly guardian: boolean;
-  readonly retry: RetryPolicy;
-  readonly cooldownMs: number | undefined;
-  readonly logger: Logger;
 }
 
 const KNOWN = [
@@ -97,35 +74,18 @@ const KNOWN = [
   'logger',
   'retry',
 ] as const;
-const CLEANUP_RETRIES = 4;
 
 /** Checks everything at once: what is wrong must not turn up at the first loss. */
 export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<ElectionSupervisorOptions>('supervisor', given, KNOWN);
-  parseConnectString(options.connect);
-  const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
-    'session',
-    options.session,
-    SESSION_OPTIONS.filter((name) => name !== 'signal'), // What ends the supervisor is `stop()`.
-  );
-  if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
-  const logger = resolveLogger(options.logger === undefined ? sessionLogger : options.logger);
-  const { environment } = resolveSessionOptions(session, logger);
+  const loop = resolveLoopOptions<TermLoss>(options);
   return {
-    connect: options.connect,
+    ...loop,
     path: checkPath('path', options.path),
-    id: checkId('id', options.id) ?? defaultId(environment.uuid()),
-    environment,
-    sessionOptions: { ...session, logger },
+    id: checkId('id', options.id) ?? defaultId(loop.environment.uuid()),
     candidacy: definedOnly<CandidacyOptions>(checkCandidacyOptions(options)),
-    cleanup: checkFunction('cleanup', options.cleanup),
-    cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', options.cleanupTimeoutMs, 30_000),
-    cleanupRetry: resolveRetryOptions(options.retry, CLEANUP_RETRIES),
     guardian: checkBoolean('guardian', options.guardian, true),
-    retry: resolveRetryOptions(options.retry, Number.POSITIVE_INFINITY),
-    cooldownMs: checkMs('cooldownMs', options.cooldownMs),
-    logger,
   };
 }

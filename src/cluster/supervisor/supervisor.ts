@@ -1,21 +1,26 @@
-/** Imports more than 15 modules: most of them type its public methods. What happens behind these is in `candidacy-loop.ts`. */
+/** Imports more than 15 modules: most of them type its public methods. What happens behind these is in `supervision-loop.ts`. */
 import { mark } from '../../classes/duplicate-install.js';
 import { showAs } from '../../classes/inspection.js';
+import type { LeaderElector } from '../../election/elector.js';
 import type { Candidate } from '../../election/nodes/candidate.js';
 import { ElectionReader, leadersOf } from '../../election/nodes/election-reader.js';
 import type { Term } from '../../election/term/term.js';
-import { describe, InvalidStateError, type ListenerError } from '../../errors.js';
+import { describe, InvalidOptionError, InvalidStateError, type ListenerError } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/starting.js';
 import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stopping.js';
+import { checkMetadata, checkOptions } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
 import { logError } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
-import { CandidacyLoop } from './candidacy-loop.js';
+import { Candidacy } from './candidacy.js';
+import { holdUpOfCandidacy, termOf, whatIsLeft } from './candidacy-state.js';
+import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
-import { type ElectionSupervisorEvents, SUPERVISOR_EVENTS } from './supervisor-events.js';
+import { SupervisionLoop } from './supervision-loop.js';
+import { type ElectionSupervisorEvents, type EmitEvent, SUPERVISOR_EVENTS } from './supervisor-events.js';
 import {
   type ElectionSupervisorOptions,
   type ResolvedSupervisorOptions,
@@ -49,10 +54,10 @@ import { holdUpOf } from './supervisor-state.js';
 export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> implements SessionSource {
   /** What its candidates call themselves. */
   readonly id: string;
-  readonly #options: ResolvedSupervisorOptions;
-  readonly #loop: CandidacyLoop;
+  #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
+  readonly #loop: SupervisionLoop<TermLoss, Candidacy>;
   readonly #stopping: Stopping;
-  #shutdown: SignalShutdown | undefined;
+  #shutdown: SignalShutdown<{ term: Term | undefined }> | undefined;
 
   /** @throws InvalidOptionError if an option is wrong */
   constructor(options: ElectionSupervisorOptions) {
@@ -60,10 +65,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#options = resolveSupervisorOptions(options);
     this.id = this.#options.id;
     const report = (thrown: unknown) => this.#report(thrown);
-    this.#loop = new CandidacyLoop(this.#options, {
-      emit: (event, ...args) => this.emit(event, ...args),
-      report,
-      beforeRelease: () => this.#shutdown?.cleanUp(),
+    const emit: EmitEvent = (event, ...args) => this.emit(event, ...args);
+    const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
+    this.#loop = new SupervisionLoop(this.#options, {
+      ...port,
+      participate: (session) => new Candidacy(session, this.#options, this.#loop.cooldown, port),
+      onCleaned: () => this.emit('cleaned'),
+      onRestarting: (restart) => this.emit('restarting', restart),
       onStopped: () => {
         this.#stopping.end();
         this.#shutdown?.disarm();
@@ -73,7 +81,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     this.#stopping = new Stopping({
       clock: this.#options.environment.clock,
       graceMs: () => this.#loop.sessions.leaseMs,
-      holdUp: () => holdUpOf(this.#loop.state),
+      holdUp: () => holdUpOf(this.#loop.state, holdUpOfCandidacy),
       report,
     });
   }
@@ -90,7 +98,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
 
   /** The term that this process leads, while it does. */
   get term(): Term | undefined {
-    return this.#loop.elector?.term;
+    return this.#elector?.term;
   }
 
   /** Whether this process leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
@@ -101,7 +109,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   /** For a health check: the supervisor's condition at this very moment. */
   health(): Health {
     const now = this.#options.environment.clock.now();
-    return healthOf(this.#loop.state, { now, coolUntil: this.#loop.coolUntilMs });
+    return healthOf(this.#loop.state, {
+      now,
+      coolUntil: Math.max(this.#loop.cooldown.untilMs, this.#elector?.standsAgainAt ?? 0),
+    });
   }
 
   /**
@@ -147,8 +158,20 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws InvalidStateError if the supervisor has stopped
    * @throws ZooKeeperError if a server refuses; it is in later candidacies all the same
    */
-  advertise(data: string | Uint8Array): Promise<void> {
-    return this.#loop.advertise(data);
+  async advertise(data: string | Uint8Array): Promise<void> {
+    if (checkMetadata('data', data) === undefined)
+      throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
+    if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    this.#options = { ...this.#options, candidacy: { ...this.#options.candidacy, data } };
+    const { participation } = this.#loop;
+    if (participation === undefined) return;
+    const { elector, session } = participation;
+    try {
+      await elector.advertise(data);
+    } catch (error) {
+      // When that candidacy has ended, the next one begins with the new data.
+      if (!session.ended.aborted && elector.state.name !== 'stopped') throw error;
+    }
   }
 
   /**
@@ -170,7 +193,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async resign(): Promise<void> {
-    if (!this.#isWithinHook) await this.#loop.elector?.resign();
+    if (!this.#isWithinHook) await this.#elector?.resign();
   }
 
   /**
@@ -181,7 +204,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws SessionExpiredError if the session ends before
    */
   async handOver(candidate: string): Promise<void> {
-    const { elector } = this.#loop;
+    const elector = this.#elector;
     if (elector === undefined) throw new InvalidStateError('only a leader can hand over');
     await elector.handOver(candidate);
   }
@@ -211,7 +234,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   async #leave(): Promise<void> {
     this.#loop.stop();
     if (this.#isWithinHook) return;
-    const { elector } = this.#loop;
+    const elector = this.#elector;
     await elector?.withdraw();
     // It didn't wait: so the caller is the leader's own work, which mustn't wait here for its own end either.
     if (elector?.state.name === 'ending') return;
@@ -245,7 +268,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
    * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled
    */
   shutdownOn(signals: readonly NodeJS.Signals[], options?: ShutdownOptions): () => void {
-    const resolved = resolveShutdown(signals, options);
+    const given = checkOptions<ShutdownOptions>('shutdown', options, ['cleanup', 'deadlineMs', 'exitCode']);
+    const resolved = resolveShutdown<{ term: Term | undefined }>(signals, given);
     if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
     if (this.#shutdown?.isDisarmed === false)
       throw new InvalidStateError('the supervisor was told before which signals to shut down on');
@@ -253,7 +277,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const shutdown = new SignalShutdown(resolved, {
       clock: environment.clock,
       logger,
-      state: () => this.#loop.state,
+      held: () => ({ term: termOf(this.#loop.state) }),
+      whatIsLeft: (progress) => whatIsLeft(progress, this.#loop.state),
       leave: () => {
         void this.stop(); // Without a `timeoutMs` it doesn't reject.
         return this.#loop.ended; // And not `stop()`: the process has to exit before a rejection of `start()` may end it.
@@ -261,6 +286,10 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
     this.#shutdown = shutdown;
     return () => shutdown.disarm();
+  }
+
+  get #elector(): LeaderElector | undefined {
+    return this.#loop.participation?.elector;
   }
 
   /** Whether the caller is a hook: it mustn't wait for its own end. */

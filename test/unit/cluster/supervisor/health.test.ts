@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import type { OpenCandidacy } from '../../../../src/cluster/supervisor/candidacy-state.js';
 import { type Health, healthOf } from '../../../../src/cluster/supervisor/health.js';
-import type { SupervisorState } from '../../../../src/cluster/supervisor/supervisor-state.js';
+import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
 import type { DemotionReason } from '../../../../src/errors.js';
 import type { Session } from '../../../../src/session/session.js';
 import type { SessionState } from '../../../../src/session/session-state.js';
+
+type SupervisorState = AnyState<OpenCandidacy>;
 
 const NOW = 100_000;
 const held = { isHeld: () => true } as Term;
@@ -20,9 +23,11 @@ function campaigning(
   isOverdue = false,
 ): SupervisorState {
   return {
-    name: 'campaigning',
-    elector: { state, isWedged, isOverdue } as LeaderElector,
-    session: { state: session } as Session,
+    name: 'participating',
+    participation: {
+      elector: { state, isWedged, isOverdue } as LeaderElector,
+      session: { state: session } as Session,
+    },
   };
 }
 
@@ -43,9 +48,11 @@ function pastItsLease(isWedged: boolean): SupervisorState {
   };
   elector.state = { name: 'leading', term: { isHeld } as unknown as Term };
   return {
-    name: 'campaigning',
-    elector: elector as unknown as LeaderElector,
-    session: { state: connected } as Session,
+    name: 'participating',
+    participation: {
+      elector: elector as unknown as LeaderElector,
+      session: { state: connected } as Session,
+    },
   };
 }
 
@@ -144,7 +151,7 @@ describe('health', () => {
     ['on its session', campaigning({ name: 'joining' })],
     ['before it opens another one', { name: 'cooling' }],
   ])('of one that cools down %s', (_, state) => {
-    const reasons = ['cools down after a lost term, for another 1500 ms'];
+    const reasons = ['cools down after a loss, for another 1500 ms'];
     expect(healthOf(state, { now: NOW, coolUntil: NOW + 1500 })).toEqual({ ...OUT, reasons });
   });
 });

@@ -1,11 +1,8 @@
 import { constants } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  resolveShutdown,
-  SignalShutdown,
-  whatIsLeft,
-} from '../../../../src/cluster/supervisor/signal-shutdown.js';
-import type { SupervisorState } from '../../../../src/cluster/supervisor/supervisor-state.js';
+import { type OpenCandidacy, whatIsLeft } from '../../../../src/cluster/supervisor/candidacy-state.js';
+import { resolveShutdown, SignalShutdown } from '../../../../src/cluster/supervisor/signal-shutdown.js';
+import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { LeaderElector } from '../../../../src/election/elector.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { Term } from '../../../../src/election/term/term.js';
@@ -13,10 +10,11 @@ import { resolveLogger } from '../../../../src/platform/logging/logger.js';
 import type { Session } from '../../../../src/session/session.js';
 import { FakeClock } from '../../../support/fake-clock.js';
 
+type SupervisorState = AnyState<OpenCandidacy>;
+
 const settling = (state: ElectorState): SupervisorState => ({
   name: 'settling',
-  elector: { state } as LeaderElector,
-  session: {} as Session,
+  participation: { elector: { state } as LeaderElector, session: {} as Session },
 });
 const ending = settling({ name: 'ending', term: { number: 7 } as Term, reason: 'stopped' });
 
@@ -45,14 +43,14 @@ describe('a second signal during a shutdown', () => {
   function hanging() {
     const clock = new FakeClock();
     const leave = vi.fn(() => never);
-    const state: SupervisorState = { name: 'idle' };
     const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
       throw new Error(`exits with ${code}`);
     });
-    const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], undefined), {
+    const shutdown = new SignalShutdown(resolveShutdown(['SIGUSR2', 'SIGHUP'], {}), {
       clock,
       logger: resolveLogger(undefined),
-      state: () => state,
+      held: () => ({}),
+      whatIsLeft: () => 'all',
       leave,
     });
     onTestFinished(() => {

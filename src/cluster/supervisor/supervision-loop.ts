@@ -1,64 +1,70 @@
-import type { LeaderElector } from '../../election/elector.js';
 import {
   AuthenticationError,
   CleanupFailedError,
   ConnectionLossError,
   ConnectTimeoutError,
   describe,
-  InvalidOptionError,
   InvalidStateError,
 } from '../../errors.js';
 import { deferred } from '../../platform/async/promises.js';
 import { markStopped } from '../../platform/async/starting.js';
 import { isWithin, runWithin, WorkContext } from '../../platform/async/work-context.js';
-import { checkMetadata } from '../../platform/checks.js';
 import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';
-import { Candidacy, type CandidacyPort } from './candidacy.js';
-import { callCleanup, type Loss } from './cleanup-hook.js';
+import type { Session } from '../../session/session.js';
+import { callCleanup } from './cleanup-hook.js';
+import type { LoopOptions } from './loop-options.js';
 import { Cooldown } from './lost-term-cooldown.js';
+import type { Loss, Participation } from './participation.js';
 import { SessionSequence } from './session-sequence.js';
-import type { ResolvedSupervisorOptions } from './supervisor-options.js';
+import type { Restart } from './supervisor-events.js';
 import type { SupervisorState } from './supervisor-state.js';
 
 /** The reason with which a stop interrupts what the loop waits for. Never seen outside. */
 class StopRequest extends Error {}
 
-export interface LoopPort extends CandidacyPort {
+export interface LoopPort<P> {
+  /** Begins to use a session, which doesn't do anything yet. */
+  participate(session: Session): P;
+  /** Its work has settled, and its session is about to be closed. */
+  onSettled?(participation: P): void;
+  /** Whether another attempt can't succeed. */
+  isFinal?(error: unknown): boolean;
+  onCleaned(): void;
+  onRestarting(restart: Restart): void;
+  readonly report: (thrown: unknown) => void;
+  /** Called when all work has settled, before anything is given back. Must not reject. */
+  beforeRelease(): Promise<void> | undefined;
   onStopped(): void; // The loop has ended: nothing of it runs any more. Called once.
 }
 
-/** One candidacy after another, each with its own session: connect, campaign; when it has ended, settle, clean up, repeat. */
-export class CandidacyLoop {
+/** One participation after another, each with its own session: connect, take part; when it has ended, settle, clean up, repeat. */
+export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   readonly sessions: SessionSequence;
   readonly cooldown: Cooldown;
-  readonly #port: LoopPort;
+  readonly #options: LoopOptions<L>;
+  readonly #port: LoopPort<P>;
   readonly #stop = new AbortController();
   readonly #started = deferred();
   readonly #cleaning = new WorkContext(); // Of the clean-up hook: a call from inside it mustn't wait for its end.
-  #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
-  #state: SupervisorState = { name: 'idle' };
+  #state: SupervisorState<P> = { name: 'idle' };
   #ended: Promise<CleanupFailedError | undefined> = Promise.resolve(undefined);
 
-  constructor(options: ResolvedSupervisorOptions, port: LoopPort) {
+  constructor(options: LoopOptions<L>, port: LoopPort<P>) {
     this.#options = options;
     this.#port = port;
     this.cooldown = new Cooldown(options);
     this.sessions = new SessionSequence(options, port.report);
   }
 
-  get state(): SupervisorState {
+  get state(): SupervisorState<P> {
     return this.#state;
   }
 
-  get elector(): LeaderElector | undefined {
-    return 'elector' in this.#state ? this.#state.elector : undefined;
-  }
-
-  /** Until when it stays out of the election, by its clock, for terms that were lost: its own pause and its elector's overlap. */
-  get coolUntilMs(): number {
-    return Math.max(this.cooldown.untilMs, this.elector?.standsAgainAt ?? 0);
+  /** That which is under way. */
+  get participation(): P | undefined {
+    return 'participation' in this.#state ? this.#state.participation : undefined;
   }
 
   /** Whether the hook is the caller: also one that outlasted its time and still runs in the clean-up of a later loss. */
@@ -87,30 +93,15 @@ export class CandidacyLoop {
     if (this.#state.name === 'idle') this.#finish();
   }
 
-  async advertise(data: string | Uint8Array): Promise<void> {
-    if (checkMetadata('data', data) === undefined)
-      throw new InvalidOptionError('data', data, 'a string or a Uint8Array');
-    if (this.#state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
-    this.#options = { ...this.#options, candidacy: { ...this.#options.candidacy, data } };
-    if (!('elector' in this.#state)) return;
-    const { elector, session } = this.#state;
-    try {
-      await elector.advertise(data);
-    } catch (error) {
-      // When that candidacy has ended, the next one begins with the new data.
-      if (!session.ended.aborted && elector.state.name !== 'stopped') throw error;
-    }
-  }
-
-  /** Campaigns; and after each loss cleans up and campaigns again. Gives the clean-up that stays outstanding. Never rejects. */
+  /** Takes part; and after each loss cleans up and takes part again. Gives the clean-up that stays outstanding. Never rejects. */
   async #run(): Promise<CleanupFailedError | undefined> {
     let end: unknown;
     try {
       for (;;) {
-        const candidacy = await this.#campaign();
+        const participation = await this.#participate();
         this.#started.resolve();
-        await candidacy.untilEnded(this.#stop.signal);
-        const loss = await this.#settle(candidacy);
+        await participation.untilEnded(this.#stop.signal);
+        const loss = await this.#settle(participation);
         if (loss === undefined || (await this.#cleanUp(loss)) === 'stop') break;
       }
     } catch (error) {
@@ -123,12 +114,12 @@ export class CandidacyLoop {
     return end instanceof CleanupFailedError ? end : undefined;
   }
 
-  /** Takes a place in the queue with a new session, after the cooldown; tries again, with back-off, when that fails. */
-  async #campaign(): Promise<Candidacy> {
+  /** Takes a place with a new session, after the cooldown; tries again, with back-off, when that fails. */
+  async #participate(): Promise<P> {
     const sinceMs = this.#options.environment.clock.now();
     if (this.#state.name !== 'idle') await this.#coolDown();
     return await retrying(
-      (attempt) => this.#tryToCampaign({ name: 'connecting', attempt, sinceMs }),
+      (attempt) => this.#tryToParticipate({ name: 'connecting', attempt, sinceMs }),
       this.#options.retry.retries,
       (failure) => this.#backOff(failure),
     );
@@ -139,26 +130,25 @@ export class CandidacyLoop {
     const { clock } = this.#options.environment;
     this.#become({ name: 'cooling' });
     const delayMs = Math.max(0, this.cooldown.untilMs - clock.now());
-    this.#port.emit('restarting', { attempt: 1, delayMs });
+    this.#port.onRestarting({ attempt: 1, delayMs });
     if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
   }
 
-  async #tryToCampaign(connecting: SupervisorState): Promise<Candidacy> {
+  async #tryToParticipate(connecting: SupervisorState<P>): Promise<P> {
     this.#become(connecting);
     const session = await this.sessions.open(this.#stop.signal);
     this.sessions.lend(session);
-    const candidacy = new Candidacy(session, this.#options, this.cooldown, this.#port);
-    const { elector } = candidacy;
-    this.#become({ name: 'campaigning', elector, session });
+    const participation = this.#port.participate(session);
+    this.#become({ name: 'participating', participation });
     try {
       const reset = await this.sessions.compareWithEarlier(session, this.#stop.signal);
       if (reset !== undefined) this.#port.report(reset);
       this.#stop.signal.throwIfAborted();
-      await elector.start();
-      return candidacy;
+      await participation.start();
+      return participation;
     } catch (error) {
-      const loss = await this.#settle(candidacy);
-      // It had no place in the queue, but the application may have used the session.
+      const loss = await this.#settle(participation);
+      // It had no place, but the application may have used the session.
       if (loss?.reason === 'session-expired' && (await this.#cleanUp(loss)) === 'stop')
         throw new StopRequest();
       this.#stop.signal.throwIfAborted();
@@ -171,30 +161,31 @@ export class CandidacyLoop {
     const { retry, environment, logger } = this.#options;
     if (error instanceof CleanupFailedError || error instanceof StopRequest) throw error;
     this.#stop.signal.throwIfAborted();
-    logger.info({ attempt, cause: describe(error) }, 'could not stand for election');
-    if (error instanceof AuthenticationError) throw error; // Another attempt won't make the credentials right.
+    logger.info({ attempt, cause: describe(error) }, 'could not take part');
+    // Another attempt won't make the credentials right.
+    if (error instanceof AuthenticationError || this.#port.isFinal?.(error)) throw error;
     // A session that finds no server has reported that itself, at intervals that suit the reader.
     const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
     if (!unreachable && retriesLeft > 0) this.#port.report(error);
     if (retriesLeft <= 0) return;
     const delayMs = backoffMs(attempt, retry, environment.random());
-    this.#port.emit('restarting', { attempt: attempt + 1, delayMs });
+    this.#port.onRestarting({ attempt: attempt + 1, delayMs });
     await sleep(environment.clock, delayMs, this.#stop.signal);
   }
 
-  /** Lets the candidacy's work settle and closes its session, before anything else happens. Gives what was lost. */
-  async #settle(candidacy: Candidacy): Promise<Loss | undefined> {
-    const { session, elector } = candidacy;
-    this.#become({ name: 'settling', elector, session });
-    await elector.withdraw();
-    // If it didn't lead, no release has called it.
-    if (this.#stop.signal.aborted && candidacy.loss === undefined) await this.#port.beforeRelease();
-    const { loss } = candidacy; // Again: that may have taken its time.
-    await session.close();
+  /** Lets the work settle and closes the session, before anything else happens. Gives what was lost. */
+  async #settle(participation: P): Promise<L | undefined> {
+    this.#become({ name: 'settling', participation });
+    await participation.withdraw();
+    // If it held nothing, no release has called it.
+    if (this.#stop.signal.aborted && participation.loss === undefined) await this.#port.beforeRelease();
+    const { loss } = participation; // Again: that may have taken its time.
+    this.#port.onSettled?.(participation);
+    await participation.session.close();
     return loss;
   }
 
-  async #cleanUp(loss: Loss): Promise<'restart' | 'stop'> {
+  async #cleanUp(loss: L): Promise<'restart' | 'stop'> {
     const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
@@ -210,7 +201,7 @@ export class CandidacyLoop {
       onFailure: this.#port.report,
       stop: this.#stop.signal,
     });
-    this.#port.emit('cleaned');
+    this.#port.onCleaned();
     return decision;
   }
 
@@ -223,7 +214,7 @@ export class CandidacyLoop {
   }
 
   /** The only place that writes the state. */
-  #become(next: SupervisorState): void {
+  #become(next: SupervisorState<P>): void {
     this.#state = next;
   }
 }

@@ -1,0 +1,47 @@
+import type { LeaderElector } from '../../election/elector.js';
+import type { Term } from '../../election/term/term.js';
+import type { StopWait } from '../../errors.js';
+import type { Session } from '../../session/session.js';
+import type { ShutdownProgress } from './signal-shutdown.js';
+import type { SupervisorState } from './supervisor-state.js';
+
+/** The elector of a candidacy that is under way, and the session that it belongs to. */
+export interface OpenCandidacy {
+  readonly elector: LeaderElector;
+  readonly session: Session;
+}
+
+/** The term that a supervisor in that state leads, or whose work has still to settle. */
+export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined {
+  if (!('participation' in state)) return undefined;
+  const elector = state.participation.elector.state;
+  return 'term' in elector ? elector.term : undefined;
+}
+
+/** What holds up the stop of a candidacy. */
+export function holdUpOfCandidacy({ elector }: OpenCandidacy): StopWait {
+  const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
+  return hasLeft ? { by: 'servers', what: 'the session has still to be closed' } : elector.holdUp;
+}
+
+/** What a shutdown that hangs waits for, in words. */
+export function whatIsLeft(progress: ShutdownProgress, state: SupervisorState<OpenCandidacy>): string {
+  if (state.name === 'cleaning') return "the supervisor's clean-up hook still runs";
+  switch (progress) {
+    case 'settling': {
+      const term = termOf(state);
+      return term === undefined
+        ? 'the election has still to be left'
+        : `the work of term ${term.number} still runs`;
+    }
+    case 'cleaning':
+      return 'the clean-up of the shutdown still runs';
+    case 'leaving': {
+      const elector = 'participation' in state ? state.participation.elector.state : undefined;
+      const released = elector === undefined || elector.name === 'stopped' || elector.name === 'expired';
+      return released
+        ? 'the session has still to be closed'
+        : 'the place in the election has still to be given back';
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { checkFunction, checkMs, checkOptions, checkPositiveMs } from '../../platform/checks.js';
+import type { Environment } from '../../platform/environment.js';
+import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import { parseConnectString } from '../../session/connection/connect-string.js';
+import {
+  resolveSessionOptions,
+  SESSION_OPTIONS,
+  type SessionOptions,
+} from '../../session/session-options.js';
+import type { CleanupAttempt } from './cleanup-hook.js';
+
+/** What every supervisor is given, whatever it takes part in. `L` is what its clean-up hook is told. All times are in milliseconds. */
+export interface GivenLoopOptions<L> {
+  readonly connect: string;
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  readonly cleanup?: (known: L & CleanupAttempt) => unknown;
+  readonly cleanupTimeoutMs?: number;
+  readonly cooldownMs?: number;
+  readonly retry?: RetryOptions;
+  readonly logger?: Logger;
+}
+
+/** How a supervisor goes on: options that were checked, with their defaults. */
+export interface LoopOptions<L> {
+  readonly connect: string;
+  readonly environment: Environment;
+  readonly sessionOptions: SessionOptions;
+  readonly cleanup: ((known: L & CleanupAttempt) => unknown) | undefined;
+  readonly cleanupTimeoutMs: number;
+  readonly cleanupRetry: RetryPolicy;
+  readonly retry: RetryPolicy;
+  readonly cooldownMs: number | undefined;
+  readonly logger: Logger;
+}
+
+/** How often the application's code is tried again, if `retry` doesn't say. */
+export const CODE_RETRIES = 4;
+
+/** @throws InvalidOptionError naming the option, the value and what would be right */
+export function resolveLoopOptions<L>(given: GivenLoopOptions<L>): LoopOptions<L> {
+  parseConnectString(given.connect);
+  const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
+    'session',
+    given.session,
+    SESSION_OPTIONS.filter((name) => name !== 'signal'), // What ends the supervisor is `stop()`.
+  );
+  if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
+  const logger = resolveLogger(given.logger === undefined ? sessionLogger : given.logger);
+  const { environment } = resolveSessionOptions(session, logger);
+  return {
+    connect: given.connect,
+    environment,
+    sessionOptions: { ...session, logger },
+    cleanup: checkFunction('cleanup', given.cleanup),
+    cleanupTimeoutMs: checkPositiveMs('cleanupTimeoutMs', given.cleanupTimeoutMs, 30_000),
+    cleanupRetry: resolveRetryOptions(given.retry, CODE_RETRIES),
+    retry: resolveRetryOptions(given.retry, Number.POSITIVE_INFINITY),
+    cooldownMs: checkMs('cooldownMs', given.cooldownMs),
+    logger,
+  };
+}
