@@ -348,6 +348,21 @@ export class ShardEndedError extends ConclaveError {
   }
 }
 
+/** The work of a shard threw or rejected: `run`, `prepare`, or what was given to `waitUntil`. The `cause` is what it threw. */
+export class ShardFailedError extends ConclaveError {
+  readonly code = 'SHARD_FAILED';
+
+  /** @param attempt - of `run`, how often in a row it has failed; `undefined` of other work */
+  constructor(
+    readonly shard: string,
+    cause: unknown,
+    readonly attempt?: number,
+  ) {
+    const often = attempt === undefined ? '' : ` (${attempt} in a row)`;
+    super(`the work of shard ${shard} failed${often}: ${describe(cause)}`, { cause });
+  }
+}
+
 /** A group of shards has other shards than this process was given. */
 export class ShardsMismatchError extends ConclaveError {
   readonly code = 'SHARDS_MISMATCH';
@@ -366,8 +381,16 @@ export class ShardsMismatchError extends ConclaveError {
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';
 
-  constructor(readonly term: number) {
-    super(`the work of term ${term} was still running when its lease ended`);
+  /**
+   * @param term - its number
+   * @param shard - of which shard, if it is a shard's
+   */
+  constructor(
+    readonly term: number,
+    readonly shard?: string,
+  ) {
+    const of = shard === undefined ? '' : ` of shard ${shard}`;
+    super(`the work of term ${term}${of} was still running when its lease ended`);
   }
 }
 

@@ -8,9 +8,20 @@ export {
   type SessionGuardianEvents,
   type SessionGuardianOptions,
 } from './cluster/guardian/session-guardian.js';
-export type { CleanupDecision, CleanupHook, SessionLoss } from './cluster/supervisor/cleanup-hook.js';
+export type {
+  CleanupAttempt,
+  CleanupDecision,
+  CleanupHook,
+  SessionLoss,
+  TermLoss,
+} from './cluster/supervisor/cleanup-hook.js';
 export type { Health } from './cluster/supervisor/health.js';
-export type { Shutdown, ShutdownOptions } from './cluster/supervisor/signal-shutdown.js';
+export type {
+  Shutdown,
+  ShutdownLimits,
+  ShutdownOptions,
+  ShutdownTime,
+} from './cluster/supervisor/signal-shutdown.js';
 export { ElectionSupervisor } from './cluster/supervisor/supervisor.js';
 export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor/supervisor-options.js';
@@ -59,6 +70,10 @@ export {
   SeatsMismatchError,
   SessionClosedError,
   SessionExpiredError,
+  ShardEndedError,
+  type ShardEndReason,
+  ShardFailedError,
+  ShardsMismatchError,
   StopPendingError,
   type StopWait,
   TermEndedError,
@@ -101,3 +116,20 @@ export { Session } from './session/session.js';
 export type { CloseOptions, SessionOptions } from './session/session-options.js';
 export type { SessionSource } from './session/session-source.js';
 export type { SessionEvents, SessionState } from './session/session-state.js';
+export type { OwnerChanges, ShardMember } from './shards/observer/group-view.js';
+export { ShardObserver } from './shards/observer/observer.js';
+export type { ShardObserverOptions } from './shards/observer/observer-options.js';
+export type { ShardObserverEvents } from './shards/observer/observer-state.js';
+export type { Shard } from './shards/ownership/shard.js';
+export { type PlanInput, type PlanMember, plan } from './shards/planning/plan.js';
+export { shardOf } from './shards/shard-of.js';
+export type { ComingShard } from './shards/supervisor/preparations.js';
+export type { ShardHealth } from './shards/supervisor/shard-health.js';
+export type { LostShards, ShardCleanupHook, ShardLoss } from './shards/supervisor/shard-loss.js';
+export {
+  type ShardShutdown,
+  type ShardShutdownOptions,
+  ShardSupervisor,
+} from './shards/supervisor/shard-supervisor.js';
+export type { ShardSupervisorEvents } from './shards/supervisor/shard-supervisor-events.js';
+export type { ShardSupervisorOptions } from './shards/supervisor/shard-supervisor-options.js';

@@ -152,16 +152,17 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Calls `onCreated` when a node that doesn't exist is created, on the connection's stack, and unless the connection is lost
-   * before. At most one such watch for a path. @returns what ends it
+   * @internal Calls `onCreated`, a function of this watch alone, when a node that doesn't exist is created: on the connection's stack, and
+   * unless the connection is lost before. @returns what ends it
+   * @param onThere - called when the server has looked, and there was a node already: the caller ends the watch then
    */
-  watchCreation(path: string, onCreated: () => void): () => void {
+  watchCreation(path: string, onCreated: () => void, onThere: () => void = ignore): () => void {
     const target = this.absolute(path);
     this.#creations.add(target, onCreated);
-    const watching = this.#perform(requests.existsRequest(target, true)).catch(ignore); // Mostly there is no node, and the watch is set.
+    const watching = this.#perform(requests.existsRequest(target, true)).then(onThere, ignore); // Mostly there is no node, and the watch is set.
     return () => {
-      if (!this.#creations.remove(target, onCreated) || this.outbox.unwatch(target)) return;
-      void watching.then(() => this.#creations.has(target) || this.outbox.unwatch(target)); // The request was held, and sets it.
+      if (!this.#creations.remove(target, onCreated) || this.removeUnusedWatch(path)) return;
+      void watching.then(() => this.removeUnusedWatch(path)); // The request was held, and sets it.
     };
   }
 
@@ -185,13 +186,13 @@ export abstract class Operations<
    */
   cancelWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
-    return !this.watches.remove(target, watcher) || this.outbox.unwatch(target);
+    return !this.watches.remove(target, watcher) || this.removeUnusedWatch(path);
   }
 
-  /** @internal Has the server remove its watch of a path, if that has no watcher any more. */
-  removeUnusedWatch(path: string): void {
+  /** @internal Has the server remove its watch of a path, if nothing waits for a change of that any more. `false`: no connection. */
+  removeUnusedWatch(path: string): boolean {
     const target = this.#chroot.below(path);
-    if (!this.watches.has(target)) this.outbox.unwatch(target);
+    return this.watches.has(target) || this.#creations.has(target) || this.outbox.unwatch(target);
   }
 
   /** @internal Whether the node exists, also if it can't be read: from 3.8.4 and 3.9.2 on servers refuse its stat then. */

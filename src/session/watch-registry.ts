@@ -1,4 +1,10 @@
-import { forEachOf, type SmallSet, withMember, withoutMember } from '../platform/collections/small-set.js';
+import {
+  forEachOf,
+  hasMember,
+  type SmallSet,
+  withMember,
+  withoutMember,
+} from '../platform/collections/small-set.js';
 import type { Change } from './protocol/requests.js';
 
 /** Waits for a change of a node. */
@@ -56,29 +62,35 @@ export class WatchRegistry {
 }
 
 /**
- * What is called when nodes are created that didn't exist, by their absolute paths: at most one for each. They aren't restored when a
- * connection was lost.
+ * What is called when nodes are created that didn't exist, by their absolute paths. Those of one path share one watch. They aren't
+ * restored when a connection was lost.
  */
 export class CreationWatches {
-  #called: Map<string, () => void> | undefined; // Few sessions have any, and an empty map takes 190 bytes.
+  #called: Map<string, SmallSet<() => void>> | undefined; // Few sessions have any, and an empty map takes 190 bytes.
 
+  /** @param onCreated - a function of this watch alone */
   add(path: string, onCreated: () => void): void {
     this.#called ??= new Map();
-    this.#called.set(path, onCreated);
+    this.#called.set(path, withMember(this.#called.get(path), onCreated));
   }
 
   has(path: string): boolean {
     return this.#called?.has(path) === true;
   }
 
-  /** `false`: it has been called, or another one has taken its place. */
+  /** `true`: it was the path's last one, and a server may still watch the path. */
   remove(path: string, onCreated: () => void): boolean {
-    return this.#called?.get(path) === onCreated && this.#called.delete(path);
+    const called = this.#called?.get(path);
+    if (this.#called === undefined || !hasMember(called, onCreated)) return false;
+    const others = withoutMember(called, onCreated);
+    if (others === undefined) return this.#called.delete(path);
+    this.#called.set(path, others);
+    return false;
   }
 
   fire(path: string): void {
-    const onCreated = this.#called?.get(path);
+    const called = this.#called?.get(path);
     this.#called?.delete(path);
-    onCreated?.();
+    forEachOf(called, (onCreated) => onCreated());
   }
 }

@@ -1,36 +1,33 @@
-// Imports more than 15 modules: 16; it ties a member's shards to the planning for all.
-import { LeaderElector } from '../election/elector.js';
-import type { Term } from '../election/term/term.js';
-import { describe, NodeLostError } from '../errors.js';
+// Imports more than 15 modules: 17; it ties what a member owns, says and leaves behind to the planning for all.
+import { registerMember } from '../cluster/guardian/guardian-link.js';
 import type { Contender } from '../lock/queue/contender.js';
-import { type Abortable, onAbort } from '../platform/async/lazy-abort.js';
-import { deferred } from '../platform/async/promises.js';
-import type { Logger } from '../platform/logging/logger.js';
-import { NodeWatch } from '../session/node-watch.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { deferred, ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
-import { MemberWatch } from './members/member-watch.js';
-import { joinGroup, leaveGroup } from './members/membership.js';
+import { type GroupMemberListener, type GroupMemberOptions, guarded } from './group-member-options.js';
+import { FollowedPlan } from './members/followed-plan.js';
+import { HomeKeeper } from './members/home-keeper.js';
+import { type HomeNode, joinGroup, leaveGroup } from './members/membership.js';
+import { ReportWriter } from './members/report-writer.js';
 import { GroupPaths } from './nodes/group-paths.js';
-import type { MemberData } from './nodes/member-data.js';
-import { parsePlan } from './nodes/plan-data.js';
+import type { GroupShards } from './nodes/group-shards.js';
+import type { MemberReport } from './nodes/member-report.js';
 import type { ShardList } from './nodes/shard-list.js';
 import type { OwnedShard } from './ownership/shard.js';
-import { ShardOwner, type ShardOwnerListener } from './ownership/shard-owner.js';
-import { ShardRecords } from './ownership/shard-records.js';
-import { Planner } from './planner.js';
+import { ShardOwner } from './ownership/shard-owner.js';
+import { PlanningCandidate } from './planning/planning-candidate.js';
 import { prepareGroup } from './prepare-group.js';
 
-/** How a member takes part in a group of shards. */
-export interface GroupMemberOptions extends MemberData {
-  readonly shards: ShardList;
-  readonly takeover: 'lease' | 'session';
-  /** How long the planner waits after members have come for more of them, in milliseconds. */
-  readonly settleMs: number;
-}
+export type { GroupMemberListener, GroupMemberOptions } from './group-member-options.js';
 
-export interface GroupMemberListener extends ShardOwnerListener {
-  /** This member is the planner, and has written a plan. */
-  onPlanned(planned: ReadonlyMap<string, string>): void;
+/** Where a member is. */
+interface MemberPlace {
+  readonly session: Session;
+  readonly paths: GroupPaths;
+  readonly contender: Contender;
+  /** Which shards the group had when it joined. */
+  readonly shards: GroupShards;
+  readonly home: HomeKeeper;
 }
 
 /**
@@ -40,53 +37,52 @@ export interface GroupMemberListener extends ShardOwnerListener {
 export class GroupMember {
   readonly #session: Session;
   readonly #paths: GroupPaths;
-  readonly #options: GroupMemberOptions;
   readonly #contender: Contender;
-  readonly #listener: GroupMemberListener;
   readonly #owner: ShardOwner;
-  readonly #elector: LeaderElector;
-  readonly #plan: NodeWatch;
-  /** While it is the planner or the next in line. */
-  #watch: MemberWatch | undefined;
-  #planner: Planner | undefined;
+  readonly #planning: PlanningCandidate;
+  readonly #plan: FollowedPlan;
+  readonly #reports: ReportWriter;
+  readonly #home: HomeKeeper;
+  readonly #unregister: () => void;
   #hasLeft: Promise<void> | undefined;
   readonly #onResumed = () => this.#owner.resumed();
 
   private constructor(
-    session: Session,
-    paths: GroupPaths,
+    { session, paths, contender, shards, home }: MemberPlace,
     options: GroupMemberOptions,
-    contender: Contender,
     listener: GroupMemberListener,
   ) {
-    const { id, shards, takeover } = options;
     this.#session = session;
     this.#paths = paths;
-    this.#options = options;
     this.#contender = contender;
-    this.#listener = listener;
-    this.#owner = new ShardOwner({ session, paths, member: contender, id }, shards, listener);
-    this.#elector = new LeaderElector(session, paths.planner, {
-      ...{ id, takeover, logger: session.logger },
-      lead: (term) => this.#leadPlanning(term),
-    });
-    this.#elector
-      .on('waiting', ({ position }) => this.#follow(position === 1))
-      .on('error', (error) => listener.onError(error));
-    this.#plan = new NodeWatch(session, paths.planOf(contender.entry.node), {
-      read: ({ data }) => this.#planRead(data),
-      gone: () => this.#planGone(),
-      failed: (error) => {
-        if (!session.ended.aborted) this.#planGone(error);
+    this.#home = home;
+    const onError = (error: unknown) => listener.onError(error);
+    this.#plan = new FollowedPlan(session, paths, contender, shards, {
+      onShards: (changed) => {
+        this.#reports.relist(changed);
+        this.#planning.relisted();
       },
+      onPlan: (planned) => {
+        this.#owner.follow(planned);
+        listener.onPlan?.(planned);
+      },
+      onError,
     });
+    const known = () => this.#plan.shards;
+    const list = { numberOf: (shard: string) => known().list.numberOf(shard) };
+    this.#owner = new ShardOwner({ session, paths, member: contender, id: options.id }, list, listener);
+    this.#reports = new ReportWriter(session, paths, contender, shards, onError);
+    this.#planning = new PlanningCandidate(session, paths, contender, known, options, listener);
+    this.#unregister =
+      options.guardian === true ? registerMember(session, paths.group, contender.node.path) : ignore;
     session.on('resumed', this.#onResumed);
-    onAbort(contender.node.lost, () => this.#plan.stop());
   }
 
   /**
    * Joins the group at that path, and makes it if it is missing. Resolves when it is a member: it owns shards as soon as it is planned for.
-   * @throws ShardsMismatchError if the group has other shards; what ended the session; the signal's reason; or a server's refusal
+   * @throws InvalidOptionError if it keeps its home, and its id can be no node's name; ShardsMismatchError if the group has other shards,
+   *   and had these at no time; InvalidStateError if no shards are given, and there is no group; what ended the session; the signal's reason;
+   *   or a server's refusal
    */
   static async join(
     session: Session,
@@ -96,18 +92,23 @@ export class GroupMember {
     signal: Abortable,
   ): Promise<GroupMember> {
     const paths = new GroupPaths(path);
-    await prepareGroup(session, paths, options.shards, signal);
+    const home = new HomeKeeper(options);
+    const shards = await prepareGroup(session, paths, options.shards, signal);
     const contender = await joinGroup(session, paths, { data: options, takeover: options.takeover, signal });
-    const member = new GroupMember(session, paths, options, contender, guarded(listener, session.logger));
-    void member.#elector.start().catch((error: unknown) => {
-      if (member.#hasLeft === undefined && !session.ended.aborted) listener.onError(error);
-    });
+    const place = { session, paths, contender, shards, home };
+    const member = new GroupMember(place, options, guarded(listener, session.logger));
+    member.#planning.start();
     return member;
   }
 
   /** Aborts when its node is gone: it owns nothing any more, and has to join again. */
   get lost(): Abortable {
     return this.#contender.node.lost;
+  }
+
+  /** Which shards the group has, as far as is known: they may become others while it is a member. */
+  get list(): ShardList {
+    return this.#plan.shards.list;
   }
 
   get owned(): OwnedShard[] {
@@ -120,100 +121,57 @@ export class GroupMember {
   }
 
   get isPlanner(): boolean {
-    return this.#elector.isLeader;
+    return this.#planning.isPlanner;
   }
 
-  /** Gives all shards back when their work has settled, and leaves the group. Never rejects. */
+  /**
+   * Says something to the planner from now on; what isn't given stays as it was. It is written soon, together with what is reported
+   * meanwhile, and repeated until a server has answered; refusals are told to `onError`. Shards that the group hasn't are left out. Does
+   * nothing once it leaves.
+   */
+  report({ draining, refused, ready }: Partial<MemberReport>): void {
+    if (this.#hasLeft !== undefined) return;
+    const { report: now } = this.#reports;
+    if (draining === false) this.#home.drainsNoMore();
+    else if (draining) this.#home.drains(this.#ownedIds);
+    this.#reports.write({
+      draining: draining ?? now.draining,
+      refused: refused ?? now.refused,
+      ready: ready ?? now.ready,
+    });
+  }
+
+  /** Owns none of these for now, whatever its plan says, and tells the planner. @param shards - their ids; those of the call before may be owned again */
+  refuse(shards: readonly string[]): void {
+    this.#owner.refuse(shards);
+    this.report({ refused: shards });
+  }
+
+  /**
+   * Gives all shards back when their work has settled, and leaves the group. If it keeps its home, the shards that it owns at this moment,
+   * or owned before it began to drain, are to be its again when a member with its id joins. Never rejects.
+   */
   leave(): Promise<void> {
     if (this.#hasLeft === undefined) {
       const left = deferred();
       this.#hasLeft = left.promise; // Work that ends because of it may call this, too.
-      void this.#leave().then(left.resolve); // Never rejects.
+      const { node } = this.#contender.entry;
+      const home = this.#home.nodeOf(this.#paths, node, this.#ownedIds, this.#plan.shards); // What it owns now.
+      void this.#leave(home).then(left.resolve); // Never rejects.
     }
     return this.#hasLeft;
   }
 
-  async #leave(): Promise<void> {
+  get #ownedIds(): string[] {
+    return this.owned.map(({ id }) => id);
+  }
+
+  async #leave(home: HomeNode | undefined): Promise<void> {
     this.#plan.stop();
-    this.#follow(false);
-    await Promise.all([this.#owner.stop(), this.#elector.stop()]);
+    await Promise.all([this.#owner.stop(), this.#planning.stop(), this.#reports.stop()]);
     this.#session.off('resumed', this.#onResumed);
-    await leaveGroup(this.#session, this.#paths, this.#contender, this.#owner.mayBeNamed);
+    await leaveGroup(this.#session, this.#paths, this.#contender, this.#owner.mayBeNamed, home);
+    this.#unregister();
+    await this.#reports.remove(); // After its node: else a planner may give it again what it has refused.
   }
-
-  #planRead(data: Buffer): void {
-    const { shards } = this.#options;
-    const planned = parsePlan(data, shards.count);
-    if (planned === undefined)
-      return this.#listener.onError(
-        new Error(`the plan ${this.#paths.planOf(this.#contender.entry.node)} can't be read`),
-      );
-    this.#owner.follow(planned.map((number) => shards.ids[number] as string));
-  }
-
-  /** Without its plan it would never hear of another one. */
-  #planGone(cause?: unknown): void {
-    const { node, entry } = this.#contender;
-    const why = cause === undefined ? 'was deleted by another client' : `can't be read: ${describe(cause)}`;
-    if (this.#hasLeft === undefined)
-      node.lose(new NodeLostError(`the plan ${this.#paths.planOf(entry.node)} ${why}`, { cause }));
-  }
-
-  /** Watches the others, or doesn't any more. */
-  #follow(watches: boolean): void {
-    if (!watches) {
-      this.#watch?.stop();
-      this.#watch = undefined;
-      return;
-    }
-    if (this.#hasLeft !== undefined) return;
-    this.#watch ??= new MemberWatch(this.#session, this.#paths, this.#contender.entry.node, {
-      onChange: () => this.#planner?.changed(),
-      onError: (error) => this.#listener.onError(error),
-    });
-  }
-
-  async #leadPlanning(term: Term): Promise<void> {
-    this.#follow(true);
-    const { settleMs, shards: list, id } = this.#options;
-    const { onPlanned, onError } = this.#listener;
-    if (this.#watch === undefined) return;
-    const place = { session: this.#session, paths: this.#paths, list, watch: this.#watch, settleMs };
-    const records = new ShardRecords(this.#session, this.#paths, this.#contender, id);
-    const planner = new Planner(
-      {
-        ...place,
-        records,
-        onPlanned: (planned) => onPlanned.call(this.#listener, planned),
-        onError: (error) => onError.call(this.#listener, error),
-      },
-      term,
-    );
-    this.#planner = planner;
-    planner.changed();
-    await new Promise<void>((resolve) => onAbort(term.signal, resolve));
-    await planner.ended();
-    if (this.#planner === planner) this.#planner = undefined;
-  }
-}
-
-/** A listener that throws must keep no shard from being given back. */
-function guarded(listener: GroupMemberListener, logger: Logger): GroupMemberListener {
-  const call =
-    <Args extends unknown[]>(method: (...args: Args) => void) =>
-    (...args: Args) => {
-      try {
-        method.apply(listener, args);
-      } catch (error) {
-        logger.error({ cause: describe(error) }, 'what is told of a member of a group of shards failed');
-      }
-    };
-  return {
-    onAcquired: call(listener.onAcquired),
-    onEnded: call(listener.onEnded),
-    onWorkFailed: call(listener.onWorkFailed),
-    onOverrun: call(listener.onOverrun),
-    onError: call(listener.onError),
-    onPlanned: call(listener.onPlanned),
-  };
 }

@@ -13,9 +13,11 @@ import {
   multiRead,
   OPEN,
   type PartResult,
+  PERMISSION,
   remove,
   setAcl,
   setData,
+  world,
 } from '../support/wire/operations.js';
 import { ERROR, OPERATION } from '../support/wire/protocol.mjs';
 import { forEachServer, freshPath } from './support/servers.js';
@@ -272,6 +274,29 @@ forEachServer((server) => {
         multi(create(`${path}/a`), create(`${path}/b`), remove(`${path}/a`), create(`${path}/c`)),
       );
       expect(await client.do(exists(path))).toMatchObject({ cversion: 4, numChildren: 2, pzxid: zxid });
+    });
+
+    it('that creates a node and deletes it proves that there was none, by a name that a server gave too, and leaves none', async () => {
+      const [owner, other, watcher] = [
+        await server.connect(),
+        await server.connect(),
+        await server.connect(),
+      ];
+      const path = freshPath();
+      await owner.do(create(path));
+      const name = (await owner.do(create(`${path}/n-`, { mode: MODE.ephemeralSequential }))) as string;
+      const prove = async () => errorsOf(await other.do(multi(create(name), remove(name))));
+      expect(await prove()).toEqual([ERROR.nodeExists, ERROR.runtimeInconsistency]);
+      await owner.close();
+      for (const watch of [getData, getChildren]) await watcher.do<unknown>(watch(path, true));
+      expect(await prove()).toEqual([undefined, undefined]);
+      expect(await watcher.do(getChildren(path))).toEqual([]);
+      expect(watcher.events).toEqual([`children ${path}`]);
+      expect(await other.do(create(`${path}/n-`, { mode: MODE.ephemeralSequential }))).toBe(
+        `${path}/n-0000000002`,
+      );
+      await other.do(setAcl(path, world(PERMISSION.all - PERMISSION.create)));
+      expect(await prove()).toEqual([ERROR.noAuth, ERROR.runtimeInconsistency]);
     });
 
     it('deletes a parent after its children', async () => {

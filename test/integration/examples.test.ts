@@ -32,6 +32,7 @@ describe('the examples', () => {
       'demo',
       'fenced-postgres',
       'rolling-restart',
+      'sharded-consumers',
       'singleton-consumer',
       'support',
       'testing-a-scheduler',
@@ -122,6 +123,19 @@ describe('the examples', () => {
     const balance = lines.map((line) => stands.exec(line)?.[1]).find(Boolean);
     expect(balance, output).toBeDefined();
     expect(balance).not.toBe(late);
+  });
+
+  it('sharded-consumers: one joins, one is killed, one is drained; each event once and in order', async () => {
+    const { lines, exitCode } = await run('sharded-consumers');
+    const output = lines.join('\n');
+    expect(exitCode, output).toBe(0);
+    expect(lines.filter((line) => /shards moved/.test(line))).toEqual([
+      expect.stringMatching(/^A has 6, B has 6; shards moved: [06]$/),
+      'A has 4, B has 4, C has 4; shards moved: 4',
+      'B has 6, C has 6; shards moved: 4',
+      'C has 12; shards moved: 6',
+    ]);
+    expect(output).toMatch(/^2400 of 2400 events handled\. Each once, and in order: yes$/m);
   });
 
   it('demo, with active-scheduler: killed, resigned, expired; each tick once, never two leaders', async () => {

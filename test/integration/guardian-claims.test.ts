@@ -213,7 +213,7 @@ describe('a term of a dead process', () => {
     await observer.setData(node, Buffer.from('written'));
     const open = openSessionOf(session, term);
     const outcome = await cleanUpSession(parseConnectString(connectString()), open, { auth: alice });
-    expect(outcome).toEqual({ terms: 1, clean: true });
+    expect(outcome).toEqual({ terms: 1, members: 0, clean: true });
     const { data, stat } = await observer.getData(seats === 1 ? path : `${path}/seat-0`);
     expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 1 });
     expect(await observer.exists(node)).toBeUndefined();

@@ -1,9 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ShardEndedError } from '../../src/errors.js';
 import { LazyAbortController } from '../../src/platform/async/lazy-abort.js';
-import { GroupMember } from '../../src/shards/group-member.js';
+import { GroupMember, type GroupMemberOptions } from '../../src/shards/group-member.js';
+import { GroupPaths } from '../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../src/shards/ownership/shard.js';
+import { changePins } from '../../src/shards/pins.js';
+import { resizeGroup } from '../../src/shards/resize-group.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -17,11 +20,16 @@ interface Member {
   readonly ended: string[];
 }
 
-async function join(path: string, id: string, session = openSession()): Promise<Member> {
+async function join(
+  path: string,
+  id: string,
+  session = openSession(),
+  given: Partial<GroupMemberOptions> = {},
+): Promise<Member> {
   const shards: OwnedShard[] = [];
   const ended: string[] = [];
   const errors: unknown[] = [];
-  const options = { id, weight: 1, shards: SHARDS, takeover: 'lease', settleMs: 20 } as const;
+  const options = { id, weight: 1, shards: SHARDS, takeover: 'lease', settleMs: 20, ...given } as const;
   const listener = {
     onAcquired: (shard: OwnedShard) => shards.push(shard),
     onEnded: ({ id: shard, endedFor }: OwnedShard) => ended.push(`${endedFor} ${shard}`),
@@ -66,6 +74,45 @@ describe('a group of shards', () => {
     await until(() => counts([first, second]).join() === '6,6');
     expect(first.ended).toHaveLength(before);
     expect(owners([first, second]).every((owner) => owner === 'a' || owner === 'b')).toBe(true);
+  });
+
+  it('gives a member that comes back its shards, again and again, and others meanwhile none of them', async () => {
+    const path = uniquePath('shards');
+    const awaited = { keepsHome: true, graceMs: 60_000 };
+    const [first, second] = [await join(path, 'a', openSession(), awaited), await join(path, 'b')];
+    await until(() => counts([first, second]).join() === '6,6');
+    const owned = first.member.owned.map(({ id }) => id).sort();
+    let leaving = first;
+    for (let round = 0; round < 3; round++) {
+      await leaving.member.leave();
+      const back = await join(path, 'a', openSession(), awaited);
+      await until(() => counts([back])[0] === 6);
+      expect(back.member.owned.map(({ id }) => id).sort()).toEqual(owned);
+      leaving = back;
+    }
+    expect([second.ended, second.shards.length]).toEqual([[], 6]);
+  });
+
+  it('follows pins, reports and another number of shards, and moves nothing else', async () => {
+    const path = uniquePath('shards');
+    const [paths, operator] = [new GroupPaths(path), await openSession()];
+    const members = [
+      await join(path, 'a'),
+      await join(path, 'b', openSession(), { prepares: true }),
+    ] as const;
+    const [first, second] = members;
+    second.member.report({ ready: SHARDS.ids });
+    await until(() => counts(members).join() === '6,6');
+    await resizeGroup(operator, paths, 16);
+    await until(() => counts(members).join() === '8,8');
+    expect(first.ended.length + second.ended.length).toBeLessThanOrEqual(6); // As long as the first one was alone, it had all.
+    await resizeGroup(operator, paths, 12);
+    await until(() => counts(members).join() === '6,6');
+    const [pinned] = first.member.owned as [OwnedShard];
+    await changePins(operator, paths, (pins) => pins.set(pinned.id, 'b'));
+    await until(() => second.member.owned.some(({ id }) => id === pinned.id));
+    second.member.report({ draining: true });
+    await until(() => counts(members).join() === '12,0');
   });
 
   it('refuses a guarded write of a former owner, whose node is still there, and takes the next one’s', async () => {

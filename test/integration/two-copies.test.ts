@@ -43,6 +43,7 @@ describe('beside another copy of the library in the same process', () => {
       'a Session, a connect string or an ElectionSupervisor',
     ],
     ['observer of a source', 'session', 'a Session', 'a Session'],
+    ['observer of shards', 'session', 'a Session', 'a Session, a connect string or a supervisor'],
     [
       'locks',
       'locks',

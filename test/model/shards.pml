@@ -1,8 +1,8 @@
 /*
  * Who owns a shard. Members of a group claim it, and give it back, as a plan says that may say anything. It passes from a member that
- * has ended uncleanly by that one's tombstone. With heartbeats and claims that are late or lost, stale looks, sessions that end,
- * members that stop in good order, and members that stand still. `npm run model` searches all its states; docs/model.md says what is left
- * out, and why that hides nothing.
+ * has ended uncleanly by that one's tombstone. With heartbeats, claims and releases that are late or lost, stale looks, sessions that end,
+ * members that stop in good order, members that stand still, and members whose heartbeats raise no version. `npm run model` searches all its
+ * states; docs/model.md says what is left out, and why that hides nothing.
  *
  * A request takes three steps: it is sent, the servers carry it out or refuse it, and the reply arrives. Between any two steps of one
  * process the others may take any number of theirs, and time may pass: that is also what a slow network and a process that stands still
@@ -20,6 +20,11 @@
 #define FAULTS 1
 #endif
 
+/* The heartbeats of how many members may be checks. */
+#ifndef CHECKS
+#define CHECKS 0
+#endif
+
 /* How many ticks a lease lasts. */
 #ifndef LEASE
 #define LEASE 2
@@ -35,6 +40,7 @@
 #define ONE_ACTS 1       /* at most one member acts for the shard */
 #define FENCED 2         /* a guarded write is carried out only while the record names its writer */
 #define TOMBSTONE_HOLDS 3 /* a member that has a tombstone has no lease, and gets none */
+#define NAMED 4          /* a member acts only while the record names it */
 #ifdef ONLY
 #define promise(which, what) assert((which) != ONLY || (what))
 #else
@@ -45,10 +51,15 @@
 #define SENT 1
 #define CARRIED_OUT 2
 
-/* What a look at another member's nodes will show. 0: there is none. */
-#define NEWEST 1 /* the newest version of its heartbeat node */
-#define GONE 2   /* that its own node is gone */
+/* What an owner does. 0: it owns nothing. */
+#define OWNS 1
+#define SETTLES 2 /* it is to give the shard back; its work goes on until it has settled */
+
+/* What an observer has asked of another member's nodes, or knows. 0: nothing but a version, from which its delay counts. */
+#define NEWEST 1 /* the answer will show the newest version of its heartbeat node */
+#define GONE 2   /* the answer will say that its own node is gone */
 #define ASKED 3  /* the servers haven't looked yet; only where that makes a difference */
+#define ABSENT 4 /* the answer has said that: the delay counts from there */
 
 /* A delay is as many ticks as are left of it, and one more; 0 is none. So no clock goes on for ever. */
 #define WHOLE_DELAY (DELAY + 1)
@@ -63,7 +74,8 @@ bool own[N + 1];       /* its node is there */
 bool tombstone[N + 1];
 bool stopped[N + 1];   /* it has stopped in good order, and does nothing any more */
 byte lease[N + 1];     /* for how many ticks it may act */
-bool works[N + 1];     /* it owns the shard: it acts while its lease lasts */
+byte works[N + 1];     /* it owns the shard: it acts while its lease lasts */
+bool checks[N + 1];    /* its heartbeats are checks: no version shows them */
 
 /* Its newest heartbeat, and the ticks that are left of that one's lease. The first one creates its node. */
 byte beat[N + 1];
@@ -72,11 +84,14 @@ byte beaten[N + 1];
 /* Its claim of the shard. A write of the record ends what others have under way: that is refused. */
 byte claim[N + 1];
 
+/* Its release of the shard. */
+byte give[N + 1];
+
 /* A guarded write of member 1: the others' are alike. */
 bool writes;
 bool isCurrent; /* the record is as it was when that was sent */
 
-/* The member that it watches, its look at that, and its delay since it saw the newest version; or, if the node is gone, its end. */
+/* The member that it watches, its look at that, and its delay since it saw the newest version, or since the servers proved its absence. */
 byte watched[N + 1];
 byte look[N + 1];
 byte count[N + 1];
@@ -84,11 +99,14 @@ byte count[N + 1];
 byte faults = FAULTS;
 hidden byte w; /* only within steps */
 
-#define acts(i) (works[i] && lease[i] > 0)
+#define acts(i) (works[i] != 0 && lease[i] > 0)
+#define isNamed(i) (!acts(i) || holder == i)
 #if N == 2
 #define oneActs (!(acts(1) && acts(2)))
+#define named (isNamed(1) && isNamed(2))
 #else
 #define oneActs (!(acts(1) && acts(2)) && !(acts(1) && acts(3)) && !(acts(2) && acts(3)))
+#define named (isNamed(1) && isNamed(2) && isNamed(3))
 #endif
 
 /* No lease, and no heartbeat that may yet give one: it has no node to be sent again for. */
@@ -98,10 +116,12 @@ hidden byte w; /* only within steps */
 inline writeRecord(next)
 {
 	holder = next;
+#ifndef CLAIM_ANY_VERSION
 	for (w : 1 .. N) {
 		claim[w] = (claim[w] == SENT -> 0 : claim[w])
 	}
 	w = 0;
+#endif
 	isCurrent = false
 }
 
@@ -110,7 +130,7 @@ inline change(node)
 {
 	for (w : 1 .. N) {
 		if
-		:: watched[w] == node && look[w] != ASKED ->
+		:: watched[w] == node && look[w] <= NEWEST ->
 			count[w] = 0;
 			look[w] = (look[w] == NEWEST -> 0 : look[w])
 		:: else
@@ -134,12 +154,40 @@ inline forget()
 #define mayPass (holder == 0 || (holder != me && tombstone[holder]))
 #endif
 
+/* What a claim depends on when the servers carry it out. */
+#ifdef CLAIM_ANY_VERSION
+#define mayClaim(i) own[i]
+#elif defined(CLAIM_WITHOUT_NODE)
+#define mayClaim(i) mayPass
+#else
+#define mayClaim(i) (own[i] && mayPass)
+#endif
+
 #ifdef FENCE_BY_MEMBER
 #define isFenced own[me]
 #elif defined(FENCE_BY_RECORD)
 #define isFenced isCurrent
 #else
 #define isFenced (own[me] && isCurrent)
+#endif
+
+/* Its heartbeats raise a version that can be read. */
+#ifdef CHECKS_COUNT
+#define mayBeSilent true
+#else
+#define mayBeSilent (!checks[target])
+#endif
+
+/* On what the delay of a member that is gone depends when it begins, and its tombstone. */
+#if defined(BELIEVED) || defined(PROVED_AT_THE_END)
+#define mayBegin true
+#else
+#define mayBegin (!own[target])
+#endif
+#if defined(BELIEVED) || defined(PROVED_AT_FIRST)
+#define mayEnd true
+#else
+#define mayEnd (!own[target])
 #endif
 
 proctype Member(byte me)
@@ -161,7 +209,10 @@ end:
 	:: d_step { beat[me] == SENT && joined[me] && own[me] ->
 			beat[me] = CARRIED_OUT;
 #ifndef TOMBSTONE_AT_ANY_VERSION
-			change(me)
+			if
+			:: !checks[me] -> change(me)
+			:: else
+			fi
 #endif
 		}
 	:: d_step { beat[me] == SENT && joined[me] && !own[me] -> beat[me] = 0; beaten[me] = 0 }
@@ -170,40 +221,71 @@ end:
 			lease[me] = (!stopped[me] && beaten[me] > lease[me] -> beaten[me] : lease[me]);
 			beat[me] = 0;
 			beaten[me] = 0;
-			promise(ONE_ACTS, oneActs)
+			promise(ONE_ACTS, oneActs);
+			promise(NAMED, named)
 		}
 
 	/* By its plan it is to own the shard: it has read the record, and claims. */
-	:: d_step { !stopped[me] && !works[me] && claim[me] == 0 && joined[me] && mayPass ->
+	:: d_step { !stopped[me] && works[me] == 0 && claim[me] == 0 && give[me] == 0 && joined[me] && mayPass ->
 			claim[me] = SENT;
 			printf("member %d claims\n", me)
 		}
-	:: d_step { claim[me] == SENT && own[me] && mayPass ->
+	:: d_step { claim[me] == SENT && mayClaim(me) ->
 			writeRecord(me);
 			claim[me] = CARRIED_OUT;
-			printf("the record names member %d\n", me)
+			printf("the record names member %d\n", me);
+			promise(NAMED, named)
 		}
-	:: d_step { claim[me] == SENT && !(own[me] && mayPass) -> claim[me] = 0 }
+	:: d_step { claim[me] == SENT && !mayClaim(me) -> claim[me] = 0 }
 	/* The reply arrives, or it reads the record behind a lost one: if that has changed since, it is not the owner. */
 	:: d_step { claim[me] == CARRIED_OUT ->
 			claim[me] = 0;
-			works[me] = !stopped[me];
-			promise(ONE_ACTS, oneActs)
+			works[me] = (stopped[me] -> 0 : OWNS);
+			promise(ONE_ACTS, oneActs);
+			promise(NAMED, named)
 		}
 #ifdef PLAN_OWNS
-	:: d_step { !stopped[me] && !works[me] && holder == 0 -> works[me] = true; promise(ONE_ACTS, oneActs) }
+	:: d_step { !stopped[me] && works[me] == 0 && holder == 0 -> works[me] = OWNS; promise(ONE_ACTS, oneActs) }
 #endif
 
-	/* By its plan it is not to own the shard any more: its work settles, and it gives the shard back. */
-	:: d_step { works[me] && !stopped[me] -> works[me] = false; printf("member %d's work has settled\n", me) }
+	/* By its plan it is not to own the shard any more, or it has lost it: it signals that, its work settles, and it gives the shard back. */
+	:: d_step { works[me] == OWNS && !stopped[me] ->
+			works[me] = SETTLES;
 #ifdef GIVEN_EARLY
-	:: d_step { holder == me && claim[me] == 0 && !stopped[me] ->
-#else
-	:: d_step { holder == me && claim[me] == 0 && !stopped[me] && !works[me] ->
+			give[me] = SENT;
 #endif
-			writeRecord(0);
-			printf("member %d gives the shard back\n", me)
+			printf("member %d is to give the shard back\n", me)
 		}
+	:: d_step { works[me] == SETTLES && !stopped[me] ->
+			works[me] = 0;
+#ifndef GIVEN_EARLY
+			give[me] = SENT;
+#endif
+			printf("member %d's work has settled\n", me)
+		}
+#ifdef TAKEN_UP
+	/* It reads that the record names it. */
+	:: d_step { give[me] == SENT && !stopped[me] && works[me] == 0 && holder == me -> works[me] = OWNS }
+#endif
+	:: d_step { give[me] == SENT ->
+			if
+#ifdef RELEASE_ANY_VERSION
+			:: true ->
+#else
+			:: holder == me ->
+#endif
+				writeRecord(0);
+				printf("member %d gives the shard back\n", me);
+				promise(NAMED, named)
+#ifndef RELEASE_ANY_VERSION
+			:: else
+#endif
+			fi;
+			give[me] = CARRIED_OUT
+		}
+	:: d_step { give[me] == CARRIED_OUT -> give[me] = 0 }
+	/* Without an answer it is repeated. */
+	:: d_step { give[me] == CARRIED_OUT && !stopped[me] -> give[me] = SENT }
 
 	/* Its work writes under its fence. */
 	:: d_step { me == 1 && acts(me) && !writes -> writes = true; isCurrent = (holder == me) }
@@ -217,10 +299,10 @@ end:
 		}
 
 	/* It stops in good order: its work has settled. */
-	:: d_step { own[me] && !stopped[me] ->
+	:: d_step { own[me] && !stopped[me] && works[me] == 0 ->
 			stopped[me] = true;
-			works[me] = false;
 			lease[me] = 0;
+			give[me] = (give[me] == SENT -> SENT : 0);
 			own[me] = false;
 			tombstone[me] = true;
 			change(me);
@@ -241,13 +323,18 @@ end:
 			look[me] = ASKED;
 			count[me] = WHOLE_DELAY
 		}
-	:: d_step { look[me] == ASKED -> look[me] = (own[target] -> NEWEST : GONE) }
+	:: d_step { look[me] == ASKED && own[target] && mayBeSilent -> look[me] = NEWEST }
+	:: d_step { look[me] == ASKED && !own[target] -> look[me] = GONE }
+	:: d_step { look[me] == ASKED && own[target] && !mayBeSilent -> forget() }
 #else
-	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 ->
-			look[me] = (own[target] -> NEWEST : GONE)
+	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 && own[target] && mayBeSilent ->
+			look[me] = NEWEST
 		}
+	/* Whatever it believes, it asks whether the node is gone. As long as it is there, the servers refuse the proof. */
+	:: d_step { target != 0 && !tombstone[target] && look[me] == 0 && count[me] == 0 && mayBegin -> look[me] = GONE }
 #endif
-	:: d_step { look[me] == NEWEST || look[me] == GONE -> look[me] = 0; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
+	:: d_step { look[me] == NEWEST -> look[me] = 0; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
+	:: d_step { look[me] == GONE -> look[me] = ABSENT; count[me] = (count[me] == 0 -> WHOLE_DELAY : count[me]) }
 	/* Nothing new for a lease: the member's nodes go, at that version, and its tombstone comes. */
 	:: d_step { count[me] == IS_OVER && look[me] == 0 && own[target] ->
 			own[target] = false;
@@ -257,11 +344,11 @@ end:
 			promise(TOMBSTONE_HOLDS, isOver(target));
 			forget()
 		}
-	/* Its session has ended, and its lease is over since. */
+	/* It is gone, and its lease is over since. */
 #ifdef TOMBSTONE_AT_ONCE
 	:: d_step { target != 0 && look[me] == GONE && !tombstone[target] ->
 #else
-	:: d_step { count[me] == IS_OVER && look[me] == 0 && !own[target] && !tombstone[target] ->
+	:: d_step { count[me] == IS_OVER && look[me] == ABSENT && mayEnd && !tombstone[target] ->
 #endif
 			tombstone[target] = true;
 			printf("member %d: tombstone of %d, which is gone\n", me, target);
@@ -306,6 +393,18 @@ end:
 
 init {
 	atomic {
+#if CHECKS > 0
+		if
+		:: true
+		:: checks[N] = true
+		fi;
+#endif
+#if CHECKS > 1
+		if
+		:: true
+		:: checks[1] = true
+		fi;
+#endif
 		run Member(1);
 		run Member(2);
 #if N > 2

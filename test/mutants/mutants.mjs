@@ -2,6 +2,7 @@
  * Wrong versions of Conclave, made by hand: each is a mistake that an engineer has made, or could make, and that the tests must
  * notice. They exist while `npm run mutants` runs, in what vitest loads in place of the sources, and nowhere else.
  */
+import { SHARD_MUTANTS } from './shard-mutants.mjs';
 
 /**
  * @typedef {object} Edit
@@ -759,4 +760,5 @@ export const MUTANTS = [
     file: 'unit/election/successor/handover-signal.test.ts',
     test: 'a signal > is waited for anew with each version of the record, and on each connection',
   },
+  ...SHARD_MUTANTS,
 ];

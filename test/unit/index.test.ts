@@ -27,8 +27,12 @@ describe('what is public', () => {
       'Semaphore',
       'Session',
       'SessionGuardian',
+      'ShardObserver',
+      'ShardSupervisor',
+      'plan',
       'registerWithGuardian',
       'revokeLeader',
+      'shardOf',
       'superviseCluster',
     ]);
     expect(errorClasses.length).toBeGreaterThan(20);

@@ -10,6 +10,8 @@ import {
   type LockHold,
   type QueueLock,
   Session,
+  type ShardMember,
+  ShardObserver,
   type Term,
 } from 'conclave';
 import { type JobContext, LeaderRunCoordinator } from 'conclave/node-cron';
@@ -62,6 +64,11 @@ export const lock: QueueLock = new DistributedLock(session, '/locks/report', { d
 export const hold: LockHold = await lock.acquire({ timeoutMs: 5000 });
 await using observer = new ElectionObserver(supervisor, '/elections/scheduler');
 for await (const leader of observer) console.log(leader?.id satisfies string | undefined);
+
+await using shards = new ShardObserver(supervisor, '/shards/orders');
+shards.on('change', (changes) => console.log(changes.get('7')?.data satisfies string | undefined));
+export const owner: ShardMember | undefined = shards.ownerOf('order-17') ?? shards.ownerOfShard('7');
+for await (const owners of shards) console.log(owners.get('7')?.id satisfies string | undefined);
 
 export function codeOf(error: unknown): string | undefined {
   return error instanceof ConclaveError ? error.code : undefined;

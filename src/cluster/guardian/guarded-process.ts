@@ -4,6 +4,7 @@ import type { Term } from '../../election/term/term.js';
 import type { SessionCredentials } from '../../session/identity.js';
 import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
+import type { ReportedMember } from './member-burial.js';
 
 /** A session that is to be cleaned up when its process has ended. */
 export interface OpenSession {
@@ -12,6 +13,8 @@ export interface OpenSession {
   readonly timeoutMs: number;
   /** The terms that were led with it, as far as its process reported them: nothing to rely on. */
   readonly claims: readonly ReleasableClaim[];
+  /** The groups of shards that it was a member of, as far as its process reported them: nothing to rely on. */
+  readonly members: readonly ReportedMember[];
 }
 
 /** A session of this process itself, and a term that it leads with it. */
@@ -22,6 +25,7 @@ export function openSessionOf(session: Session, term?: Term): OpenSession {
     credentials: session.credentials,
     timeoutMs: session.sessionTimeoutMs,
     claims: claim === undefined ? [] : [absoluteClaim(session, claim)],
+    members: [],
   };
 }
 
@@ -43,6 +47,7 @@ export type ElectionRole =
 interface ReportedSession {
   readonly opened: ChildMessage & { readonly kind: 'opened' };
   readonly claims: Map<string, ReleasableClaim | undefined>; // By election; `undefined` where it waits.
+  readonly members: Map<string, ReportedMember>; // By group.
 }
 
 // A process may report what it likes: that must not fill its parent's memory, nor let it open connections without end.
@@ -61,24 +66,34 @@ export class GuardedProcess {
   receive(message: ChildMessage): boolean {
     if (message.kind === 'opened') {
       if (!this.has(message.session) && this.#sessions.size >= MOST_SESSIONS) return false;
-      this.#sessions.set(message.session, { opened: message, claims: new Map() });
+      this.#sessions.set(message.session, { opened: message, claims: new Map(), members: new Map() });
       return true;
     }
     if (message.kind === 'over') {
       this.#sessions.delete(message.session);
       return true;
     }
-    const claims = this.#sessions.get(message.session)?.claims;
-    if (message.kind === 'left') claims?.delete(message.election);
-    else if (claims !== undefined) {
-      if (!claims.has(message.election) && this.#elections >= MOST_ELECTIONS) return false;
+    const reported = this.#sessions.get(message.session);
+    if (reported === undefined) return true;
+    const { claims, members } = reported;
+    if (message.kind === 'left') claims.delete(message.election);
+    else if (message.kind === 'gone') members.delete(message.group);
+    else if (message.kind === 'belongs') {
+      if (!members.has(message.group) && this.#places >= MOST_ELECTIONS) return false;
+      members.set(message.group, { group: message.group, node: message.node });
+    } else {
+      if (!claims.has(message.election) && this.#places >= MOST_ELECTIONS) return false;
       claims.set(message.election, message.kind === 'leads' ? message.claim : undefined);
     }
     return true;
   }
 
-  get #elections(): number {
-    return [...this.#sessions.values()].reduce((sum, { claims }) => sum + claims.size, 0);
+  /** In elections, and in groups of shards. */
+  get #places(): number {
+    return [...this.#sessions.values()].reduce(
+      (sum, { claims, members }) => sum + claims.size + members.size,
+      0,
+    );
   }
 
   get role(): ElectionRole {
@@ -88,10 +103,10 @@ export class GuardedProcess {
   }
 
   openSessions(): OpenSession[] {
-    return [...this.#sessions.values()].map(({ opened, claims }) => {
+    return [...this.#sessions.values()].map(({ opened, claims, members }) => {
       const { session, credentials, timeoutMs } = opened;
       const led = [...claims.values()].filter((claim) => claim !== undefined);
-      return { session, credentials, timeoutMs, claims: led };
+      return { session, credentials, timeoutMs, claims: led, members: [...members.values()] };
     });
   }
 }

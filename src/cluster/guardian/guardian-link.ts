@@ -48,6 +48,14 @@ export class GuardianLink {
     if (elector !== undefined) this.#follow(registered, elector);
   }
 
+  /** Reports that the session is a member of a group of shards, until it isn't. @returns what ends that */
+  belong(session: Session, group: string, node: string): () => void {
+    const registered = this.#sessions.get(session);
+    if (registered === undefined) return ignore;
+    this.#send(registered.belongs(group, node));
+    return () => this.#send(registered.gone(group));
+  }
+
   #add(session: Session, registered: RegisteredSession): void {
     // Only while there is something to guard: a listener for messages keeps a forked process alive.
     if (this.#sessions.size === 0) this.#channel.on('message', this.#onMessage);
@@ -86,7 +94,7 @@ export class GuardianLink {
 class RegisteredSession {
   readonly name: string;
   readonly #session: Session;
-  readonly #roles = new Map<string, ChildMessage>(); // The newest message of each election.
+  readonly #roles = new Map<string, ChildMessage>(); // The newest message of each election, and of each group of shards.
 
   constructor(session: Session) {
     this.#session = session;
@@ -124,6 +132,18 @@ class RegisteredSession {
     return { kind: 'left', session: this.name, election };
   }
 
+  belongs(group: string, node: string): ChildMessage {
+    const member = { group: this.#absolute(group), node: this.#absolute(node) };
+    const message: ChildMessage = { kind: 'belongs', session: this.name, ...member };
+    this.#roles.set(member.group, message);
+    return message;
+  }
+
+  gone(group: string): ChildMessage {
+    this.#roles.delete(this.#absolute(group));
+    return { kind: 'gone', session: this.name, group: this.#absolute(group) };
+  }
+
   /** The guardian's paths aren't below this session's chroot. */
   #absolute(path: string): string {
     return this.#session.absolute(path);
@@ -136,6 +156,14 @@ class RegisteredSession {
 }
 
 const link = new GuardianLink(process as ParentChannel);
+
+/**
+ * @internal The session, which was registered, is a member of a group of shards with that node: if this process ends, a guardian says that the member
+ * doesn't act any more. @returns what is to be called when it isn't a member any more
+ */
+export function registerMember(session: Session, group: string, node: string): () => void {
+  return link.belong(session, group, node);
+}
 
 /** @internal Whether a guardian guards this process. */
 export function isGuarded(): boolean {

@@ -1,5 +1,6 @@
 import type { ReleasableClaim } from '../../election/term/claim.js';
 import type { SessionCredentials } from '../../session/identity.js';
+import type { ReportedMember } from './member-burial.js';
 
 /**
  * The messages between a guardian and the processes that it guards, over the channel between a parent and its child. The
@@ -9,7 +10,7 @@ import type { SessionCredentials } from '../../session/identity.js';
 /** From the guardian: report from now on what there is to guard, or don't any more. */
 export type GuardianMessage = 'attach' | 'detach';
 
-/** From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left. */
+/** From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left; or is a member of a group of shards. */
 export type ChildMessage =
   | {
       readonly kind: 'opened';
@@ -25,6 +26,8 @@ export type ChildMessage =
       readonly claim: ReleasableClaim;
     }
   | { readonly kind: 'left'; readonly session: string; readonly election: string } // It has left this election.
+  | ({ readonly kind: 'belongs'; readonly session: string } & ReportedMember) // It is a member of this group of shards.
+  | { readonly kind: 'gone'; readonly session: string; readonly group: string } // It isn't a member of this group any more.
   | { readonly kind: 'over'; readonly session: string }; // This session has ended.
 
 const PROPERTY = 'conclave';
@@ -64,7 +67,7 @@ function fieldsOf(message: ChildMessage): object {
 /** `undefined`: it isn't one, or can't be read: a guardian does nothing that it isn't sure of. */
 export function decodeChildMessage(message: unknown): ChildMessage | undefined {
   const content = contentOf(message);
-  const { kind, session, election } = content ?? {};
+  const { kind, session, election, group, node } = content ?? {};
   if (content === undefined || typeof session !== 'string' || !SESSION_NAME.test(session)) return undefined;
   switch (kind) {
     case 'over':
@@ -72,6 +75,10 @@ export function decodeChildMessage(message: unknown): ChildMessage | undefined {
     case 'waits':
     case 'left':
       return isPath(election) ? { kind, session, election } : undefined;
+    case 'belongs':
+      return isPath(group) && isPath(node) ? { kind, session, group, node } : undefined;
+    case 'gone':
+      return isPath(group) ? { kind, session, group } : undefined;
     case 'leads': {
       const claim = decodeClaim(content.deed);
       return isPath(election) && claim !== undefined ? { kind, session, election, claim } : undefined;

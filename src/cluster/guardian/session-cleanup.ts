@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16; whatever a dead process may have held is given back here.
 import { recordPath } from '../../election/nodes/record.js';
 import type { Successor } from '../../election/successor/successor.js';
 import { SuccessorSearch } from '../../election/successor/successor-search.js';
@@ -13,13 +14,16 @@ import { Session } from '../../session/session.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import { type ClaimCheck, checkClaim, isOfOneElection } from './claim-check.js';
 import type { OpenSession } from './guarded-process.js';
+import { buryMember, type ReportedMember } from './member-burial.js';
 
 /** What the clean-up of one session has come to. */
 export interface SessionCleanup {
   /** How many terms were led with it. */
   readonly terms: number;
+  /** In how many groups of shards it was a member. */
+  readonly members: number;
   /**
-   * Whether they were all given back cleanly, so that their successors needn't wait out the dead leader's lease. `false`
+   * Whether all that was given back cleanly, so that their successors needn't wait out the dead leader's lease. `false`
    * also if a term had ended before, or if the last term wasn't known yet.
    */
   readonly clean: boolean;
@@ -44,17 +48,20 @@ const LONGEST_WAIT_MS = 600_000;
  */
 export async function cleanUpSession(
   servers: ConnectTarget,
-  { credentials, timeoutMs, claims }: OpenSession,
+  { credentials, timeoutMs, claims, members }: OpenSession,
   options: Omit<SessionOptions, 'signal'>,
 ): Promise<SessionCleanup> {
-  const outcome = { terms: claims.length };
+  const outcome = { terms: claims.length, members: members.length };
   const waitMs = Math.min(timeoutMs, LONGEST_WAIT_MS);
   try {
     const resolved = { ...options, sessionTimeoutMs: waitMs, connectTimeoutMs: waitMs };
     // The session's errors are in the outcome.
     const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
-      const failures = await Promise.all(claims.map((claim) => giveBack(session, claim, waitMs)));
+      const failures = await Promise.all([
+        ...claims.map((claim) => within(session, waitMs, (signal) => giveBack(session, claim, signal))),
+        ...members.map((member) => within(session, waitMs, (signal) => bury(session, member, signal))),
+      ]);
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));
       return { ...outcome, clean: failures.every((each) => each === undefined), cause };
     } finally {
@@ -62,34 +69,47 @@ export async function cleanUpSession(
     }
   } catch (cause) {
     // The servers don't know the session: its own process has closed it, or it has expired.
-    if (cause instanceof SessionExpiredError) return { ...outcome, clean: claims.length === 0 };
+    if (cause instanceof SessionExpiredError)
+      return { ...outcome, clean: claims.length + members.length === 0 };
     return { ...outcome, clean: false, cause };
   }
 }
 
-/** The term had ended before: its process couldn't report that, or the reply to the first of two attempts was lost. */
+/** The term, or the membership, had ended before: its process couldn't report that, or the reply to the first of two attempts was lost. */
 class OutdatedClaim extends Error {}
 
 function isOutdated(error: unknown): boolean {
   return error instanceof OutdatedClaim || error instanceof NoNodeError || error instanceof BadVersionError;
 }
 
-/** Gives what went wrong, if anything did. Then the next candidate waits as after any unclean end. */
-async function giveBack(session: Session, claim: ReleasableClaim, atMostMs: number): Promise<unknown> {
+/** Gives what went wrong, if anything did. Then others wait as after any unclean end. */
+async function within(
+  session: Session,
+  atMostMs: number,
+  act: (signal: AbortSignal) => Promise<void>,
+): Promise<unknown> {
   const timeout = new AbortController();
   const timer = session.clock.after(atMostMs, () => timeout.abort());
   try {
-    let [outcome, handsOver]: [ReleaseOutcome, boolean] = ['again', true];
-    while (outcome !== 'released') {
-      outcome = await release(session, claim, handsOver, timeout.signal);
-      if (outcome === 'not-handed') handsOver = false; // The record becomes vacant, and the queue decides.
-    }
+    await act(timeout.signal);
     return undefined;
   } catch (error) {
     return error;
   } finally {
     timer.clear();
   }
+}
+
+async function giveBack(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<void> {
+  let [outcome, handsOver]: [ReleaseOutcome, boolean] = ['again', true];
+  while (outcome !== 'released') {
+    outcome = await release(session, claim, handsOver, signal);
+    if (outcome === 'not-handed') handsOver = false; // The record becomes vacant, and the queue decides.
+  }
+}
+
+async function bury(session: Session, member: ReportedMember, signal: AbortSignal): Promise<void> {
+  if (!(await buryMember(session, member, signal))) throw new OutdatedClaim();
 }
 
 /**

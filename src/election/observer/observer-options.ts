@@ -21,13 +21,17 @@ export interface ElectionObserverOptions {
   readonly logger?: Logger;
 }
 
-/** @internal Options that were checked. */
-interface ResolvedObserverOptions {
-  readonly seat: number | undefined;
+/** @internal From where an observer of any kind gets its sessions. */
+export interface ObserverSource {
   readonly source: SessionSource;
   readonly logger: Logger;
   /** Closes the sessions that the observer has opened. Never rejects. */
   close(): Promise<void>;
+}
+
+/** @internal Options that were checked. */
+interface ResolvedObserverOptions extends ObserverSource {
+  readonly seat: number | undefined;
 }
 
 const KNOWN = ['seat', 'session', 'logger'] as const;
@@ -40,22 +44,36 @@ export function resolveObserverOptions(
 ): ResolvedObserverOptions {
   const options = checkOptions<ElectionObserverOptions>('observer', given, KNOWN);
   const seat = checkSeat('seat', options.seat);
-  if (typeof from === 'string') return resolveOwn(from, options, onError);
+  return { seat, ...resolveSource(from, options, { onError, supervisor: 'an ElectionSupervisor' }) };
+}
+
+/**
+ * @param how.onError - receives the errors of sessions that the observer has opened
+ * @param how.supervisor - what else may be given, in words
+ * @throws InvalidOptionError
+ * @internal
+ */
+export function resolveSource(
+  from: unknown,
+  options: Pick<ElectionObserverOptions, 'session' | 'logger'>,
+  how: { readonly onError: (error: unknown) => void; readonly supervisor: string },
+): ObserverSource {
+  if (typeof from === 'string') return resolveOwn(from, options, how.onError);
   if (options.session !== undefined)
     throw new InvalidOptionError('observer.session', '(not shown)', 'none without a connect string');
   const close = () => Promise.resolve();
   if (from instanceof Session) {
     const logger = options.logger === undefined ? from.logger : resolveLogger(options.logger);
-    return { seat, source: { session: () => Promise.resolve(from) }, logger, close };
+    return { source: { session: () => Promise.resolve(from) }, logger, close };
   }
-  return { seat, source: checkSource(from), logger: resolveLogger(options.logger), close };
+  return { source: checkSource(from, how.supervisor), logger: resolveLogger(options.logger), close };
 }
 
 function resolveOwn(
   connect: string,
-  { seat, session, logger: own }: ElectionObserverOptions,
+  { session, logger: own }: Pick<ElectionObserverOptions, 'session' | 'logger'>,
   onError: (error: unknown) => void,
-): ResolvedObserverOptions {
+): ObserverSource {
   parseConnectString(connect);
   if (session?.logger !== undefined) resolveLogger(session.logger, 'session.logger');
   const logger = resolveLogger(own === undefined ? session?.logger : own);
@@ -63,10 +81,10 @@ function resolveOwn(
   if (signal !== undefined)
     throw new InvalidOptionError('session.signal', signal, 'none: stop() ends the observer');
   const sessions = new OwnSessions(connect, { given: session ?? {}, environment, logger }, onError);
-  return { seat, source: sessions, logger, close: () => sessions.close() };
+  return { source: sessions, logger, close: () => sessions.close() };
 }
 
-function checkSource(from: unknown): SessionSource {
+function checkSource(from: unknown, supervisor: string): SessionSource {
   const source = from as SessionSource;
   if (
     typeof (source as Partial<SessionSource> | null | undefined)?.session === 'function' &&
@@ -76,5 +94,5 @@ function checkSource(from: unknown): SessionSource {
       session: async (signal) =>
         checkInstance('session', await abortable(source.session(signal), signal), Session),
     };
-  throw new InvalidOptionError('session', from, 'a Session, a connect string or an ElectionSupervisor');
+  throw new InvalidOptionError('session', from, `a Session, a connect string or ${supervisor}`);
 }

@@ -45,7 +45,8 @@ const NO_DATA = Buffer.alloc(0);
 
 /**
  * Watches all members for a planner, and for the one that comes after it: who is there, and whose lease is over. A member that is silent for
- * longer than its lease loses its node, and has a tombstone from then on. So has one that is gone, when its lease is over.
+ * longer than its lease loses its node, and has a tombstone from then on. So has one that a record names and that is gone, when its lease is
+ * over. That it is gone the servers prove: what a listing doesn't show proves nothing.
  */
 export class MemberWatch {
   readonly #session: Session;
@@ -66,8 +67,10 @@ export class MemberWatch {
   #hasChanged = false;
   /** Those that records name, though they don't seem to be there. */
   readonly #named = new Set<string>();
-  /** Those whose tombstones are being written. */
+  /** Those whose absence is being proved, or whose tombstones are being written. */
   readonly #burying = new Set<string>();
+  /** Of them a server has refused that, which was reported. It is tried again. */
+  readonly #refused = new Set<string>();
 
   /** @param own - the name of this member's own node, which it doesn't watch */
   constructor(session: Session, paths: GroupPaths, own: string, listener: MemberWatchListener) {
@@ -94,8 +97,8 @@ export class MemberWatch {
   }
 
   /**
-   * A record was read that names the member of that node, which doesn't seem to be there. If the next listing doesn't show it either, it
-   * gets a tombstone when its lease is over. One that no record names needs none.
+   * A record was read that names the member of that node, which doesn't seem to be there. If the next listing doesn't show it either, and
+   * the servers prove that it is gone, it gets a tombstone when its lease is over. One that no record names needs none.
    */
   noteNamed(node: string): void {
     if (parseEntry(node) === undefined || node === this.#own || this.#named.has(node)) return;
@@ -148,22 +151,24 @@ export class MemberWatch {
 
   /** One listing, and one read for each member, in one packet behind it. */
   async #look(): Promise<void> {
-    const { clock } = this.#session;
     const named = [...this.#named]; // A listing that was sent before a record was read wouldn't show the member that this names.
     const names = (await this.#session.listChildren(this.#paths.members)).strings();
     const entries = queueOf(names);
-    const listedAt = clock.now();
     const listed = new Set(entries.map(({ node }) => node));
     for (const [node, watched] of this.#members) {
-      if (listed.has(node) || watched.sign.name === 'gone') continue;
-      watched.sign = { name: 'gone', since: listedAt };
-      this.#hasChanged = true;
+      const { name } = watched.sign;
+      if (listed.has(node)) {
+        if (name === 'missing') this.#members.delete(node); // It is there after all: it is met anew.
+      } else if (name === 'beating') {
+        watched.sign = { name: 'missing' };
+        this.#hasChanged = true;
+      }
     }
     for (const node of named) {
       const entry = parseEntry(node);
       if (listed.has(node)) this.#named.delete(node);
       else if (entry !== undefined && !this.#members.has(node))
-        this.#members.set(node, this.#watched(entry, undefined, { name: 'gone', since: listedAt }));
+        this.#members.set(node, this.#watched(entry, undefined, { name: 'missing' }));
     }
     const looks = entries.map((entry) => {
       const watched = this.#members.get(entry.node);
@@ -228,12 +233,30 @@ export class MemberWatch {
       if (watched.entry.node === this.#own || this.#burying.has(watched.entry.node)) continue;
       const step = tombstoneStep(watched.sign, watched.leaseMs, clock.now());
       if (step.kind === 'wait') nextMs = Math.min(nextMs, step.ms);
-      else if (step.kind === 'gone' && !this.#named.has(watched.entry.node))
-        this.#members.delete(watched.entry.node);
-      else if (step.kind !== 'look')
+      else if (step.kind === 'prove') {
+        if (this.#named.has(watched.entry.node)) void this.#prove(watched);
+        else this.#members.delete(watched.entry.node); // If a record names it, it comes again.
+      } else if (step.kind !== 'look')
         void this.#bury(watched, step.kind === 'silent' ? step.version : undefined);
     }
     if (nextMs < Number.POSITIVE_INFINITY) this.#decision = clock.after(nextMs, () => this.#decide());
+  }
+
+  /** Has the servers prove that its node is gone. Its delay counts from their answer. Never rejects. */
+  async #prove(watched: Watched): Promise<void> {
+    const { node } = watched.entry;
+    this.#burying.add(node);
+    try {
+      await this.#session.commit(this.#absence(node));
+      watched.sign = { name: 'gone', since: this.#session.clock.now() };
+      this.#refused.delete(node);
+    } catch (error) {
+      this.#unproved(node, error);
+    } finally {
+      this.#burying.delete(node);
+      if (watched.sign.name === 'gone') this.#decide();
+      else if (!this.#refused.has(node)) this.#lookSoon();
+    }
   }
 
   /** @param version - of the heartbeat node of a member that is there. Never rejects */
@@ -248,27 +271,35 @@ export class MemberWatch {
           'no heartbeat of the member for longer than its lease',
         );
       await this.#session.commit([
-        ...this.#deletions(node, version),
+        ...(version === undefined ? this.#absence(node) : this.#deletions(node, version)),
         this.#tombstone(node),
         announcement(this.#paths),
       ]);
       this.#forgetMember(node);
       this.#listener.onChange();
     } catch (error) {
-      if (error instanceof NodeExistsError)
-        this.#members.delete(node); // Another one has buried it.
+      const hasChanged = error instanceof BadVersionError || error instanceof NoNodeError;
       // There was another heartbeat, or it has gone: the next look finds out.
-      else if (error instanceof BadVersionError || error instanceof NoNodeError) this.#forget(watched);
-      else if (!isUnanswered(error)) this.#failed(error);
+      if (hasChanged && version !== undefined) this.#forget(watched);
+      else this.#unproved(node, error);
     } finally {
       this.#burying.delete(node);
-      if (!this.#hasStopped) this.#lookSoon();
+      if (!this.#refused.has(node)) this.#lookSoon(); // What is refused is tried with each look that is due.
     }
+  }
+
+  /** Neither its absence is proved nor its tombstone written. The next look goes on from there. */
+  #unproved(node: string, error: unknown): void {
+    if (error instanceof NodeExistsError) return this.#forgetMember(node); // It is there after all, or another one has buried it.
+    if (isUnanswered(error) || this.#refused.has(node)) return;
+    this.#refused.add(node);
+    this.#failed(error);
   }
 
   #forgetMember(node: string): void {
     this.#members.delete(node);
     this.#named.delete(node);
+    this.#refused.delete(node);
   }
 
   /** The next observation begins anew. */
@@ -276,11 +307,19 @@ export class MemberWatch {
     if (watched.sign.name === 'beating') watched.sign = { name: 'beating' };
   }
 
-  #deletions(node: string, version: number | undefined): TransactionPart[] {
-    if (version === undefined) return [];
+  #deletions(node: string, version: number): TransactionPart[] {
     return [
       { kind: 'delete', path: `${this.#paths.members}/${heartbeatNodeOf(node)}`, version },
       { kind: 'delete', path: `${this.#paths.members}/${node}` },
+    ];
+  }
+
+  /** Parts that the servers refuse if the member's node is there, and that leave nothing: no read comes between them. */
+  #absence(node: string): TransactionPart[] {
+    const path = `${this.#paths.members}/${node}`;
+    return [
+      { kind: 'create', path, data: NO_DATA },
+      { kind: 'delete', path },
     ];
   }
 

@@ -1,6 +1,6 @@
 import { candidateUuid } from '../../election/nodes/candidate-uuid.js';
 import { heartbeatPathOf } from '../../election/nodes/heartbeat-node.js';
-import { NodeExistsError } from '../../errors.js';
+import { describe, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { joinQueue } from '../../lock/queue/join.js';
 import { parseEntry } from '../../lock/queue/order.js';
@@ -24,6 +24,11 @@ export interface JoinGroupOptions {
 /** The part of a transaction that tells all who watch the members that some have come or gone: nothing else does. */
 export function announcement(paths: GroupPaths): TransactionPart {
   return { kind: 'set', path: paths.members, data: NO_DATA };
+}
+
+/** The part of a transaction that says that this member doesn't act any more. @param node - the name of the member's node */
+export function tombstone(paths: GroupPaths, node: string): TransactionPart {
+  return { kind: 'create', path: paths.tombstoneOf(node), data: NO_DATA };
 }
 
 /**
@@ -71,26 +76,57 @@ async function createPlan(session: Session, path: string, signal: Abortable): Pr
   }
 }
 
+/** The node that a member writes as it leaves, if it is to come back. */
+export interface HomeNode {
+  readonly path: string;
+  readonly data: Buffer;
+}
+
 /**
  * Leaves for good. Its work has settled. Resolves when its node is gone, or the session is over. Never rejects.
  * @param mayBeNamed - a record may name it still: its tombstone says that it doesn't act any more
+ * @param home - written in the same transaction, if the member's node was there until then. A member that can't write it leaves without
  */
 export async function leaveGroup(
   session: Session,
   paths: GroupPaths,
   member: Contender,
   mayBeNamed: boolean,
+  home?: HomeNode,
 ): Promise<void> {
   const { node, entry } = member;
-  const tombstone: TransactionPart[] = mayBeNamed
-    ? [{ kind: 'create', path: paths.tombstoneOf(entry.node), data: NO_DATA }]
-    : [];
   const wasGone = node.isGone;
+  // What is given up may be there all the same: its plan was deleted, say, or its heartbeat node refused. Others would plan for it.
+  if (wasGone) await node.deleteForSure();
   const parts = (): TransactionPart[] => [
     ...(wasGone ? [] : [{ kind: 'delete', path: node.path } as const, ...node.heartbeatDeletion]),
-    ...tombstone,
+    ...(mayBeNamed ? [tombstone(paths, entry.node)] : []),
     announcement(paths),
   ];
-  await member.leave(() => session.retryUntilAnswered(() => session.commit(parts())));
-  await session.remove(paths.planOf(entry.node)).catch(ignore); // It goes with the session.
+  const write = (more: readonly TransactionPart[]) =>
+    session.retryUntilAnswered(() => session.commit([...parts(), ...more]));
+  await member.leave(() => (home === undefined || wasGone ? write([]) : writeWithHome(session, home, write)));
+  // They go with the session, which may last.
+  const remove = (path: string) => session.retryUntilAnswered(() => session.remove(path)).catch(ignore);
+  await Promise.all([remove(paths.planOf(entry.node)), remove(paths.ownedOf(entry.node))]);
+}
+
+/** The home may be there from an earlier time. After that the planner may remove it at any moment. */
+async function writeWithHome(
+  session: Session,
+  { path, data }: HomeNode,
+  write: (more: readonly TransactionPart[]) => Promise<unknown>,
+): Promise<void> {
+  for (const kind of ['create', 'set', 'create'] as const) {
+    try {
+      await write([{ kind, path, data }]);
+      return;
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError) || error.path !== session.absolute(path)) throw error;
+      if (error instanceof NodeExistsError || (kind === 'set' && error instanceof NoNodeError)) continue;
+      session.logger.warn({ cause: describe(error) }, 'a member of a group of shards left without its home');
+      break;
+    }
+  }
+  await write([]);
 }

@@ -8,8 +8,16 @@ export class GroupPaths {
   readonly records: string;
   /** The parent of the plans: one ephemeral node for each member, which has created it. */
   readonly plans: string;
+  /** The parent of what the members publish of what they own: one ephemeral node for each, which has created it. */
+  readonly owned: string;
   /** The parent of the tombstones. */
   readonly tombstones: string;
+  /** The parent of what members say to the planner: one ephemeral node for each member that has something to say. */
+  readonly reports: string;
+  /** The parent of the homes: one persistent node for each member that has left and may come back. */
+  readonly homes: string;
+  /** Which shards are pinned to which members. Its data change by an operator's hand. */
+  readonly pins: string;
   /** The election of the planner. */
   readonly planner: string;
 
@@ -18,7 +26,11 @@ export class GroupPaths {
     this.members = `${group}/members`;
     this.records = `${group}/shards`;
     this.plans = `${group}/plans`;
+    this.owned = `${group}/owned`;
     this.tombstones = `${group}/tombstones`;
+    this.reports = `${group}/reports`;
+    this.homes = `${group}/homes`;
+    this.pins = `${group}/pins`;
     this.planner = `${group}/planner`;
   }
 
@@ -32,17 +44,32 @@ export class GroupPaths {
   }
 
   /** @param member - the name of the member's node */
+  ownedOf(member: string): string {
+    return `${this.owned}/${uuidOf(member)}`;
+  }
+
+  /** @param member - the name of the member's node */
   tombstoneOf(member: string): string {
     return `${this.tombstones}/${uuidOf(member)}`;
   }
+
+  /** @param member - the name of the member's node */
+  reportOf(member: string): string {
+    return `${this.reports}/${uuidOf(member)}`;
+  }
+
+  /** @param id - the member's, with which it comes back */
+  homeOf(id: string): string {
+    return `${this.homes}/${nodeNameOf(id)}`;
+  }
 }
 
-/** A shard's id as the name of a node: two ids never have the same one. */
+/** The id of a shard or a member as the name of a node: two ids never have the same one. */
 export function nodeNameOf(shard: string): string {
   return encodeURIComponent(shard).replace(/^\.{1,2}$/, (dots) => '%2E'.repeat(dots.length));
 }
 
-/** Plans and tombstones are named after the uuid, which no other member ever has. */
+/** Plans, reports, publications and tombstones are named after the uuid, which no other member ever has. */
 export function uuidOf(member: string): string {
   const id = parseEntry(member)?.id;
   if (id === undefined) throw new TypeError(`${member} is no member's node`);

@@ -8,19 +8,25 @@ export interface MemberData {
   readonly weight: number;
   /** Anything, for those that look up who owns a shard: its address, say. */
   readonly data?: string;
+  /** It prepares for a shard before it owns it: the owner keeps the shard until then. */
+  readonly prepares?: true | undefined;
 }
 
 const FORMAT = 'conclave.member.1';
 
-export function serializeMember({ id, weight, data }: MemberData): Buffer {
-  return Buffer.from(JSON.stringify({ format: FORMAT, id, weight, ...(data !== undefined && { data }) }));
+export function serializeMember({ id, weight, data, prepares }: MemberData): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, id, weight, data, prepares }));
 }
 
 /** `undefined` if it isn't a member's: any client may have written it. Such a node gets no shards. */
 export function parseMember(bytes: Buffer): MemberData | undefined {
   const value = parseJsonObject(bytes);
   if (value?.format !== FORMAT) return undefined;
-  const { id, weight, data } = value;
+  const { id, weight, data, prepares } = value;
   if (typeof id !== 'string' || !Number.isFinite(weight) || !((weight as number) > 0)) return undefined;
-  return { id, weight: weight as number, ...(typeof data === 'string' && { data }) };
+  return {
+    ...{ id, weight: weight as number },
+    ...(typeof data === 'string' && { data }),
+    ...(prepares === true && { prepares }),
+  };
 }

@@ -1,11 +1,23 @@
+import { createHash } from 'node:crypto';
 import { InvalidOptionError } from '../../errors.js';
 import { parseJsonObject } from '../../platform/json.js';
 
 const FORMAT = 'conclave.shards.1';
-const MOST_SHARDS = 100_000;
+/** Of a group. */
+export const MOST_SHARDS = 100_000;
 const MOST_BYTES = 500_000; // ZooKeeper takes no more than 1 MB for a node.
 const HALF_CHARACTER = /\p{Surrogate}/u;
+const MOST_FORMER = 16;
+const MARK_DIGITS = 16; // Of a SHA-256: enough to tell the few lists of a group apart.
 const LONGEST_ID = 255; // Bytes: of several hundred records in one transaction.
+
+/** Whether a name has a UTF-8 form: half a character has none. */
+export function hasUtf8(name: string): boolean {
+  return !HALF_CHARACTER.test(name);
+}
+
+/** What a list is known by when the group has another one: the number of its shards, or the beginning of the SHA-256 of their names. */
+type Mark = number | string;
 
 /** All shards of a group, in their order. Those that are given by number have the ids `'0'`, `'1'` and so on. */
 export class ShardList {
@@ -14,6 +26,8 @@ export class ShardList {
   private constructor(
     readonly ids: readonly string[],
     readonly isNumbered: boolean,
+    /** The lists that the group had before, the newest last, at most 16. */
+    readonly former: readonly Mark[] = [],
   ) {
     this.#numbers = new Map(ids.map((id, number) => [id, number]));
   }
@@ -34,8 +48,7 @@ export class ShardList {
     for (const name of shards as unknown[]) {
       if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LONGEST_ID)
         throw new InvalidOptionError('shards', name, `names of 1 to ${LONGEST_ID} bytes`);
-      if (HALF_CHARACTER.test(name))
-        throw new InvalidOptionError('shards', name, 'names that have a UTF-8 form');
+      if (!hasUtf8(name)) throw new InvalidOptionError('shards', name, 'names that have a UTF-8 form');
       if (seen.size === seen.add(name).size)
         throw new InvalidOptionError('shards', name, 'names that differ from each other');
     }
@@ -57,18 +70,45 @@ export class ShardList {
     return this.#numbers.get(id);
   }
 
+  get #mark(): Mark {
+    if (this.isNumbered) return this.count;
+    return createHash('sha256').update(JSON.stringify(this.ids)).digest('hex').slice(0, MARK_DIGITS);
+  }
+
+  /** Whether the group had these shards before. */
+  had(given: ShardList): boolean {
+    return this.former.includes(given.#mark);
+  }
+
+  /**
+   * The list of a group that has this one, and gets those shards.
+   * @throws InvalidOptionError if the ones have numbers and the others names
+   */
+  changedTo(next: ShardList): ShardList {
+    if (next.isNumbered !== this.isNumbered) {
+      const given = next.isNumbered ? next.count : next.ids;
+      const expected = this.isNumbered ? 'a number, as the group has' : 'names, as the group has';
+      throw new InvalidOptionError('shards', given, expected);
+    }
+    const former = [...this.former, this.#mark].filter((each) => each !== next.#mark);
+    return new ShardList(next.ids, next.isNumbered, former.slice(-MOST_FORMER));
+  }
+
   serialize(): Buffer {
-    return Buffer.from(
-      JSON.stringify({ format: FORMAT, ...(this.isNumbered ? { count: this.count } : { names: this.ids }) }),
-    );
+    const { former } = this;
+    const shards = this.isNumbered ? { count: this.count } : { names: this.ids };
+    return Buffer.from(JSON.stringify({ format: FORMAT, ...shards, ...(former.length > 0 && { former }) }));
   }
 
   /** `undefined` if it isn't a list of shards. */
   static parse(data: Buffer): ShardList | undefined {
     const value = parseJsonObject(data);
     if (value?.format !== FORMAT) return undefined;
+    const { former = [] } = value;
+    if (!Array.isArray(former)) return undefined;
     try {
-      return ShardList.of(value.count ?? value.names);
+      const { ids, isNumbered } = ShardList.of(value.count ?? value.names);
+      return new ShardList(ids, isNumbered, former as Mark[]);
     } catch {
       return undefined;
     }
@@ -79,7 +119,9 @@ export class ShardList {
     return this.isNumbered ? `${this.count} shards` : `shards with ${this.count} names`;
   }
 
+  /** Whether these are the same shards in the same order, whatever the group had before. */
   equals(other: ShardList): boolean {
-    return this.isNumbered === other.isNumbered && this.serialize().equals(other.serialize());
+    if (this.isNumbered !== other.isNumbered || this.count !== other.count) return false;
+    return this.isNumbered || this.ids.every((id, at) => id === other.ids[at]);
   }
 }

@@ -9,6 +9,7 @@ import type { GroupPaths } from '../nodes/group-paths.js';
 import type { ShardList } from '../nodes/shard-list.js';
 import { BlockedShards } from './blocked-shards.js';
 import { Collector } from './collector.js';
+import { Publisher } from './publisher.js';
 import { OwnedShard, type ShardListener } from './shard.js';
 import { type SeenRecord, ShardRecords } from './shard-records.js';
 
@@ -21,6 +22,8 @@ export interface ShardOwnerListener {
   onWorkFailed(shard: OwnedShard, cause: unknown): void;
   /** The work of a shard still ran when its lease ended: it may have acted beside another owner. */
   onOverrun(shard: OwnedShard): void;
+  /** These are to be owned, and others own them now. Called whenever that may have changed. */
+  onAwaited?(shards: readonly { readonly id: string; readonly index: number }[]): void;
   /** The shards can't be claimed or given back. */
   onError(error: unknown): void;
 }
@@ -34,11 +37,16 @@ export class ShardOwner implements ShardListener {
   readonly #paths: GroupPaths;
   readonly #member: Contender;
   readonly #records: ShardRecords;
-  readonly #list: ShardList;
+  readonly #list: Pick<ShardList, 'numberOf'>;
   readonly #listener: ShardOwnerListener;
   readonly #blocked: BlockedShards;
   readonly #handback: Collector<OwnedShard>;
+  readonly #publisher: Publisher;
   /** By its plan. */
+  #planned: ReadonlySet<string> = new Set();
+  /** Their work has failed here. */
+  #refused: ReadonlySet<string> = new Set();
+  /** Those that are planned and not refused. */
   #wanted: ReadonlySet<string> = new Set();
   /** Those that it owns, and those that aren't given back yet. */
   readonly #shards = new Map<string, OwnedShard>();
@@ -59,7 +67,7 @@ export class ShardOwner implements ShardListener {
 
   constructor(
     { session, paths, member, id }: { session: Session; paths: GroupPaths; member: Contender; id: string },
-    list: ShardList,
+    list: Pick<ShardList, 'numberOf'>,
     listener: ShardOwnerListener,
   ) {
     this.#session = session;
@@ -70,6 +78,11 @@ export class ShardOwner implements ShardListener {
     this.#records = new ShardRecords(session, paths, member, id);
     this.#blocked = new BlockedShards(session, paths, () => this.#claimSoon());
     onAbort(member.node.lost, () => this.#later?.clear());
+    this.#publisher = new Publisher({
+      ...{ session, lost: member.node.lost, path: paths.ownedOf(member.entry.node) },
+      numbers: () => this.#numbersOf(this.#shards.keys()),
+      onError: (error) => listener.onError(error),
+    });
     this.#handback = new Collector((shards) => void this.#giveBack(shards)); // Never rejects.
   }
 
@@ -92,10 +105,27 @@ export class ShardOwner implements ShardListener {
 
   /** From now on it is to own these. */
   follow(shards: Iterable<string>): void {
+    this.#planned = new Set(shards);
+    this.#want();
+  }
+
+  /** It owns none of these, whatever the plan says, and gives them back. */
+  refuse(shards: Iterable<string>): void {
+    this.#refused = new Set(shards);
+    this.#want();
+  }
+
+  #want(): void {
     if (this.#hasStopped) return;
-    this.#wanted = new Set(shards);
-    for (const shard of this.owned) if (!this.#wanted.has(shard.id)) this.#end(shard, 'moved');
+    this.#wanted = new Set([...this.#planned].filter((shard) => !this.#refused.has(shard)));
+    for (const shard of this.owned) if (!this.#wanted.has(shard.id)) this.#end(shard, this.#whyNot(shard.id));
     this.#claimSoon();
+  }
+
+  /** Why it isn't to own that one. */
+  #whyNot(shard: string): ShardEndReason {
+    if (this.#hasStopped) return 'stopped';
+    return this.#refused.has(shard) ? 'failed' : 'moved';
   }
 
   /** A connection was lost: what was watched over it may have changed. */
@@ -105,9 +135,14 @@ export class ShardOwner implements ShardListener {
 
   /** Gives all back, and claims no more. Resolves when the work has settled, and all has been given back or is lost. Never rejects. */
   async stop(reason: ShardEndReason = 'stopped'): Promise<void> {
+    await this.#stop(reason);
+    this.#publisher.stop();
+  }
+
+  async #stop(reason: ShardEndReason): Promise<void> {
     this.#hasStopped = true;
     this.#wanted = new Set();
-    this.#blocked.stop();
+    this.#await([]);
     for (const shard of this.owned) this.#end(shard, reason);
     await this.#claiming;
     this.#blocked.stop();
@@ -146,6 +181,11 @@ export class ShardOwner implements ShardListener {
           onCertain: ({ record }) => gone(left.get(record) as OwnedShard),
           onRefused: (error) => this.#listener.onError(error),
           givesUp: () => this.#hasStopped,
+          accompany: (released, commit) => {
+            const given = new Set(released.map(({ record }) => left.get(record)?.id));
+            const kept = [...this.#shards.keys()].filter((shard) => !given.has(shard));
+            return this.#publisher.accompany(this.#numbersOf(kept), commit);
+          },
         },
       );
     } catch (error) {
@@ -157,6 +197,7 @@ export class ShardOwner implements ShardListener {
 
   #forget(shard: OwnedShard): void {
     this.#shards.delete(shard.id);
+    this.#publisher.changed();
     if (this.#announced.delete(shard)) this.#listener.onEnded(shard);
     if (this.#shards.size === 0) this.#givingBack?.resolve();
     this.#claimSoon(); // The plan may give it this one again.
@@ -198,7 +239,7 @@ export class ShardOwner implements ShardListener {
   async #claimOnce(): Promise<void> {
     const lacking = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
     const asked = [...new Set([...lacking, ...this.#unsure])];
-    if (asked.length === 0) return this.#blocked.wait([]);
+    if (asked.length === 0) return this.#await([]);
     const { node } = this.#member;
     if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
     const seen = await this.#records.read(asked, this.#member.node.lost);
@@ -214,13 +255,19 @@ export class ShardOwner implements ShardListener {
     const isFree = ({ record }: SeenRecord) =>
       record.state === 'vacant' || (record.state === 'held' && buried.has(record.node));
     const free = others.filter(isFree);
-    this.#blocked.wait(others.filter((each) => !isFree(each)));
+    this.#await(others.filter((each) => !isFree(each)));
     if (free.length === 0) return;
     for (const { shard } of free) this.#unsure.add(shard);
     let isRefused = false;
-    const claims = await this.#records.claim(free, (error) => {
-      isRefused = true;
-      this.#listener.onError(error);
+    const claims = await this.#records.claim(free, {
+      onRefused: (error) => {
+        isRefused = true;
+        this.#listener.onError(error);
+      },
+      accompany: (claimed, commit) => {
+        const owned = [...this.#shards.keys(), ...claimed.map(({ shard }) => shard)];
+        return this.#publisher.accompany(this.#numbersOf(owned), commit);
+      },
     });
     for (const [shard, claim] of claims) {
       this.#unsure.delete(shard);
@@ -228,6 +275,13 @@ export class ShardOwner implements ShardListener {
     }
     if (isRefused) this.#claimLater();
     else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
+  }
+
+  #await(blocked: readonly SeenRecord[]): void {
+    this.#blocked.wait(blocked);
+    this.#listener.onAwaited?.(
+      blocked.map(({ shard }) => ({ id: shard, index: this.#list.numberOf(shard) as number })),
+    );
   }
 
   /** Records that another client has deleted or written, or that the session may not read, are looked for again and again. */
@@ -265,10 +319,14 @@ export class ShardOwner implements ShardListener {
     return new Set(looked.flat());
   }
 
+  #numbersOf(shards: Iterable<string>): number[] {
+    return [...shards].flatMap((shard) => this.#list.numberOf(shard) ?? []);
+  }
+
   #own(id: string, claim: Claim): void {
-    const index = this.#list.numberOf(id);
+    const index = this.#list.numberOf(id) ?? -1; // The group hasn't it any more: it isn't wanted, and is given back at once.
     const { node } = this.#member;
-    if (this.#shards.has(id) || index === undefined || node.isGone) return;
+    if (this.#shards.has(id) || node.isGone) return;
     if (!node.isHeld()) {
       // It stood still, and its lease is over: others may own the shard by now. The record shows it, behind the next heartbeat.
       this.#unsure.add(id);
@@ -278,8 +336,8 @@ export class ShardOwner implements ShardListener {
     const place = { node, absoluteRecord: this.#session.absolute(claim.record) };
     const shard = new OwnedShard({ id, index }, claim, place, this.#session.clock, this);
     this.#shards.set(id, shard);
-    if (this.#hasStopped || !this.#wanted.has(id))
-      return this.#end(shard, this.#hasStopped ? 'stopped' : 'moved');
+    this.#publisher.changed();
+    if (this.#hasStopped || !this.#wanted.has(id)) return this.#end(shard, this.#whyNot(id));
     this.#announced.add(shard);
     this.#listener.onAcquired(shard);
   }

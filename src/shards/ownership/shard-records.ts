@@ -49,8 +49,27 @@ export async function createRecords(
   }
 }
 
+/**
+ * Carries out a transaction for these shards, with parts that another unit adds to it.
+ * @param commit - called once more, with no parts, if those are refused
+ */
+type Accompany<Of> = <T>(
+  shards: readonly Of[],
+  commit: (parts: readonly TransactionPart[]) => Promise<T>,
+) => Promise<T>;
+
+/** What becomes of a claim: see {@link ShardRecords.claim}. */
+export interface ClaimListener {
+  /** A server refuses what isn't another member's claim: to be tried again later. */
+  onRefused(error: ZooKeeperError): void;
+  /** Of a claim that fits into one transaction. */
+  readonly accompany: Accompany<SeenRecord>;
+}
+
 /** What becomes of a release: see {@link ShardRecords.release}. */
 export interface ReleaseListener {
+  /** Of a release that fits into one transaction. */
+  readonly accompany: Accompany<Claim>;
   onCertain(claim: Claim): void;
   onRefused(error: ZooKeeperError): void;
   givesUp(): boolean;
@@ -107,16 +126,13 @@ export class ShardRecords {
   /**
    * Claims these shards, which were seen vacant, or held by members that have tombstones. What is refused is left out, and the rest is
    * claimed. So is what was seen over another connection: in a restored backup the record may be at that version by another member's claim.
-   * @param onRefused - a server refuses what isn't another member's claim: to be tried again later
    * @returns the claims, by shard. What isn't among them is to be read again
    * @throws NodeLostError if the member's node is gone, what ended the session, or a server's refusal of them all
    */
-  async claim(
-    seen: readonly SeenRecord[],
-    onRefused: (error: ZooKeeperError) => void,
-  ): Promise<Map<string, Claim>> {
+  async claim(seen: readonly SeenRecord[], how: ClaimListener): Promise<Map<string, Claim>> {
+    const all = batches(seen);
     const claimed = await Promise.allSettled(
-      batches(seen).map((batch) => this.#claimBatch(batch, onRefused)),
+      all.map((batch) => this.#claimBatch(batch, accompaniedIfOne(all, how))),
     );
     const claims = new Map(claimed.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
     // What others have got is theirs to keep.
@@ -126,7 +142,7 @@ export class ShardRecords {
 
   async #claimBatch(
     batch: readonly SeenRecord[],
-    onRefused: (error: ZooKeeperError) => void,
+    { onRefused, accompany }: ClaimListener,
   ): Promise<[string, Claim][]> {
     const { session, node } = this.#member;
     const now = session.connectionNumber;
@@ -136,7 +152,7 @@ export class ShardRecords {
       const checks = tombstones.map((path): TransactionPart => ({ kind: 'check', path }));
       const writes = left.map((each) => this.#claimOne(each));
       try {
-        const { zxid } = await node.commit([...checks, ...writes]);
+        const { zxid } = await accompany(left, (others) => node.commit([...checks, ...writes, ...others]));
         return left.map(({ shard, record, version }) => [
           shard,
           {
@@ -198,7 +214,8 @@ export class ShardRecords {
    * @throws what ended the session
    */
   async release(claims: readonly Claim[], how: ReleaseListener): Promise<void> {
-    await Promise.all(batches(claims).map((batch) => this.#releaseBatch(batch, how)));
+    const all = batches(claims);
+    await Promise.all(all.map((batch) => this.#releaseBatch(batch, accompaniedIfOne(all, how))));
   }
 
   async #releaseBatch(batch: readonly Claim[], how: ReleaseListener): Promise<void> {
@@ -222,12 +239,13 @@ export class ShardRecords {
           left = left.map((claim) => ({ ...claim, connection: now }));
           continue;
         }
-        await session.commit(
-          left.map(({ record, term, version }) => ({
+        const writes = left.map(
+          ({ record, term, version }): TransactionPart => ({
             ...{ kind: 'set', path: record, version },
             data: serializeRecord({ state: 'vacant', term }),
-          })),
+          }),
         );
+        await how.accompany(left, (others) => session.commit([...writes, ...others]));
         settle(() => true);
       } catch (error) {
         shownOn = undefined; // It may have been carried out.
@@ -280,6 +298,14 @@ function isOutdated(error: ZooKeeperError): boolean {
 
 function termOf(record: ReadRecord): number {
   return record.state === 'unreadable' ? 0 : record.term;
+}
+
+/** Beside several transactions that are on their way at once, a write of its own has to say the outcome. */
+function accompaniedIfOne<How extends { readonly accompany: Accompany<never> }>(
+  all: readonly unknown[],
+  how: How,
+): How {
+  return all.length === 1 ? how : { ...how, accompany: (_, commit) => commit([]) };
 }
 
 function batches<T>(all: readonly T[]): T[][] {

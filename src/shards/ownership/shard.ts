@@ -15,7 +15,10 @@ import type { Clock } from '../../platform/time/clock.js';
  */
 export interface Shard {
   readonly id: string;
-  /** Its place among the group's shards, from 0. */
+  /**
+   * Its place among the group's shards, from 0, as it was when the shard was acquired: a group with names may get others while a shard
+   * stays, and then the place isn't right any more.
+   */
   readonly index: number;
   /** How often the shard has had an owner: 1 for the first one. */
   readonly number: number;

@@ -24,28 +24,46 @@ export interface GroupSurroundings {
   readonly times: { readonly sessionTimeoutMs: number; readonly leaseMs?: number };
 }
 
+/** How a process takes part. */
+export interface MemberHabits {
+  /** Its name as a member. */
+  readonly member: string;
+  readonly takeover: 'lease' | 'session';
+  /** Whether the same name comes again, and how long its shards wait for it. */
+  readonly keepsHome: boolean;
+  readonly graceMs: number;
+  /** Whether it prepares for what others own. */
+  readonly prepares: boolean;
+}
+
+/** How long a planner waits for members that prepare. */
+export const PREPARE_MS = 2000;
+
 /** One process that is a member, as an application would be: over the end of its node, and of its sessions, until it is stopped. */
 export class MemberProcess {
   readonly id: string;
   readonly environment: SimulatedEnvironment;
-  readonly takeover: 'lease' | 'session';
+  readonly #habits: MemberHabits;
   readonly #random: Random;
   readonly #surroundings: GroupSurroundings;
   readonly #stop = new AbortController();
   readonly #shards = new Map<string, OwnedShard>();
   #overrunning = 0;
   #member: GroupMember | undefined;
+  /** What others own yet, and it is to own. */
+  #awaited: readonly string[] = [];
+  #ready: string[] = [];
   #running: Promise<void> = Promise.resolve();
 
   constructor(
     id: string,
-    takeover: 'lease' | 'session',
+    habits: MemberHabits,
     environment: SimulatedEnvironment,
     random: Random,
     surroundings: GroupSurroundings,
   ) {
     this.id = id;
-    this.takeover = takeover;
+    this.#habits = habits;
     this.environment = environment;
     this.#random = random;
     this.#surroundings = surroundings;
@@ -77,6 +95,25 @@ export class MemberProcess {
 
   start(): void {
     this.#running = this.#run();
+  }
+
+  /** For a while it doesn't own one of its shards, if it has any. */
+  refuse(): void {
+    const shards = [...this.#shards.keys()];
+    if (shards.length === 0 || this.#member === undefined) return;
+    this.#surroundings.ledger.count('refusals');
+    this.#member.refuse([this.#random.pick(shards)]);
+  }
+
+  /** It may own each shard again. */
+  acceptAll(): void {
+    this.#member?.refuse([]);
+  }
+
+  /** It asks the planner to give its shards to others. It has to be stopped after that. */
+  drain(): void {
+    this.#surroundings.ledger.count('drains');
+    this.#member?.report({ draining: true });
   }
 
   async stop(): Promise<void> {
@@ -115,7 +152,11 @@ export class MemberProcess {
   async #belong(session: Session): Promise<void> {
     const { list, ledger } = this.#surroundings;
     const { signal } = this.#stop;
-    const options = { id: this.id, weight: 1, shards: list, takeover: this.takeover, settleMs: 100 };
+    const { member: id, takeover, keepsHome, graceMs, prepares } = this.#habits;
+    const options = {
+      ...{ id, weight: 1, shards: list, takeover, settleMs: 100, keepsHome, graceMs },
+      ...{ prepareTimeoutMs: PREPARE_MS, ...(prepares && { prepares }) },
+    };
     const listener: GroupMemberListener = {
       onAcquired: (shard) => this.#acquired(shard),
       onEnded: (shard) => {
@@ -124,6 +165,7 @@ export class MemberProcess {
       },
       onWorkFailed: (_, cause) => ledger.violate('work', String(cause)),
       onOverrun: () => ledger.count('overruns'),
+      onAwaited: (shards) => this.#prepare(shards.map(({ id: shard }) => shard)),
       onError: (error) => ledger.count(`reported: ${(error as Error).name}`),
       onPlanned: () => ledger.count('plans'),
     };
@@ -136,6 +178,19 @@ export class MemberProcess {
     for (const each of unsubscribe) each();
     this.#member = undefined;
     await this.#expect('leave', member.leave());
+  }
+
+  /** Says sooner or later, or never, that it is ready. */
+  #prepare(awaited: readonly string[]): void {
+    this.#awaited = awaited;
+    this.#ready = this.#ready.filter((shard) => awaited.includes(shard));
+    if (!this.#habits.prepares || this.#random.chance(0.2)) return;
+    void sleep(this.environment.clock, this.#random.spread(1, 2 * PREPARE_MS), this.#stop.signal)
+      .then(() => {
+        this.#ready = [...this.#awaited];
+        this.#member?.report({ ready: this.#ready });
+      })
+      .catch(ignore);
   }
 
   #acquired(shard: OwnedShard): void {

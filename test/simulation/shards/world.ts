@@ -13,7 +13,8 @@ import { Route } from '../network.js';
 import { recoveryBoundMs } from '../recovery.js';
 import { type Happening, Scheduler } from '../scheduler.js';
 import { ShardChecker } from './checker.js';
-import { GROUP, type GroupSurroundings, MemberProcess } from './member-process.js';
+import { GROUP, type GroupSurroundings, MemberProcess, PREPARE_MS } from './member-process.js';
+import { wronglyPublished } from './publications.js';
 
 const MEMBERS = 4;
 const SERVERS = 3;
@@ -25,8 +26,12 @@ const FAULTS_AT_ONCE = 4;
 const LOOK_EVERY_MS = 250;
 /** By then sessions have ended, and work that overruns too. */
 const QUIET_MS = 180_000;
+/** A publication that was lost with its connection has been repeated by then. */
+const PUBLISHED_MS = 30_000;
 /** Two moves, one after the other: a planner's and its successor's. */
 const MOVES_MS = 3000;
+/** How long the shards of a member that has left in good order may wait for it. */
+const LONGEST_GRACE_MS = 3000;
 
 interface MemberHost {
   readonly index: number;
@@ -74,7 +79,7 @@ export class ShardWorld {
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
     const bounds = { tickMs, syncLimit, sessionTimeoutMs, leaseMs, hasPriorities: true, losesData: false };
     // The planner, then a member, may have failed; each is waited out, and what it left is moved.
-    this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS;
+    this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
       const routes = Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
       return { index, routes, process: this.#newProcess(index, routes) };
@@ -93,13 +98,16 @@ export class ShardWorld {
       this.scheduler,
     );
     const takeover = this.#takeover === 'mixed' ? random.pick(['lease', 'session'] as const) : this.#takeover;
-    return new MemberProcess(
-      `process-${++this.#processes}`,
-      takeover,
-      environment,
-      random,
-      this.#surroundings,
-    );
+    const keepsHome = random.chance(0.5);
+    const name = `process-${++this.#processes}`;
+    const habits = {
+      ...{ member: keepsHome ? `host-${index}` : name, takeover, keepsHome },
+      ...{
+        graceMs: keepsHome ? random.pick([0, 0, 300, LONGEST_GRACE_MS]) : 0,
+        prepares: random.chance(0.3),
+      },
+    };
+    return new MemberProcess(name, habits, environment, random, this.#surroundings);
   }
 
   start(): void {
@@ -133,8 +141,10 @@ export class ShardWorld {
       server.restart();
     }
     for (const host of this.hosts) {
-      host.process.environment.clock.thaw();
-      if (host.process.isDead) this.replace(host);
+      const { process } = host;
+      process.environment.clock.thaw();
+      if (process.isDead) this.replace(host);
+      else process.environment.clock.receive(() => process.acceptAll());
     }
   }
 
@@ -151,6 +161,13 @@ export class ShardWorld {
     return this.hosts.some(({ process }) => process.isOverrunning);
   }
 
+  /** What the members publish wrongly of what they own, by what the servers have committed. */
+  get wronglyPublished(): string[] {
+    const { leader } = this.ensemble;
+    if (leader === undefined) return ['no ensemble to look at'];
+    return wronglyPublished((path) => leader.replica.tree.get(path), this.#surroundings.list);
+  }
+
   /** After all have stopped. */
   checkLeftovers(): void {
     const { leader, servers } = this.ensemble;
@@ -160,7 +177,9 @@ export class ShardWorld {
       for (const node of leader?.replica.tree.get(queue)?.children ?? [])
         if (parseLockEntry(node) !== undefined || node.startsWith('_h_'))
           found.push(`the node ${queue}/${node}`);
-    for (const node of leader?.replica.tree.get(paths.plans)?.children ?? []) found.push(`the plan ${node}`);
+    for (const parent of [paths.plans, paths.owned])
+      for (const node of leader?.replica.tree.get(parent)?.children ?? [])
+        found.push(`the node ${parent}/${node}`);
     const watches = servers.reduce((sum, server) => sum + server.watches, 0);
     if (watches > 0) found.push(`${watches} watches`);
     if (leader === undefined) found.push('no ensemble to look at');
@@ -273,15 +292,33 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
     },
   ],
   [
+    'a member refuses a shard for a while',
+    3,
+    (world, random) => {
+      const { process } = someHost(world, random);
+      const receive = (task: () => void) => {
+        if (!process.isDead && !process.environment.clock.isFrozen) process.environment.clock.receive(task);
+      };
+      receive(() => process.refuse());
+      world.scheduler.followUp();
+      return () => receive(() => process.acceptAll());
+    },
+  ],
+  [
     'a member stops, and another begins',
     4,
     (world, random) => {
       const host = someHost(world, random);
       const { process } = host;
       if (process.isDead || process.isStopping || process.environment.clock.isFrozen) return undefined;
+      const drainsForMs = random.chance(0.5) ? random.spread(10, 5000) : 0;
       process.environment.clock.receive(() => {
+        if (drainsForMs > 0) process.drain();
+        const drained = sleep(process.environment.clock, drainsForMs);
         // What was being opened when it was stopped is closed after that, within a second and a half.
-        const stopped = process.stop().then(() => sleep(process.environment.clock, CLOSED_WITHIN_MS));
+        const stopped = drained
+          .then(() => process.stop())
+          .then(() => sleep(process.environment.clock, CLOSED_WITHIN_MS));
         void stopped.then(() => {
           if (host.process !== process || process.isDead) return;
           for (const each of process.leftovers)
@@ -319,6 +356,7 @@ export async function playShards(world: ShardWorld, hours: number): Promise<void
     await scheduler.sleep(episodeMs);
     world.heal();
     await untilOwned(world, 'after all was healed');
+    await untilPublished(world);
     await scheduler.sleep(faults.spread(200, LONGEST_CALM_MS));
   }
   world.heal();
@@ -326,6 +364,19 @@ export async function playShards(world: ShardWorld, hours: number): Promise<void
   for (const { process } of hosts) void process.stop();
   await scheduler.sleep(QUIET_MS);
   world.checkLeftovers();
+}
+
+/** Work that ends late moves shards again, so it need not be right at once; but at some moment it is. */
+async function untilPublished(world: ShardWorld): Promise<void> {
+  const { scheduler, ledger } = world;
+  for (let waitedMs = 0; world.wronglyPublished.length > 0; waitedMs += LOOK_EVERY_MS) {
+    if (waitedMs > PUBLISHED_MS) {
+      for (const each of world.wronglyPublished) ledger.violate('publication', each);
+      return;
+    }
+    await scheduler.sleep(LOOK_EVERY_MS);
+  }
+  ledger.count('publications compared with the records');
 }
 
 async function untilOwned(world: ShardWorld, when: string): Promise<void> {

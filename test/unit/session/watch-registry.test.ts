@@ -87,4 +87,21 @@ describe('the watches for nodes that do not exist', () => {
     expect([calls, watches.has('/a'), watches.has('/b')]).toEqual([['first'], false, false]);
     expect(watches.remove('/a', first)).toBe(false);
   });
+
+  it('notify all that wait at a path, and are of no more interest to the server when the last one is taken back', () => {
+    const watches = new CreationWatches();
+    const calls: string[] = [];
+    const call = (name: string) => () => void calls.push(name);
+    const [first, second, third] = [call('first'), call('second'), call('third')];
+    for (const each of [first, second, third]) watches.add('/a', each);
+    expect(watches.remove('/a', second)).toBe(false);
+    watches.fire('/a');
+    expect([calls, watches.has('/a')]).toEqual([['first', 'third'], false]);
+    for (const each of [first, second]) watches.add('/a', each);
+    expect(watches.remove('/a', first)).toBe(false);
+    expect(watches.remove('/a', first)).toBe(false);
+    expect([watches.has('/a'), watches.remove('/a', second)]).toEqual([true, true]);
+    watches.fire('/a');
+    expect(calls).toEqual(['first', 'third']);
+  });
 });

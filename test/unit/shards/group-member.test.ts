@@ -1,74 +1,21 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
+import { describe, expect, it } from 'vitest';
 import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
-import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
-
-const PATH = '/group';
-const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
-const SETTLE_MS = 100;
-const A_WHILE_MS = 1000;
-/** A silent member's shards are owned by others by then: the delay, a look, and what happens at once. */
-const REPLACED_MS = takeoverDelayMs(TIMES.leaseMs) + TIMES.leaseMs / 4 + 200;
-
-/** Members with sessions of their own, and what each of them was told. */
-async function setUp({ shards = 8 }: { shards?: number | string[] } = {}) {
-  const { clock, server, open } = await startWithTestClock();
-  const list = ShardList.of(shards);
-  /** Of all members, in order. */
-  const acquired: { id: string; shard: OwnedShard }[] = [];
-  const join = async (id: string, { weight = 1, run = (_: OwnedShard): unknown => undefined } = {}) => {
-    const session = await open(TIMES);
-    const { id: sessionId } = session.credentials;
-    const atServer = server.sessions().find((each) => each.id === sessionId);
-    const told: string[] = [];
-    const errors: unknown[] = [];
-    const listener: GroupMemberListener = {
-      onAcquired: (shard) => {
-        told.push(`acquired ${shard.id}`);
-        acquired.push({ id, shard });
-        shard.work(() => run(shard));
-      },
-      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
-      onWorkFailed: (_, cause) => errors.push(cause),
-      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
-      onError: (error) => errors.push(error),
-      onPlanned: () => undefined,
-    };
-    const options = { id, weight, shards: list, takeover: 'lease', settleMs: SETTLE_MS } as const;
-    const joining = GroupMember.join(session, PATH, options, listener, new LazyAbortController());
-    const member = await clock.advanceUntil(joining);
-    onTestFinished(async () => {
-      atServer?.heal();
-      await clock.advanceUntil(member.leave());
-      expect(errors).toEqual([]);
-    });
-    return {
-      id,
-      member,
-      session,
-      told,
-      errors,
-      silence: () => atServer?.partition(),
-      expire: () => atServer?.expire(),
-    };
-  };
-  const idsOf = ({ member }: { member: GroupMember }) => member.owned.map(({ id }) => id).sort();
-  /** Who owns each shard at this moment, by the members' own answers. */
-  const ownersOf = (id: string) =>
-    acquired.filter(({ shard }) => shard.id === id && shard.isHeld()).map((each) => each.id);
-  const expectAllOwnedOnce = () => {
-    expect(list.ids.map((id) => ownersOf(id).length)).toEqual(list.ids.map(() => 1));
-  };
-  return { clock, server, open, join, list, acquired, idsOf, ownersOf, expectAllOwnedOnce };
-}
+import {
+  A_WHILE_MS,
+  GROUP,
+  REPLACED_MS,
+  SETTLE_MS,
+  startGroup,
+  TIMES,
+} from '../../support/conclave/group-members.js';
 
 describe('a member of a group of shards', () => {
   it('owns all shards while it is alone, each in a first term with a token', async () => {
-    const { clock, join, idsOf, acquired } = await setUp();
+    const { clock, join, idsOf, acquired } = await startGroup();
     const alone = await join('a');
     await clock.advance(A_WHILE_MS);
     expect(idsOf(alone)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
@@ -81,7 +28,7 @@ describe('a member of a group of shards', () => {
   });
 
   it('shares them with one that joins, and hears nothing of those that it keeps', async () => {
-    const { clock, join, idsOf, acquired, expectAllOwnedOnce } = await setUp();
+    const { clock, join, idsOf, acquired, expectAllOwnedOnce } = await startGroup();
     const first = await join('a');
     await clock.advance(A_WHILE_MS);
     const before = first.told.length;
@@ -99,7 +46,7 @@ describe('a member of a group of shards', () => {
   });
 
   it('gives a shard back only when its work has settled, which nothing else waits for', async () => {
-    const { clock, join, idsOf, ownersOf } = await setUp({ shards: 4 });
+    const { clock, join, idsOf, ownersOf } = await startGroup({ shards: 4 });
     const settle = new Map<string, () => void>();
     const run = (shard: OwnedShard): unknown => {
       if (shard.number > 1) return undefined;
@@ -122,14 +69,14 @@ describe('a member of a group of shards', () => {
   });
 
   it('has a part of the shards by its weight', async () => {
-    const { clock, join, idsOf } = await setUp({ shards: 9 });
+    const { clock, join, idsOf } = await startGroup({ shards: 9 });
     const [small, large] = [await join('a'), await join('b', { weight: 2 })];
     await clock.advance(A_WHILE_MS);
     expect([idsOf(small).length, idsOf(large).length]).toEqual([3, 6]);
   });
 
   it('leaves its shards to the others at once when it leaves, and nothing else', async () => {
-    const { clock, server, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const { clock, server, join, idsOf, expectAllOwnedOnce } = await startGroup();
     const [first, second, third] = [await join('a'), await join('b'), await join('c')];
     await clock.advance(A_WHILE_MS);
     const kept = [...idsOf(first), ...idsOf(third)];
@@ -139,12 +86,12 @@ describe('a member of a group of shards', () => {
     expect(idsOf(second)).toEqual([]);
     expect([...idsOf(first), ...idsOf(third)].filter((id) => kept.includes(id)).sort()).toEqual(kept.sort());
     await clock.advance(60_000);
-    expect(server.paths(`${PATH}/tombstones`)).toHaveLength(1);
-    expect(server.paths(`${PATH}/plans`)).toHaveLength(3);
+    expect(server.paths(`${GROUP}/tombstones`)).toHaveLength(1);
+    expect(server.paths(`${GROUP}/plans`)).toHaveLength(3);
   });
 
   it('leaves them to the others also if it is the planner', async () => {
-    const { clock, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const { clock, join, idsOf, expectAllOwnedOnce } = await startGroup();
     const [planner, other] = [await join('a'), await join('b')];
     await clock.advance(A_WHILE_MS);
     expect(planner.member.isPlanner).toBe(true);
@@ -157,7 +104,7 @@ describe('a member of a group of shards', () => {
   it.each(['a', 'b', 'c'])(
     'that falls silent is replaced a delay later, and acts no more by then: %s',
     async (silent) => {
-      const { clock, server, join, ownersOf, list } = await setUp();
+      const { clock, server, join, ownersOf, list } = await startGroup();
       const members = [await join('a'), await join('b'), await join('c')];
       await clock.advance(A_WHILE_MS);
       const dead = members.find(({ id }) => id === silent);
@@ -169,12 +116,12 @@ describe('a member of a group of shards', () => {
       const owners = list.ids.flatMap(ownersOf);
       expect(owners).toHaveLength(8);
       expect(owners).not.toContain(silent);
-      expect(server.paths(`${PATH}/tombstones`).length).toBeLessThanOrEqual(2);
+      expect(server.paths(`${GROUP}/tombstones`).length).toBeLessThanOrEqual(2);
     },
   );
 
   it('whose session ends has its shards replaced when its lease is over', async () => {
-    const { clock, join, ownersOf, list } = await setUp();
+    const { clock, join, ownersOf, list } = await startGroup();
     const members = [await join('a'), await join('b')];
     await clock.advance(A_WHILE_MS);
     members[1]?.silence();
@@ -187,7 +134,7 @@ describe('a member of a group of shards', () => {
   });
 
   it('is refused a guarded write of a shard that it has given back, though its node is there', async () => {
-    const { clock, join, acquired, idsOf } = await setUp({ shards: 2 });
+    const { clock, join, acquired, idsOf } = await startGroup({ shards: 2 });
     const first = await join('a');
     await clock.advance(A_WHILE_MS);
     await clock.advanceUntil(first.session.create('/out', { data: Buffer.from('0') }));
@@ -210,7 +157,7 @@ describe('a member of a group of shards', () => {
   });
 
   it('may write under its fence while its work settles', async () => {
-    const { clock, join, acquired } = await setUp({ shards: 1 });
+    const { clock, join, acquired } = await startGroup({ shards: 1 });
     let wrote: Promise<void> | undefined;
     const run = async (shard: OwnedShard) => {
       await new Promise((resolve) => shard.signal.addEventListener('abort', resolve));
@@ -225,13 +172,13 @@ describe('a member of a group of shards', () => {
   });
 
   it('is refused if it was given other shards than the group has', async () => {
-    const { clock, join, open } = await setUp();
+    const { clock, join, open } = await startGroup();
     await join('a');
     const session = await open(TIMES);
     const options = { id: 'b', weight: 1, shards: ShardList.of(9), takeover: 'lease', settleMs: 0 } as const;
     const joining = GroupMember.join(
       session,
-      PATH,
+      GROUP,
       options,
       {} as GroupMemberListener,
       new LazyAbortController(),
@@ -243,7 +190,7 @@ describe('a member of a group of shards', () => {
   });
 
   it('of whose id there is an older one gets no shards, until that has left', async () => {
-    const { clock, join, idsOf } = await setUp();
+    const { clock, join, idsOf } = await startGroup();
     const [older, newer] = [await join('a'), await join('a')];
     await clock.advance(A_WHILE_MS);
     expect([idsOf(older).length, idsOf(newer).length]).toEqual([8, 0]);
@@ -253,22 +200,22 @@ describe('a member of a group of shards', () => {
   });
 
   it('reports once that the record of a shard is missing, and owns the others', async () => {
-    const { clock, join, idsOf } = await setUp();
+    const { clock, join, idsOf } = await startGroup();
     const first = await join('a');
     await clock.advance(A_WHILE_MS);
     await clock.advanceUntil(first.member.leave());
-    await clock.advanceUntil(first.session.remove(`${PATH}/shards/3`));
+    await clock.advanceUntil(first.session.remove(`${GROUP}/shards/3`));
     const second = await join('b');
     await clock.advance(10_000);
     expect(idsOf(second)).toEqual(['0', '1', '2', '4', '5', '6', '7']);
     expect(second.member.lacking).toEqual(['3']);
     expect(second.errors.splice(0).map(String)).toEqual([
-      `Error: ${PATH}/shards/3, the record of shard 3, is missing, or can't be read: no member can own the shard`,
+      `Error: ${GROUP}/shards/3, the record of shard 3, is missing, or can't be read: no member can own the shard`,
     ]);
   });
 
   it('reads its plan anew after each loss of its connection, and keeps its shards', async () => {
-    const { clock, server, join, idsOf, expectAllOwnedOnce } = await setUp();
+    const { clock, server, join, idsOf, expectAllOwnedOnce } = await startGroup();
     const [first, second] = [await join('a'), await join('b')];
     await clock.advance(A_WHILE_MS);
     const told = [...first.told, ...second.told];

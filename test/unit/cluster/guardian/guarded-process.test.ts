@@ -28,7 +28,9 @@ describe('what a guardian knows of a process', () => {
   it('is each session, and what is led with it', () => {
     const known = afterReceiving(opened, waits, leads);
     expect(known.role).toBe('leading');
-    expect(known.openSessions()).toEqual([{ session: '0x7', credentials, timeoutMs: 6000, claims: [claim] }]);
+    expect(known.openSessions()).toEqual([
+      { session: '0x7', credentials, timeoutMs: 6000, claims: [claim], members: [] },
+    ]);
   });
 
   it('is one claim for each election, the last one', () => {

@@ -72,7 +72,7 @@ async function setUpGuarded(...others: string[]) {
 it('hands the term of a dead leader over to the first in the queue, which leads without a claim', async () => {
   const { clock, server, elected, cleanUp, record } = await setUpGuarded('next', 'last');
   server.resetCounts();
-  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, members: 0, clean: true });
   await clock.advanceUntil(() => elected.length === 2);
   expect(elected).toEqual(['leader 1', 'next 2']);
   const written = server.requests.filter(
@@ -99,7 +99,7 @@ it('hands it over to the candidate with the highest priority', async () => {
   await join('preferred', { priority: 7 });
   await join('other', { priority: 3 });
   await clock.advance(20_000);
-  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, members: 0, clean: true });
   await clock.advanceUntil(() => elected.length === 2);
   expect(elected).toEqual(['leader 1', 'preferred 2']);
   expect(record()).toMatchObject({ state: 'held', term: 2, id: 'preferred' });
@@ -125,7 +125,7 @@ it('leaves the record vacant where the node is there already that would tell the
   const stat = (await clock.advanceUntil(next.session.exists('/elections/one'))) as Stat;
   const path = `/elections/one/${signalNodeOf(node, stat.version + 1)}`;
   await clock.advanceUntil(next.session.create(path));
-  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, members: 0, clean: true });
   await clock.advanceUntil(() => elected.length === 2);
   expect(elected).toEqual(['leader 1', 'next 2']);
   expect(server.paths(path)).toEqual([path]);
@@ -133,7 +133,7 @@ it('leaves the record vacant where the node is there already that would tell the
 
 it('leaves the record of a dead leader vacant where no candidate is there', async () => {
   const { clock, join, cleanUp, record, elected } = await setUpGuarded();
-  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, clean: true });
+  expect(await clock.advanceUntil(cleanUp())).toEqual({ terms: 1, members: 0, clean: true });
   expect(record()).toEqual({ state: 'vacant', term: 1 });
   await join('other');
   await clock.advanceUntil(() => elected.includes('other 2'));

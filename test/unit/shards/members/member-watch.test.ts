@@ -1,11 +1,20 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { candidateUuid } from '../../../../src/election/nodes/candidate-uuid.js';
+import { heartbeatNodeOf } from '../../../../src/election/nodes/heartbeat-node.js';
+import { serializeRecord } from '../../../../src/election/nodes/record.js';
 import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort.js';
+import { ignore } from '../../../../src/platform/async/promises.js';
+import type { ChildNames } from '../../../../src/session/protocol/child-names.js';
+import { GroupMember, type GroupMemberListener } from '../../../../src/shards/group-member.js';
 import { MemberWatch } from '../../../../src/shards/members/member-watch.js';
 import { joinGroup, leaveGroup } from '../../../../src/shards/members/membership.js';
 import { GroupPaths } from '../../../../src/shards/nodes/group-paths.js';
+import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
+import { prepareGroup } from '../../../../src/shards/prepare-group.js';
+import { permitAll } from '../../../support/conclave/shard-owners.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
+import { PERMISSION } from '../../../support/wire/operations.js';
 
 const PATHS = new GroupPaths('/group');
 const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
@@ -30,7 +39,10 @@ async function setUp() {
     } as const;
     const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
     onTestFinished(() => clock.advanceUntil(leaveGroup(session, PATHS, member, false)));
-    return { session, member, node: member.entry.node };
+    const { id: sessionId } = session.credentials;
+    const atServer = server.sessions().find((each) => each.id === sessionId);
+    onTestFinished(() => atServer?.heal());
+    return { session, member, node: member.entry.node, silence: () => atServer?.partition() };
   };
   const watch = () => {
     const told = { changes: 0, errors: [] as unknown[] };
@@ -43,8 +55,16 @@ async function setUp() {
     onTestFinished(() => watching.stop());
     return { watching, told };
   };
+  /** From now on no listing that the observer gets shows that node. */
+  const hide = (node: string) => {
+    const list = observer.listChildren.bind(observer);
+    vi.spyOn(observer, 'listChildren').mockImplementation(async (...asked) => {
+      const names = (await list(...asked)).strings().filter((name) => name !== node);
+      return { strings: () => names } as unknown as ChildNames;
+    });
+  };
   const tombstones = () => server.paths(PATHS.tombstones).filter((path) => path !== PATHS.tombstones);
-  return { clock, server, observer, join, watch, tombstones };
+  return { clock, server, observer, join, watch, hide, tombstones };
 }
 
 describe('the watch of a group’s members', () => {
@@ -56,6 +76,104 @@ describe('the watch of a group’s members', () => {
     await clock.advance(10 * DELAY_MS);
     expect(tombstones()).toEqual([]);
     expect(watching.present.map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('writes none of a live member that no listing shows', async () => {
+    const { clock, join, watch, hide, tombstones } = await setUp();
+    const { node, member } = await join('a');
+    const { watching, told } = watch();
+    await clock.advance(100);
+    hide(node);
+    watching.noteNamed(node);
+    for (let waited = 0; waited < 10; waited++) {
+      await clock.advance(DELAY_MS);
+      watching.noteNamed(node); // As with each plan.
+    }
+    expect([tombstones(), told.errors, member.node.isHeld()]).toEqual([[], [], true]);
+    vi.restoreAllMocks();
+    await clock.advance(TIMES.leaseMs);
+    expect(watching.present.map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('counts the delay of a member that is gone from the servers’ proof, not from the listing that didn’t show it', async () => {
+    const { clock, join, watch, hide, tombstones } = await setUp();
+    const { node, session } = await join('a');
+    const { watching } = watch();
+    await clock.advance(100);
+    hide(node);
+    watching.noteNamed(node);
+    await clock.advance(DELAY_MS - TIMES.leaseMs / 2);
+    await clock.advanceUntil(session.close());
+    const lookedAgain = TIMES.leaseMs / 4 + 100;
+    watching.noteNamed(node);
+    await clock.advance(DELAY_MS - 10);
+    expect(tombstones()).toEqual([]);
+    watching.noteNamed(node);
+    await clock.advance(lookedAgain);
+    expect(tombstones()).toEqual([PATHS.tombstoneOf(node)]);
+  });
+
+  it('leaves no trace of its proof: no child, and no change of the members’ node but what goes with the tombstone', async () => {
+    const { clock, server, observer, watch } = await setUp();
+    const { watching } = watch();
+    await clock.advance(100);
+    const before = await clock.advanceUntil(observer.getData(PATHS.members));
+    watching.noteNamed(NEVER_THERE);
+    await clock.advance(DELAY_MS - 10);
+    const proved = await clock.advanceUntil(observer.getData(PATHS.members));
+    expect(proved.stat.version).toBe(before.stat.version);
+    await clock.advance(100);
+    const buried = await clock.advanceUntil(observer.getData(PATHS.members));
+    expect(buried.stat.version).toBe(before.stat.version + 1);
+    expect(server.paths(PATHS.members)).toEqual([PATHS.members]);
+  });
+
+  it('reports once that the servers refuse the proof, and goes on when they don’t', async () => {
+    const { clock, server, watch, tombstones } = await setUp();
+    const { watching, told } = watch();
+    await clock.advance(100);
+    const fault = server.failWith('NO_AUTH', { operation: 'multi' });
+    watching.noteNamed(NEVER_THERE);
+    await clock.advance(3 * DELAY_MS);
+    expect(told.errors).toMatchObject([{ code: 'NO_AUTH' }]);
+    expect(fault.hits).toBeLessThan(20);
+    fault.clear();
+    await clock.advance(DELAY_MS + TIMES.leaseMs / 4 + 100);
+    expect(tombstones()).toEqual([PATHS.tombstoneOf(NEVER_THERE)]);
+  });
+
+  it('reports once that the servers refuse the tombstone of a silent member, and writes it when they don’t', async () => {
+    const { clock, server, join, watch, tombstones } = await setUp();
+    const { node, silence } = await join('a');
+    const { told } = watch();
+    await clock.advance(100);
+    silence();
+    const fault = server.failWith('NO_AUTH', { operation: 'multi', path: PATHS.tombstoneOf(node) });
+    await clock.advance(2 * DELAY_MS);
+    expect(told.errors).toMatchObject([{ code: 'NO_AUTH' }]);
+    expect(fault.hits).toBeLessThan(10);
+    fault.clear();
+    await clock.advance(TIMES.leaseMs);
+    expect(tombstones()).toEqual([PATHS.tombstoneOf(node)]);
+  });
+
+  it('writes none of a member whose heartbeat comes right before it', async () => {
+    const { clock, server, observer, join, watch, tombstones } = await setUp();
+    const { node, silence } = await join('a');
+    const { watching } = watch();
+    await clock.advance(100);
+    silence();
+    const commit = observer.commit.bind(observer);
+    let beats = 0;
+    vi.spyOn(observer, 'commit').mockImplementation(async (parts) => {
+      if (beats++ === 0) await observer.setData(`${PATHS.members}/${heartbeatNodeOf(node)}`, Buffer.alloc(0));
+      return await commit(parts);
+    });
+    await clock.advance(DELAY_MS + TIMES.leaseMs / 2);
+    expect([beats, tombstones()]).toEqual([1, []]);
+    expect(server.paths(PATHS.members)).toContain(`${PATHS.members}/${node}`);
+    await clock.advance(DELAY_MS + TIMES.leaseMs / 2);
+    expect([tombstones(), watching.present]).toEqual([[PATHS.tombstoneOf(node)], []]);
   });
 
   it('writes one of a member that a record names and that is gone, a delay after it has seen that', async () => {
@@ -90,5 +208,58 @@ describe('the watch of a group’s members', () => {
     await join('a');
     await clock.advance(TIMES.leaseMs);
     expect(told.changes).toBeGreaterThan(before);
+  });
+});
+
+/** The planner of a group of two shards, which has no other members. */
+async function setUpPlanner() {
+  const { clock, server, open } = await startWithTestClock();
+  const session = await open(TIMES);
+  const list = ShardList.of(2);
+  const planned: string[][] = [];
+  const refused: unknown[] = [];
+  const listener: GroupMemberListener = {
+    onAcquired: ignore,
+    onEnded: ignore,
+    onWorkFailed: ignore,
+    onOverrun: ignore,
+    onError: (error) => refused.push(error),
+    onPlanned: (plan) => planned.push([...plan.values()]),
+  };
+  const never = new LazyAbortController();
+  await clock.advanceUntil(prepareGroup(session, PATHS, list, never));
+  const join = async () => {
+    const options = { id: 'a', weight: 1, shards: list, takeover: 'lease', settleMs: 0 } as const;
+    const member = await clock.advanceUntil(GroupMember.join(session, PATHS.group, options, listener, never));
+    onTestFinished(() => clock.advanceUntil(member.leave()));
+    return member;
+  };
+  return { clock, server, session, join, planned, refused };
+}
+
+describe('a planner', () => {
+  it('plans nothing before all members have been looked at', async () => {
+    const { clock, server, join, planned, refused } = await setUpPlanner();
+    server.delay(300, { only: 'getChildren', path: PATHS.members });
+    await join();
+    await clock.advance(2 * TIMES.leaseMs);
+    expect([planned[0], refused]).toEqual([['a', 'a'], []]);
+  });
+
+  it('leaves a tombstone as long as a record names its member', async () => {
+    const { clock, server, session, join, refused } = await setUpPlanner();
+    const record = PATHS.recordOf('0');
+    const held = { state: 'held', term: 1, node: NEVER_THERE, leaseMs: TIMES.leaseMs } as const;
+    await clock.advanceUntil(session.setData(record, serializeRecord(held)));
+    await permitAll(server, record, PERMISSION.read); // No claim is carried out.
+    const member = await join();
+    const isThere = () => server.paths(PATHS.tombstones).includes(PATHS.tombstoneOf(NEVER_THERE));
+    await clock.advanceUntil(() => isThere());
+    await clock.advance(TIMES.leaseMs / 4);
+    expect([isThere(), member.lacking]).toEqual([true, ['0']]);
+    expect(refused[0]).toMatchObject({ code: 'NO_AUTH', path: record });
+    await permitAll(server, record, PERMISSION.all);
+    await clock.advance(2 * TIMES.leaseMs);
+    expect(member.lacking).toEqual([]);
   });
 });

@@ -19,6 +19,7 @@ describe('the nodes of a group', () => {
   it('are named after a member’s uuid', () => {
     const paths = new GroupPaths('/g');
     expect(paths.planOf(MEMBER)).toBe('/g/plans/0f8fad5b-d9cb-869f-a165-70867728950e');
+    expect(paths.ownedOf(MEMBER)).toBe('/g/owned/0f8fad5b-d9cb-869f-a165-70867728950e');
     expect(paths.tombstoneOf(MEMBER)).toBe('/g/tombstones/0f8fad5b-d9cb-869f-a165-70867728950e');
     expect(paths.recordOf('a/b')).toBe('/g/shards/a%2Fb');
     expect(() => paths.planOf('x')).toThrow(TypeError);

@@ -5,6 +5,7 @@ describe('what a member says of itself', () => {
   it.each([
     { id: 'a', weight: 1 },
     { id: 'Zoë', weight: 0.5, data: 'http://10.0.0.1:80' },
+    { id: 'b', weight: 2, prepares: true as const },
   ])('is read as it was written: $id', (member) => {
     expect(parseMember(serializeMember(member))).toEqual(member);
   });

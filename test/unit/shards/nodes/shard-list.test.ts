@@ -20,6 +20,41 @@ describe('a list of shards', () => {
     expect(ShardList.of(['a', 'b']).equals(ShardList.of(['b', 'a']))).toBe(false);
   });
 
+  it('that a group gets in place of another remembers that one, and those before it', () => {
+    const first = ShardList.of(3);
+    const second = first.changedTo(ShardList.of(8));
+    const third = ShardList.parse(second.serialize())?.changedTo(ShardList.of(4)) as ShardList;
+    expect(String(third.serialize())).toBe('{"format":"conclave.shards.1","count":4,"former":[3,8]}');
+    const read = ShardList.parse(third.serialize());
+    expect([3, 8, 4, 5].map((count) => read?.had(ShardList.of(count)))).toEqual([true, true, false, false]);
+    expect(read?.equals(ShardList.of(4))).toBe(true);
+    expect(third.changedTo(ShardList.of(8)).former).toEqual([3, 4]);
+  });
+
+  it('remembers a list of names by a few characters, and no number of them', () => {
+    const list = ShardList.of(['eu', 'us']).changedTo(ShardList.of(['us', 'asia']));
+    expect(list.former).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/)]);
+    expect(list.had(ShardList.of(['eu', 'us']))).toBe(true);
+    expect(list.had(ShardList.of(['us', 'eu']))).toBe(false);
+    expect(list.had(ShardList.of(2))).toBe(false);
+  });
+
+  it('remembers the last sixteen', () => {
+    let list = ShardList.of(1);
+    for (let count = 2; count <= 20; count++) list = list.changedTo(ShardList.of(count));
+    expect(list.former).toEqual(Array.from({ length: 16 }, (_, at) => at + 4));
+  });
+
+  it('can’t be changed from numbers to names, or back', () => {
+    expect(() => ShardList.of(3).changedTo(ShardList.of(['a']))).toThrow(InvalidOptionError);
+    expect(() => ShardList.of(3).changedTo(ShardList.of(['a']))).toThrow(
+      'shards is ["a"]: expected a number, as the group has',
+    );
+    expect(() => ShardList.of(['a']).changedTo(ShardList.of(3))).toThrow(
+      'shards is 3: expected names, as the group has',
+    );
+  });
+
   it.each([
     0,
     -1,
@@ -42,5 +77,8 @@ describe('a list of shards', () => {
     expect(ShardList.parse(Buffer.from('{'))).toBeUndefined();
     expect(ShardList.parse(Buffer.from('{"format":"conclave.shards.1","count":0}'))).toBeUndefined();
     expect(ShardList.parse(Buffer.from('{"count":3}'))).toBeUndefined();
+    expect(
+      ShardList.parse(Buffer.from('{"format":"conclave.shards.1","count":3,"former":4}')),
+    ).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.js';
+import { InvalidOptionError } from '../../errors.js';
 import { type Share, targetsOf } from './targets.js';
 
 /** One that can own shards. */

@@ -1,0 +1,57 @@
+import { heartbeatPathOf } from '../../election/nodes/heartbeat-node.js';
+import { BadVersionError, NoNodeError } from '../../errors.js';
+import { parseEntry } from '../../lock/queue/order.js';
+import { abortable } from '../../platform/async/promises.js';
+import { isUnanswered } from '../../session/operations.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { announcement, tombstone } from '../../shards/members/membership.js';
+import { GroupPaths } from '../../shards/nodes/group-paths.js';
+
+/** A member of a group of shards, as its process has reported it. Both paths are absolute. */
+export interface ReportedMember {
+  readonly group: string;
+  /** The member's node. */
+  readonly node: string;
+}
+
+/**
+ * Says by a tombstone that the member of a dead process doesn't act any more, so that others claim its shards at once; deletes its nodes in the
+ * same transaction: what it had sent is refused from then on.
+ * @param session - the member's own, which was taken over
+ * @returns whether it was done; `false`: the member had left, or its node was gone
+ * @throws an error if the session has no such member, what a server refuses, what ended the session, or the signal's reason
+ */
+export async function buryMember(
+  session: Session,
+  { group, node }: ReportedMember,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const paths = new GroupPaths(group);
+  const name = node.slice(paths.members.length + 1);
+  const wrong = (why: string) =>
+    new Error(
+      `no tombstone was written in ${group}: ${why}. A process that says so is broken, or does what it may not`,
+    );
+  if (node !== `${paths.members}/${name}` || parseEntry(name)?.id === undefined)
+    throw wrong(`${node} is no member's node`);
+  for (;;) {
+    const look = (path: string) => session.retryUntilAnswered(() => session.exists(path), signal);
+    const heartbeatNode = heartbeatPathOf(node);
+    const [stat, heartbeat] = await Promise.all([look(node), look(heartbeatNode)]);
+    if (stat === undefined) return false;
+    if (!session.owns(stat)) throw wrong(`${node} belongs to another session`);
+    const deletions: TransactionPart[] = [
+      { kind: 'delete', path: node },
+      ...(heartbeat === undefined ? [] : [{ kind: 'delete', path: heartbeatNode } as const]),
+    ];
+    try {
+      await abortable(session.commit([...deletions, tombstone(paths, name), announcement(paths)]), signal);
+      return true;
+    } catch (error) {
+      // Whatever has changed since the look, or has been carried out, the next look shows.
+      if (isUnanswered(error) || error instanceof NoNodeError || error instanceof BadVersionError) continue;
+      throw error;
+    }
+  }
+}

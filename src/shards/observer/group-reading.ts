@@ -1,0 +1,198 @@
+import { NoNodeError } from '../../errors.js';
+import { queueOf } from '../../lock/queue/order.js';
+import { nextTick } from '../../platform/time/timers.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import { hasSession } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import type { GroupPaths } from '../nodes/group-paths.js';
+import { parseMember } from '../nodes/member-data.js';
+import { parseOwned } from '../nodes/owned-data.js';
+import { ShardList } from '../nodes/shard-list.js';
+import { GroupView } from './group-view.js';
+import { NodeFollower } from './node-follower.js';
+
+export interface GroupReadingListener {
+  /** The view may have changed: after the first read of all, and then once for what comes within a turn of the event loop. */
+  onView(view: GroupView): void;
+  /** A server refuses to show one member, which is left out. Called once. */
+  onRefused(error: unknown): void;
+  /** A server refuses, or the session has ended. The reading is of no use any more. */
+  onFailed(error: unknown): void;
+}
+
+/** What is to be read of one member before all was read once, and the watch of its publication. */
+interface Followed {
+  readonly publication: NodeFollower;
+  isIntroduced: boolean;
+  isPublished: boolean;
+}
+
+/**
+ * Reads a group of shards with one session, and watches it: its node, the queue of its members, and what each of them publishes. A change of
+ * the members takes one listing, and two reads for each one that is new; a change of what one owns one read.
+ */
+export class GroupReading {
+  readonly #session: Session;
+  readonly #paths: GroupPaths;
+  readonly #listener: GroupReadingListener;
+  readonly #view = new GroupView();
+  readonly #group: NodeFollower;
+  readonly #queue: NodeFollower;
+  /** By the names of the members' nodes. */
+  readonly #members = new Map<string, Followed>();
+  /** What was read once: the group's node, and the list of its members. */
+  #isGroupRead = false;
+  #isListed = false;
+  #listing: Promise<void> | undefined;
+  #isListingDue = false;
+  #isReportDue = false;
+  #hasRefused = false;
+  #hasStopped = false;
+
+  constructor(session: Session, paths: GroupPaths, listener: GroupReadingListener) {
+    this.#session = session;
+    this.#paths = paths;
+    this.#listener = listener;
+    const failed = (error: unknown) => this.#failed(error);
+    this.#group = new NodeFollower(session, paths.group, {
+      read: ({ data }) => this.#readGroup(data),
+      missing: () => this.#readGroup(undefined),
+      failed,
+    });
+    this.#queue = new NodeFollower(session, paths.members, {
+      read: () => this.#listSoon(),
+      missing: () => this.#listed([]),
+      failed,
+    });
+  }
+
+  /** To be called when the session is served again. */
+  resumed(): void {
+    for (const follower of this.#followers()) follower.resumed();
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    for (const follower of this.#followers()) follower.stop();
+  }
+
+  #followers(): NodeFollower[] {
+    return [this.#group, this.#queue, ...[...this.#members.values()].map(({ publication }) => publication)];
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#hasStopped) this.#listener.onFailed(error);
+  }
+
+  /** @param data - `undefined`: there is no group. Without data it is being made */
+  #readGroup(data: Buffer | undefined): void {
+    this.#isGroupRead = true;
+    this.#view.listed(data && ShardList.parse(data));
+    this.#changed();
+  }
+
+  #listSoon(): void {
+    this.#isListingDue = true;
+    this.#listing ??= this.#list();
+  }
+
+  /** Never rejects. */
+  async #list(): Promise<void> {
+    try {
+      while (this.#isListingDue && !this.#hasStopped) {
+        this.#isListingDue = false;
+        const listing = () => this.#session.listChildren(this.#paths.members);
+        const names = await this.#session.retryUntilAnswered(listing);
+        if (!this.#hasStopped) this.#listed(queueOf(names.strings()).map(({ node }) => node));
+      }
+    } catch (error) {
+      if (!(error instanceof NoNodeError)) this.#failed(error); // Else the watch tells that there are no members.
+    } finally {
+      this.#listing = undefined;
+    }
+  }
+
+  #listed(nodes: readonly string[]): void {
+    this.#isListed = true;
+    const listed = new Set(nodes);
+    for (const [node, { publication }] of this.#members) {
+      if (listed.has(node)) continue;
+      publication.stop();
+      this.#members.delete(node);
+      this.#view.left(node);
+    }
+    for (const node of nodes) if (!this.#members.has(node)) this.#follow(node);
+    this.#changed();
+  }
+
+  #follow(node: string): void {
+    this.#view.came(node);
+    const member: Followed = {
+      isIntroduced: false,
+      isPublished: false,
+      publication: new NodeFollower(this.#session, this.#paths.ownedOf(node), {
+        read: ({ data, stat }) => this.#published(node, parseOwned(data) ?? [], stat.mzxid),
+        missing: () => {
+          // Its session may be over, which nothing else tells.
+          if (this.#members.get(node)?.isPublished) this.#listSoon();
+          this.#published(node, [], 0n);
+        },
+        failed: (error) => {
+          if (!isNoAuth(error)) return this.#failed(error);
+          this.#refused(error);
+          this.#published(node, [], 0n);
+        },
+      }),
+    };
+    this.#members.set(node, member);
+    void this.#meet(node, member); // Never rejects.
+  }
+
+  #published(node: string, numbers: readonly number[], zxid: bigint): void {
+    const member = this.#members.get(node);
+    if (member === undefined) return;
+    member.isPublished = true;
+    this.#view.published(node, numbers, zxid);
+    this.#changed();
+  }
+
+  async #meet(node: string, member: Followed): Promise<void> {
+    const isCurrent = () => !this.#hasStopped && this.#members.get(node) === member;
+    const path = `${this.#paths.members}/${node}`;
+    try {
+      const { data, stat } = await this.#session.retryUntilAnswered(() => this.#session.getData(path));
+      // A node that goes with no session would stay for ever.
+      if (isCurrent() && hasSession(stat)) this.#view.introduced(node, parseMember(data));
+    } catch (error) {
+      if (!isCurrent()) return;
+      if (error instanceof NoNodeError) this.#listSoon();
+      else if (isNoAuth(error)) this.#refused(error);
+      else return this.#failed(error);
+    }
+    member.isIntroduced = true;
+    this.#changed();
+  }
+
+  #refused(error: unknown): void {
+    if (this.#hasRefused || this.#hasStopped) return;
+    this.#hasRefused = true;
+    this.#listener.onRefused(error);
+  }
+
+  #changed(): void {
+    if (this.#isReportDue) return;
+    this.#isReportDue = true;
+    nextTick(() => {
+      this.#isReportDue = false;
+      if (!this.#hasStopped && this.#hasReadAll()) this.#listener.onView(this.#view);
+    });
+  }
+
+  /** Later, too: a member that is new is shown together with what it owns. */
+  #hasReadAll(): boolean {
+    const members = [...this.#members.values()];
+    return (
+      this.#isGroupRead && this.#isListed && members.every((each) => each.isIntroduced && each.isPublished)
+    );
+  }
+}

@@ -1,0 +1,160 @@
+import { membersOf, type SmallSet, withMember, withoutMember } from '../../platform/collections/small-set.js';
+import type { MemberData } from '../nodes/member-data.js';
+import type { ShardList } from '../nodes/shard-list.js';
+
+/** A member of a group of shards, as others see it. The same object for as long as an observer sees it. */
+export interface ShardMember {
+  /** Its name, which it keeps when it comes again. */
+  readonly id: string;
+  /** Its part of the shards, in proportion to the other members' weights. */
+  readonly weight: number;
+  /** What it says of itself: its address, say. */
+  readonly data?: string;
+}
+
+/** Shards whose owner has changed, by their ids. `undefined`: no owner is known any more. */
+export type OwnerChanges = ReadonlyMap<string, ShardMember | undefined>;
+
+/** What is known of one member. */
+interface Viewed {
+  /** `undefined`: its node wasn't read yet, or says nothing that can be read. */
+  member: ShardMember | undefined;
+  /** By its publication, the numbers of the shards that it owns, each with the zxid of the first publication in a row that was seen to say so. */
+  published: ReadonlyMap<number, bigint>;
+}
+
+const NOTHING: ReadonlyMap<number, bigint> = new Map();
+
+/**
+ * Who owns which shard, by what the members publish. It reads nothing itself. Two members may say that they own a shard: the publication of
+ * one that has given it back may come late. Then the one that has said so first at a later moment is the owner.
+ */
+export class GroupView {
+  readonly #members = new Map<string, Viewed>();
+  /** By number, who publishes the shard. */
+  readonly #publishers = new Map<number, SmallSet<Viewed>>();
+  readonly #owners = new Map<string, ShardMember>();
+  #list: ShardList | undefined;
+  /** The list that `#owners` goes by. */
+  #settledList: ShardList | undefined;
+  /** The numbers of the shards whose owner may have changed. */
+  readonly #touched = new Set<number>();
+  #copy: ReadonlyMap<string, ShardMember> | undefined;
+
+  /** By the ids of the shards. It doesn't change any more: the next change makes another one. */
+  get owners(): ReadonlyMap<string, ShardMember> {
+    this.#copy ??= new Map(this.#owners);
+    return this.#copy;
+  }
+
+  /** In the order in which they have come. */
+  get members(): ShardMember[] {
+    return [...this.#members.values()].flatMap(({ member }) => member ?? []);
+  }
+
+  /** Which shards there are. `undefined`: there is no group yet. */
+  get list(): ShardList | undefined {
+    return this.#list;
+  }
+
+  ownerOf(shard: string): ShardMember | undefined {
+    return this.#owners.get(shard);
+  }
+
+  /** The group has these shards. */
+  listed(list: ShardList | undefined): void {
+    this.#list = list;
+  }
+
+  /** A member has come, of which nothing is known yet. @param node - the name of its node */
+  came(node: string): void {
+    this.#members.set(node, { member: undefined, published: NOTHING });
+  }
+
+  /** Its node was read. @param data - `undefined`: it can't be read, and such a member owns nothing */
+  introduced(node: string, data: MemberData | undefined): void {
+    const viewed = this.#members.get(node);
+    if (viewed === undefined) return;
+    viewed.member = data;
+    for (const number of viewed.published.keys()) this.#touched.add(number);
+  }
+
+  /** Its publication was read. @param zxid - of the transaction that wrote it */
+  published(node: string, numbers: readonly number[], zxid: bigint): void {
+    const viewed = this.#members.get(node);
+    if (viewed !== undefined) this.#publish(viewed, numbers, zxid);
+  }
+
+  /** It is no member any more. */
+  left(node: string): void {
+    const viewed = this.#members.get(node);
+    if (viewed === undefined) return;
+    this.#publish(viewed, [], 0n);
+    this.#members.delete(node);
+  }
+
+  #publish(viewed: Viewed, numbers: readonly number[], zxid: bigint): void {
+    const { published: before } = viewed;
+    viewed.published = new Map(numbers.map((number) => [number, before.get(number) ?? zxid]));
+    for (const number of before.keys()) {
+      if (viewed.published.has(number)) continue;
+      const others = withoutMember(this.#publishers.get(number), viewed);
+      if (others === undefined) this.#publishers.delete(number);
+      else this.#publishers.set(number, others);
+      this.#touched.add(number);
+    }
+    for (const number of viewed.published.keys()) {
+      if (before.has(number)) continue;
+      this.#publishers.set(number, withMember(this.#publishers.get(number), viewed));
+      this.#touched.add(number);
+    }
+  }
+
+  /** Settles who owns what by all that was told since the last call. @returns what has changed by that */
+  settle(): OwnerChanges {
+    const changes = this.#list === this.#settledList ? this.#settleTouched() : this.#settleAll();
+    this.#touched.clear();
+    this.#settledList = this.#list;
+    for (const [shard, owner] of changes) {
+      if (owner === undefined) this.#owners.delete(shard);
+      else this.#owners.set(shard, owner);
+    }
+    if (changes.size > 0) this.#copy = undefined;
+    return changes;
+  }
+
+  #settleTouched(): Map<string, ShardMember | undefined> {
+    const changes = new Map<string, ShardMember | undefined>();
+    for (const number of this.#touched) {
+      const shard = this.#list?.ids[number];
+      if (shard === undefined) continue; // Of a list that comes, or was.
+      const owner = this.#ownerOfNumber(number);
+      if (owner !== this.#owners.get(shard)) changes.set(shard, owner);
+    }
+    return changes;
+  }
+
+  /** The numbers mean other shards now. */
+  #settleAll(): Map<string, ShardMember | undefined> {
+    const changes = new Map<string, ShardMember | undefined>();
+    for (const shard of this.#owners.keys())
+      if (this.#list?.numberOf(shard) === undefined) changes.set(shard, undefined);
+    for (const [number, shard] of this.#list?.ids.entries() ?? []) {
+      const owner = this.#ownerOfNumber(number);
+      if (owner !== this.#owners.get(shard)) changes.set(shard, owner);
+    }
+    return changes;
+  }
+
+  #ownerOfNumber(number: number): ShardMember | undefined {
+    let newest = -1n;
+    let owner: ShardMember | undefined;
+    for (const { member, published } of membersOf(this.#publishers.get(number))) {
+      const since = published.get(number) as bigint;
+      if (member === undefined || since <= newest) continue;
+      newest = since;
+      owner = member;
+    }
+    return owner;
+  }
+}

@@ -1,0 +1,31 @@
+import type { EventNames } from '../../platform/safe-emitter.js';
+import type { GroupView, OwnerChanges } from './group-view.js';
+
+/**
+ * The state of an observer.
+ *
+ * - `idle`: not started.
+ * - `starting`: nothing was read yet; `start()` hasn't resolved.
+ * - `seeing`: `view` has who owns what, by the last reads.
+ * - `blind`: it can't read any more: it has no session, or no server for a session timeout, or a server refuses.
+ * - `stopped`: final.
+ *
+ * idle → starting → seeing ⇄ blind; any → stopped.
+ */
+export type ShardObserverState =
+  | { readonly name: 'idle' | 'starting' | 'blind' | 'stopped' }
+  | { readonly name: 'seeing'; readonly view: GroupView };
+
+/** The events of a `ShardObserver`. They inform, a moment late: no code may act on them as if it owned a shard. */
+export interface ShardObserverEvents {
+  /**
+   * Shards have other owners, or none that is known (`undefined`): by the ids of the shards, those alone that have changed. A member that comes
+   * again is another owner, also with the same id.
+   */
+  change(changes: OwnerChanges): void;
+  /** Something went wrong: a server refused, and the observer tries again; or a listener threw. */
+  error(error: Error): void;
+}
+
+/** @internal */
+export const SHARD_OBSERVER_EVENTS: EventNames<ShardObserverEvents> = { change: true, error: true };

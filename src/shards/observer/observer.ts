@@ -1,0 +1,278 @@
+// Imports more than 15 modules: 18, most of them the ground of every public class that starts, stops and emits.
+import { mark } from '../../classes/duplicate-install.js';
+import { showAs } from '../../classes/inspection.js';
+import {
+  describe,
+  InvalidStateError,
+  type ListenerError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../../errors.js';
+import { abortable, type Deferred, deferred } from '../../platform/async/promises.js';
+import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
+import { checkPath } from '../../platform/checks.js';
+import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
+import { logError } from '../../platform/logging/logger.js';
+import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import { EnsembleHistory } from '../../session/ensemble-history.js';
+import type { Session } from '../../session/session.js';
+import type { SessionSource } from '../../session/session-source.js';
+import { GroupPaths } from '../nodes/group-paths.js';
+import { shardOf } from '../shard-of.js';
+import type { GroupView, OwnerChanges, ShardMember } from './group-view.js';
+import { GroupWatch, type GroupWatchPort } from './group-watch.js';
+import { resolveShardObserverOptions, type ShardObserverOptions } from './observer-options.js';
+import {
+  SHARD_OBSERVER_EVENTS,
+  type ShardObserverEvents,
+  type ShardObserverState,
+} from './observer-state.js';
+
+type Owners = ReadonlyMap<string, ShardMember>;
+
+const NO_OWNERS: Owners = new Map();
+
+/**
+ * Watches who owns which shard of a group without taking part in it: for those that send work to the owner of a key. It only reads: it needs no
+ * right to write, and creates nothing. A group that is missing is waited for.
+ *
+ * **What it says is a hint, and may be outdated at once.** A shard may move between the answer and the use of it. So the receiver checks
+ * `shard.isHeld()` before it acts, or the resource checks the shard's token.
+ *
+ * Guaranteed: after a change it shows, in the end, what the members have published; `change` has each shard whose owner is another one
+ * than before, and no other. Not guaranteed: every state in between. Between two owners a shard may be shown without one, or not. A member
+ * that is silent is shown as the owner until another one has buried it.
+ *
+ * While the connection is lost it keeps what it has read last, because a lost connection takes no shard from its owner. When it can't
+ * know any more it shows no owner at all: after a session timeout without a server, from the end of a session to the first
+ * read with the next one, and while a server refuses to let it read.
+ *
+ * With a {@link Session} it ends with that session. With a connect string, for which it opens its own sessions, or with a supervisor, whose
+ * sessions it uses, it goes on with the next session.
+ *
+ * It sets two watches and one more for each member, however many shards there are. A change of what a member owns takes one read; members
+ * that come and go take one listing, and two reads for each that is new.
+ *
+ * @example
+ * ```ts
+ * const observer = new ShardObserver('zk1:2181,zk2:2181,zk3:2181', '/shards/orders');
+ * observer.on('error', (error) => console.error(error));
+ * await observer.start();
+ * console.log(observer.ownerOf('order-17')?.data ?? 'no owner is known');
+ * ```
+ */
+export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements AsyncIterable<Owners> {
+  /** The group's path. */
+  readonly path: string;
+  readonly #options: ReturnType<typeof resolveShardObserverOptions>;
+  readonly #stop = new AbortController();
+  readonly #started: Deferred<void> = deferred();
+  readonly #iterators = new Set<DropOldestQueue<Owners>>();
+  #state: ShardObserverState = { name: 'idle' };
+  #hasRead = false;
+  #running: Promise<void> = Promise.resolve();
+
+  /**
+   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @param path - the group's, as its members have it
+   * @throws InvalidOptionError if the session, the path or an option is wrong
+   */
+  constructor(session: Session | SessionSource | string, path: string, options?: ShardObserverOptions) {
+    super();
+    this.path = checkPath('path', path);
+    this.#options = resolveShardObserverOptions(session, options, (error) => this.#report(error));
+  }
+
+  /**
+   * The owners as the last `change` said, by the ids of the shards; without those that have none. Empty if none is known, before `start` and
+   * after `stop`. This map stays as it is: the next change makes another one.
+   */
+  get owners(): ReadonlyMap<string, ShardMember> {
+    return this.#view?.owners ?? NO_OWNERS;
+  }
+
+  /**
+   * The members of the group, in the order in which they have come. Empty if none is known. One that owns nothing, and whose session expires, is shown
+   * until another member comes or goes.
+   */
+  get members(): readonly ShardMember[] {
+    return this.#view?.members ?? [];
+  }
+
+  /**
+   * The owner of the shard to which this key belongs by `shardOf`, in a group whose shards were given by number. A hint: see {@link ShardObserver}.
+   *
+   * @returns `undefined` if the shard has no owner, or nothing is known yet or any more
+   * @throws InvalidOptionError unless the key is a string or bytes
+   * @throws InvalidStateError if the group's shards have names, so that no key belongs to one
+   */
+  ownerOf(key: string | Uint8Array): ShardMember | undefined {
+    const list = this.#view?.list;
+    const shard = shardOf(key, list?.count ?? 1);
+    if (list === undefined) return undefined;
+    if (!list.isNumbered)
+      throw new InvalidStateError(`${this.path} has ${list}: ask ownerOfShard() with one of them`);
+    return this.ownerOfShard(String(shard));
+  }
+
+  /**
+   * The owner of the shard with this id. A hint: see {@link ShardObserver}.
+   *
+   * @returns `undefined` if the shard has no owner, there is no such shard, or nothing is known yet or any more
+   */
+  ownerOfShard(id: string): ShardMember | undefined {
+    return this.#view?.ownerOf(id);
+  }
+
+  /**
+   * Begins to observe. Resolves after the first read, also if there is no such group; with a connect string or a
+   * supervisor, however long it takes until there is a session. A second call returns the promise of the first one. Its
+   * rejection has to be handled, as of any promise; not if the observer was stopped.
+   *
+   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
+   * @throws InvalidStateError if the observer was stopped, before or meanwhile, or its supervisor was
+   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
+   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
+   * @throws ZooKeeperError if a server refuses, for lack of permission say: it is stopped then
+   */
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
+  }
+
+  #start(): Promise<void> {
+    if (this.#state.name === 'stopped')
+      return Promise.reject(new InvalidStateError('the observer has stopped: make a new one'));
+    if (this.#state.name === 'idle') {
+      this.#become({ name: 'starting' });
+      this.#running = this.#run();
+    }
+    return this.#started.promise;
+  }
+
+  /**
+   * Stops observing: no event comes after it, and its iterators end. Resolves when its own sessions are closed, after
+   * 2 s at most. Nothing of it is left, in this process or at a server. Never rejects.
+   */
+  async stop(): Promise<void> {
+    markStopped(this.#started.promise);
+    this.#end(new InvalidStateError('the observer was stopped before it had looked'));
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Gives each iterator the present owners as soon as there was a first read, then all owners after every change. It ends without an error
+   * when the observer does, after the owners that still wait. A consumer that doesn't keep up gets the newest ones alone.
+   */
+  // Not an AsyncIterableIterator: before TypeScript 5.6 that type doesn't say what a finished iterator gives.
+  [Symbol.asyncIterator](): AsyncIterator<ReadonlyMap<string, ShardMember>, undefined> &
+    AsyncIterable<ReadonlyMap<string, ShardMember>> {
+    const iterator = new DropOldestQueue<Owners>(1, () => this.#iterators.delete(iterator));
+    if (this.#state.name === 'stopped') iterator.end();
+    else this.#iterators.add(iterator);
+    if (this.#hasRead) iterator.push(this.owners);
+    return iterator;
+  }
+
+  get #view(): GroupView | undefined {
+    return this.#state.name === 'seeing' ? this.#state.view : undefined;
+  }
+
+  /** Observes with one session after the other. Never rejects. */
+  async #run(): Promise<void> {
+    const { source } = this.#options;
+    const { signal } = this.#stop;
+    const port: GroupWatchPort = {
+      paths: new GroupPaths(this.path),
+      hasRead: () => this.#hasRead,
+      onView: (view) => this.#see(view),
+      onBlind: () => this.#loseSight(),
+      onError: (error) => this.#report(error),
+    };
+    const history = new EnsembleHistory();
+    let former: Session | undefined;
+    try {
+      for (;;) {
+        const session = await source.session(signal);
+        if (session === former) throw session.ended.reason; // There is none after it.
+        former = session;
+        // A server that is behind has caught up by then: nothing older is shown than with the session before.
+        const reset = await abortable(history.follow(session), signal);
+        if (reset !== undefined) this.#report(reset);
+        await new GroupWatch(session, port, AbortSignal.any([session.signal, signal])).run();
+        signal.throwIfAborted();
+        this.#loseSight();
+      }
+    } catch (error) {
+      this.#finish(error);
+    }
+    await this.#options.close();
+  }
+
+  #see(view: GroupView): void {
+    if (this.#state.name === 'stopped') return;
+    const changes = view.settle();
+    if (view !== this.#view) this.#become({ name: 'seeing', view });
+    const isFirst = !this.#hasRead;
+    this.#hasRead = true;
+    this.#started.resolve();
+    this.#tell(changes, isFirst);
+  }
+
+  #loseSight(): void {
+    if (this.#state.name !== 'seeing') return;
+    const { owners } = this;
+    this.#become({ name: 'blind' });
+    this.#tell(new Map([...owners.keys()].map((shard) => [shard, undefined])), false);
+  }
+
+  /** @param isFirst - the first read: iterators wait for it, whatever it has shown */
+  #tell(changes: OwnerChanges, isFirst: boolean): void {
+    if (changes.size === 0 && !isFirst) return;
+    for (const iterator of this.#iterators) iterator.push(this.owners);
+    if (changes.size > 0) this.emit('change', changes);
+  }
+
+  /** No session is left, or it is of no use. */
+  #finish(reason: unknown): void {
+    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
+    const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
+    if (this.#hasRead && !orderly.some((type) => reason instanceof type)) this.#report(reason);
+    this.#end(reason);
+  }
+
+  #end(reason: unknown): void {
+    this.#started.reject(reason);
+    this.#become({ name: 'stopped' });
+    for (const iterator of this.#iterators) iterator.end();
+    this.#iterators.clear();
+    this.#stop.abort(reason);
+  }
+
+  /** The only place that writes the state. */
+  #become(next: ShardObserverState): void {
+    if (this.#state.name !== 'stopped') this.#state = next;
+  }
+
+  #report(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
+    logError(this.#options.logger, error, 'something went wrong in the observer', this);
+    this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ShardObserverEvents> {
+    return SHARD_OBSERVER_EVENTS;
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+mark(ShardObserver, 'ShardObserver');
+showAs(ShardObserver, ({ path, owners }) => ({ path, owners: owners.size }));

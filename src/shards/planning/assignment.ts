@@ -1,0 +1,84 @@
+import { type PlanMember, plan } from './plan.js';
+
+/** A member that shards can be planned for. */
+export interface AbleMember extends PlanMember {
+  /** Shards that it isn't to own for now. */
+  readonly refuses: ReadonlySet<string>;
+}
+
+/** What is known when shards are assigned: see {@link assign}. Maps are from shards to members' ids. */
+export interface AssignmentInput {
+  readonly shards: readonly string[];
+  /** Those that don't drain. */
+  readonly members: readonly AbleMember[];
+  /** Those that are away for a moment, and whose shards wait for them. */
+  readonly awaited?: readonly PlanMember[];
+  /** Who owns a shard, or is to own it by the former plan: live members, draining ones among them. */
+  readonly owners: ReadonlyMap<string, string>;
+  /** Who owned a shard before it left, and may be away still. */
+  readonly homes?: ReadonlyMap<string, string>;
+  /** Who is to own a shard by an operator's word. Holds for members that are there and don't refuse it. */
+  readonly pins?: ReadonlyMap<string, string>;
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Which member is to own which shard, by {@link plan}, and by what the members say. A pin to a member that refuses the shard doesn't hold. A
+ * shard that its planned member refuses stays with its owner, if that is another one; else it goes to the member that has the fewest shards
+ * for its weight, of those that don't refuse it. A shard that all refuse is missing in the answer: it has no owner for now. Without members
+ * the answer is empty.
+ *
+ * A member that is awaited counts with its weight, and keeps those of its shards that have no owner; it gets no others, as one that refuses
+ * them. So nothing moves because it is away.
+ *
+ * The same input gives the same answer.
+ */
+export function assign(input: AssignmentInput): Map<string, string> {
+  const { shards, members, awaited = [], owners, homes = NONE, pins = NONE } = input;
+  if (members.length === 0) return new Map();
+  const ids = new Set(awaited.map(({ id }) => id));
+  const waiting = new Map([...homes].filter(([shard, id]) => ids.has(id) && !owners.has(shard)));
+  const away = new Set(waiting.values());
+  const byId = new Map(members.map((member) => [member.id, member]));
+  const mayOwn = (shard: string, id: string) =>
+    byId.get(id)?.refuses.has(shard) === false || waiting.get(shard) === id;
+  const planned = plan({
+    shards: shards.filter((shard) => members.some(({ refuses }) => !refuses.has(shard))),
+    members: [...members, ...awaited.filter(({ id }) => away.has(id))],
+    owners: new Map([...owners, ...waiting]),
+    homes,
+    pins: new Map([...pins].filter(([shard, id]) => byId.get(id)?.refuses.has(shard) === false)),
+  });
+  return redirect(planned, input, mayOwn);
+}
+
+/** What is planned for members that may not own it is planned for others. */
+function redirect(
+  planned: Map<string, string>,
+  { members, owners }: AssignmentInput,
+  mayOwn: (shard: string, id: string) => boolean,
+): Map<string, string> {
+  const counts = new Map(members.map(({ id }) => [id, 0]));
+  const count = (id: string) => counts.set(id, (counts.get(id) ?? 0) + 1);
+  const refused: string[] = [];
+  for (const [shard, id] of planned) {
+    if (mayOwn(shard, id)) count(id);
+    else refused.push(shard);
+  }
+  const inOrder = [...members].sort((one, other) => (one.id < other.id ? -1 : 1));
+  for (const shard of refused) {
+    const takers = inOrder.filter(({ refuses }) => !refuses.has(shard));
+    const owner = takers.find(({ id }) => id === owners.get(shard));
+    const { id } = owner ?? leastLoaded(takers, counts);
+    planned.set(shard, id);
+    count(id);
+  }
+  return planned;
+}
+
+/** The first of those that would have the fewest shards for its weight with one more. */
+function leastLoaded(members: readonly AbleMember[], counts: ReadonlyMap<string, number>): AbleMember {
+  const loadOf = ({ id, weight }: AbleMember) => ((counts.get(id) ?? 0) + 1) / weight;
+  return members.reduce((least, member) => (loadOf(member) < loadOf(least) ? member : least));
+}

@@ -1,0 +1,200 @@
+import { NoNodeError } from '../../errors.js';
+import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
+import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import type { SeenMember } from '../members/member-watch.js';
+import { type GroupPaths, nodeNameOf, uuidOf } from '../nodes/group-paths.js';
+import type { GroupShards } from '../nodes/group-shards.js';
+import { parseHome } from '../nodes/home-data.js';
+import { type MemberReport, parseReport } from '../nodes/member-report.js';
+import { type Pins, parsePins } from '../nodes/pins-data.js';
+import { parsePlan } from '../nodes/plan-data.js';
+import type { SeenRecord, ShardRecords } from '../ownership/shard-records.js';
+import type { SeenHome } from './homes.js';
+
+/** Where the facts are read. */
+export interface FactsSource {
+  readonly session: Session;
+  readonly paths: GroupPaths;
+  /** As far as they are known. */
+  shards(): GroupShards;
+  readonly records: ShardRecords;
+  /** A node that a plan can do without can't be read. */
+  onError(error: unknown): void;
+}
+
+/** A member's plan as it was read. */
+export interface ReadPlan {
+  /** `unknown`: it is for another list of names. */
+  readonly shards: readonly string[] | 'unknown';
+  readonly data: Buffer;
+}
+
+/** All that a plan is made from, as it was read. Members are named by their nodes. */
+export interface Facts {
+  readonly shards: GroupShards;
+  /** Those that shards can be planned for: of two live members with one id the older one. None that has left, and whose home shows it. */
+  readonly members: ReadonlyMap<string, SeenMember>;
+  /** The names of all tombstones. They were listed before the records were read. */
+  readonly tombstones: readonly string[];
+  readonly records: readonly SeenRecord[];
+  /** Of all live members. */
+  readonly plans: ReadonlyMap<string, ReadPlan>;
+  /** Of those that have something to say. */
+  readonly reports: ReadonlyMap<string, MemberReport>;
+  readonly pins: Pins;
+  readonly homes: readonly SeenHome[];
+}
+
+/** @throws what a server refuses, the signal's reason, or what ended the session */
+export async function readFacts(
+  source: FactsSource,
+  present: readonly SeenMember[],
+  signal: Abortable,
+): Promise<Facts> {
+  const { session, paths, records } = source;
+  const shards = source.shards();
+  // A member that has a tombstone writes no record any more: what names none now never will.
+  const tombstones = await session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
+  const [seen, plans, reports, pins, homes] = await Promise.all([
+    records.read(shards.list.ids, signal),
+    readPlans(source, shards, present, signal),
+    readReports(source, shards, present, signal),
+    readPins(source, signal),
+    readHomes(source, shards, signal),
+  ]);
+  // Its home was written as it left. It may be listed still among those that were seen before.
+  const left = new Set(homes.map(({ member }) => member));
+  const there = present.filter(({ node }) => !left.has(uuidOf(node)));
+  const members = new Map(oldestOfEachId(there).map((member) => [member.node, member]));
+  for (const { node } of present) if (left.has(uuidOf(node))) plans.delete(node);
+  return { shards, members, tombstones, records: seen, plans, reports, pins, homes };
+}
+
+async function readPlans(
+  { session, paths }: FactsSource,
+  shards: GroupShards,
+  present: readonly SeenMember[],
+  signal: Abortable,
+): Promise<Map<string, ReadPlan>> {
+  const read = present.map(async ({ node }): Promise<[string, ReadPlan][]> => {
+    const found = await readNode(session, paths.planOf(node), signal);
+    if (found === undefined) return []; // It has gone.
+    return [[node, { shards: parsePlan(found.data, shards)?.shards ?? [], data: found.data }]];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
+/** One listing, and a read for each of the few that have something to say. */
+async function readReports(
+  source: FactsSource,
+  shards: GroupShards,
+  present: readonly SeenMember[],
+  signal: Abortable,
+): Promise<Map<string, MemberReport>> {
+  const { paths } = source;
+  const names = new Set(await listOptional(source, paths.reports, signal));
+  const reporting = present.filter(({ node }) => names.has(uuidOf(node)));
+  const read = reporting.map(async ({ node }): Promise<[string, MemberReport][]> => {
+    const found = await readOptional(source, paths.reportOf(node), signal);
+    const report = found && parseReport(found.data, shards);
+    return report === undefined ? [] : [[node, report]];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
+async function readPins(source: FactsSource, signal: Abortable): Promise<Pins> {
+  const { paths, onError } = source;
+  const found = await readOptional(source, paths.pins, signal);
+  const pins = found === undefined ? new Map() : parsePins(found.data);
+  if (pins === undefined) onError(new Error(`${paths.pins} holds no pins: another client has written it`));
+  return pins ?? new Map();
+}
+
+async function readHomes(source: FactsSource, shards: GroupShards, signal: Abortable): Promise<SeenHome[]> {
+  const { paths } = source;
+  const names = await listOptional(source, paths.homes, signal);
+  const read = names.map(async (name): Promise<SeenHome[]> => {
+    const path = `${paths.homes}/${name}`;
+    const found = await readOptional(source, path, signal);
+    if (found === undefined) return [];
+    const home = parseHome(found.data, shards);
+    if (home === undefined || name !== nodeNameOf(home.id)) return []; // Two homes of one id would be two members.
+    const { version, mzxid } = found.stat;
+    return [{ ...home, path, version, mzxid }];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** `undefined` if there is no such node. */
+async function readNode(session: Session, path: string, signal: Abortable): Promise<NodeData | undefined> {
+  try {
+    return await session.retryUntilAnswered(() => session.getData(path), signal);
+  } catch (error) {
+    if (error instanceof NoNodeError) return undefined;
+    throw error;
+  }
+}
+
+/** As {@link readNode}. A node that the session may not read is reported, and counts as missing: planning goes on. */
+async function readOptional(
+  source: FactsSource,
+  path: string,
+  signal: Abortable,
+): Promise<NodeData | undefined> {
+  return await unlessForbidden(source, readNode(source.session, path, signal));
+}
+
+/** No names if there is no such node, or it may not be read. */
+async function listOptional(source: FactsSource, path: string, signal: Abortable): Promise<string[]> {
+  const { session } = source;
+  const listing = session.retryUntilAnswered(() => session.getChildren(path), signal);
+  const names = listing.catch((error: unknown) => {
+    if (error instanceof NoNodeError) return [];
+    throw error;
+  });
+  return (await unlessForbidden(source, names)) ?? [];
+}
+
+async function unlessForbidden<T>({ onError }: FactsSource, reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isNoAuth(error)) throw error;
+    onError(error);
+    return undefined;
+  }
+}
+
+/** The members that own shards by their records: by shard, the member's node. */
+export function holdersOf({ records, members }: Facts): Map<string, string> {
+  const holders = new Map<string, string>();
+  for (const { shard, record } of records)
+    if (record.state === 'held' && members.has(record.node)) holders.set(shard, record.node);
+  return holders;
+}
+
+/** By shard, the id of the member that owns it; else of the one that was to have it. */
+export function ownersOf(
+  { plans, members }: Facts,
+  holders: ReadonlyMap<string, string>,
+): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const [node, { shards }] of plans) {
+    const id = members.get(node)?.id;
+    if (id !== undefined && shards !== 'unknown') for (const shard of shards) owners.set(shard, id);
+  }
+  for (const [shard, node] of holders) owners.set(shard, (members.get(node) as SeenMember).id);
+  return owners;
+}
+
+/** Of two live members with one id the older one is the member. */
+function oldestOfEachId(members: readonly SeenMember[]): SeenMember[] {
+  const byId = new Map<string, SeenMember>();
+  const entryOf = ({ node }: SeenMember) => parseEntry(node) as QueueEntry;
+  const inOrder = [...members].sort((one, other) => compareEntries(entryOf(one), entryOf(other)));
+  for (const member of inOrder) if (!byId.has(member.id)) byId.set(member.id, member);
+  return [...byId.values()];
+}

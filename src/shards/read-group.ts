@@ -1,0 +1,34 @@
+import { InvalidStateError, NoNodeError } from '../errors.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import type { Session } from '../session/session.js';
+import type { GroupPaths } from './nodes/group-paths.js';
+import type { GroupShards } from './nodes/group-shards.js';
+import { ShardList } from './nodes/shard-list.js';
+
+/**
+ * Which shards a group has.
+ * @throws InvalidStateError if there is no such group; what ended the session; the signal's reason; or a server's refusal
+ */
+export async function readGroup(
+  session: Session,
+  { group }: GroupPaths,
+  signal?: Abortable,
+): Promise<GroupShards> {
+  const { data, stat } = await session
+    .retryUntilAnswered(() => session.getData(group), signal)
+    .catch((error: unknown) => {
+      if (error instanceof NoNodeError) throw noGroup(group);
+      throw error;
+    });
+  if (data.length === 0) throw noGroup(group);
+  const list = ShardList.parse(data);
+  if (list === undefined)
+    throw new InvalidStateError(`${group} does not say which shards it has: another client has written it`);
+  return { list, version: stat.version };
+}
+
+function noGroup(path: string): InvalidStateError {
+  return new InvalidStateError(
+    `${path} is no group of shards: it is made by the first member that is started with the number of its shards, or their names`,
+  );
+}

@@ -1,0 +1,60 @@
+import { type HealthTimes, outsideHealth } from '../../cluster/supervisor/health.js';
+import type { SupervisorState } from '../../cluster/supervisor/supervisor-state.js';
+import type { Membership } from './membership.js';
+
+/** The condition of a `ShardSupervisor`, for a health check. */
+export interface ShardHealth {
+  /**
+   * Whether it is a member, or on its way to being one again: looks for a server, for however long; cleans up; cools down. Not live is a supervisor
+   * that has stopped, was never started, or can't join again since work of a lost membership still runs.
+   */
+  readonly live: boolean;
+  /** Whether it is a member, and has a server. */
+  readonly ready: boolean;
+  /** How many shards it owns at this very moment. */
+  readonly owned: number;
+  /** Whether it is the group's planner. */
+  readonly planner: boolean;
+  /**
+   * The ids of shards whose work goes on though it was told to end a lease ago, or the lease is over: others wait for them, or may act beside this work. Only these shards
+   * are held up, unless `live` is false.
+   */
+  readonly stuck: readonly string[];
+  /** The ids of shards that it is to own, and doesn't yet: others haven't given them back, or it is about to take them. */
+  readonly lacking: readonly string[];
+  /** Why, in a few words each; empty when all is well. */
+  readonly reasons: readonly string[];
+}
+
+/** What a membership says of itself. */
+export type MembershipCondition = Pick<
+  Membership,
+  'session' | 'isMember' | 'isPlanner' | 'owned' | 'settling' | 'lacking'
+>;
+
+const OUTSIDE = { ready: false, owned: 0, planner: false, stuck: [], lacking: [] };
+
+export function shardHealthOf(state: SupervisorState<MembershipCondition>, times: HealthTimes): ShardHealth {
+  if (!('participation' in state)) return { ...OUTSIDE, ...outsideHealth(state, times) };
+  const { session, isMember, isPlanner, owned, settling, lacking } = state.participation;
+  // `isHeld()` ends a shard whose lease is over: what is settling is read after that.
+  const held = owned.filter((shard) => shard.isHeld()).length;
+  const late = settling.filter(({ sinceMs }) => times.now - sinceMs >= session.leaseMs);
+  const reasons = late.map(
+    ({ shard, sinceMs }) =>
+      `the work of shard ${shard.id} still runs, ${Math.round(times.now - sinceMs)} ms after it was to end (${shard.endedFor})`,
+  );
+  const isConnected = session.state.name === 'connected';
+  if (session.state.name === 'suspended')
+    reasons.push(`no server for ${Math.round(times.now - session.state.sinceMs)} ms`);
+  if (!isMember) reasons.push(state.name === 'settling' ? 'leaves the group' : 'is joining the group');
+  return {
+    live: isMember || late.length === 0,
+    ready: isMember && isConnected,
+    owned: held,
+    planner: isPlanner,
+    stuck: late.map(({ shard }) => shard.id),
+    lacking,
+    reasons,
+  };
+}

@@ -1,0 +1,42 @@
+import type { Restart } from '../../cluster/supervisor/supervisor-events.js';
+import type { ShardEndReason } from '../../errors.js';
+import type { EventNames } from '../../platform/safe-emitter.js';
+import type { Shard } from '../ownership/shard.js';
+
+/** The events of a `ShardSupervisor`. They inform; `shard.signal`, `shard.isHeld()` and the hooks protect. */
+export interface ShardSupervisorEvents {
+  /** The process owns the shard from now on. */
+  acquired(shard: Shard): void;
+  /** The shard's work has settled, and it was given back: `moved`, `stopped`, or `failed` when `run` has failed too often. */
+  released(shard: Shard, reason: ShardEndReason): void;
+  /**
+   * The shard was taken away: `lease-expired`, `session-expired`, `node-deleted` (also when other members have replaced this one,
+   * since its lease was over), `superseded` (its record was written by another client). Its work may still have to settle.
+   */
+  lost(shard: Shard, reason: ShardEndReason): void;
+  /** This process is the group's planner, and has written a plan: by shard, the id of the member that is to own it. */
+  planned(plan: ReadonlyMap<string, string>): void;
+  /** The session has expired. The clean-up hook runs when the work has settled, also if the supervisor is stopped meanwhile. */
+  expired(): void;
+  /** The clean-up hook has succeeded. */
+  cleaned(): void;
+  /** The supervisor is about to open a session and to join the group again. */
+  restarting(restart: Restart): void;
+  /** The supervisor has left the group for good. */
+  stopped(): void;
+  /** Something went wrong. The supervisor goes on, unless the error is a `CleanupFailedError`. */
+  error(error: Error): void;
+}
+
+/** @internal */
+export const SHARD_SUPERVISOR_EVENTS: EventNames<ShardSupervisorEvents> = {
+  acquired: true,
+  released: true,
+  lost: true,
+  planned: true,
+  expired: true,
+  cleaned: true,
+  restarting: true,
+  stopped: true,
+  error: true,
+};

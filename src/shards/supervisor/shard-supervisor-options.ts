@@ -1,0 +1,175 @@
+import { CODE_RETRIES, type LoopOptions, resolveLoopOptions } from '../../cluster/supervisor/loop-options.js';
+import { defaultId } from '../../election/elector-options.js';
+import { InvalidOptionError } from '../../errors.js';
+import {
+  checkBoolean,
+  checkFunction,
+  checkId,
+  checkMs,
+  checkOneOf,
+  checkOptions,
+  checkPath,
+  checkPositiveMs,
+} from '../../platform/checks.js';
+import type { Logger } from '../../platform/logging/logger.js';
+import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
+import type { SessionOptions } from '../../session/session-options.js';
+import { ShardList } from '../nodes/shard-list.js';
+import type { Shard } from '../ownership/shard.js';
+import type { ComingShard } from './preparations.js';
+import type { LostShards, ShardCleanupHook } from './shard-loss.js';
+
+/** How a `ShardSupervisor` takes part in a group, works and recovers. All times are in milliseconds. */
+export interface ShardSupervisorOptions {
+  /** The servers: `host[:port],host[:port]…[/chroot]`. */
+  readonly connect: string;
+  /** The group's path. */
+  readonly path: string;
+  /**
+   * How many shards the group has, or their names. It is kept in ZooKeeper and the same for all members: one with other shards is refused with
+   * `ShardsMismatchError`. A number from before a resize is taken for the present one. @default what the group has
+   */
+  readonly shards?: number | readonly string[];
+  /**
+   * The member's name. Give one that stays the same when the process starts again (a StatefulSet's host name, say): then it gets back the shards that it had.
+   * @default host name, process id and a random part
+   */
+  readonly id?: string;
+  /** Its part of the shards, in proportion to the other members' weights: a number over 0. @default 1 */
+  readonly weight?: number;
+  /** What others can look up of the owner of a shard: its address, say. Up to 16 KiB. */
+  readonly data?: string;
+  /**
+   * The work for one shard. Called when the process owns the shard; it should end soon after `shard.signal` aborts: only then is the shard given back.
+   * If it returns before, the shard stays owned. If it throws, it is called again, with the pauses of `retry`, in the same term; after the last try
+   * the shard is given back, and this process doesn't take it again for 10 to 20 s, then for twice as long, up to 10 minutes. Work that has run
+   * for a minute was well: a failure after that is a first one.
+   */
+  readonly run?: (shard: Shard) => unknown;
+  /**
+   * Called before a shard is taken from another live member: to warm a cache, say. That member goes on meanwhile. If it throws, the shard goes to
+   * another member. A shard without an owner is taken at once, without this.
+   */
+  readonly prepare?: (shard: ComingShard) => unknown;
+  /** How long `prepare` may hold up a move: then the shard is taken all the same. @default 30000 */
+  readonly prepareTimeoutMs?: number;
+  /** How many calls of `prepare` may be under way at a time. @default 16 */
+  readonly acquireConcurrency?: number;
+  /**
+   * The clean-up hook: called when the member has lost its session or its node, when all its work has settled and before it joins again. It is told
+   * which shards were lost. A hook that throws is called again, with back-off; after the last attempt the supervisor stops with
+   * `CleanupFailedError`. It may return `'stop'`. See `ElectionSupervisorOptions.cleanup` for a stop meanwhile.
+   */
+  readonly cleanup?: ShardCleanupHook;
+  /** How long one attempt of the hook may take. @default 30000 */
+  readonly cleanupTimeoutMs?: number;
+  /** How each session is opened. */
+  readonly session?: Omit<SessionOptions, 'signal'>;
+  /** Back-off of restarts (for ever by default), of the hook and of `run` (5 tries by default). */
+  readonly retry?: RetryOptions;
+  /** When a member that is silent may be replaced: see `LeaderElectorOptions.takeover`. @default 'lease' */
+  readonly takeover?: 'lease' | 'session';
+  /**
+   * How long the shards of this member wait for it, unowned, after it has left in good order: for restarts that are shorter than a move is worth.
+   * Only with an `id` of its own. @default 0
+   */
+  readonly graceMs?: number;
+  /** How long the planner waits after a member has come for more of them. @default 200 */
+  readonly settleMs?: number;
+  /**
+   * How long it stays out of the group after it has lost its membership, as `ElectionSupervisorOptions.cooldownMs` says.
+   * @default nothing after the first loss, and 1000 after the second
+   */
+  readonly cooldownMs?: number;
+  /** Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one. @default true */
+  readonly guardian?: boolean;
+  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
+  readonly logger?: Logger;
+}
+
+/** @internal Options that were checked, with their defaults. */
+export interface ResolvedShardOptions extends LoopOptions<LostShards> {
+  readonly path: string;
+  readonly id: string;
+  /** Whether the application has given the id, so that the member may come again under it. */
+  readonly keepsHome: boolean;
+  readonly shards: ShardList | undefined;
+  readonly weight: number;
+  readonly data: string | undefined;
+  readonly run: ((shard: Shard) => unknown) | undefined;
+  readonly runRetry: RetryPolicy;
+  readonly prepare: ((shard: ComingShard) => unknown) | undefined;
+  readonly prepareTimeoutMs: number;
+  readonly acquireConcurrency: number;
+  readonly takeover: 'lease' | 'session';
+  readonly graceMs: number;
+  readonly settleMs: number;
+  readonly guardian: boolean;
+}
+
+const KNOWN = [
+  ...['connect', 'path', 'shards', 'id', 'weight', 'data', 'run', 'prepare', 'prepareTimeoutMs'],
+  ...['acquireConcurrency', 'cleanup', 'cleanupTimeoutMs', 'session', 'retry', 'takeover', 'graceMs'],
+  ...['settleMs', 'cooldownMs', 'guardian', 'logger'],
+] as (keyof ShardSupervisorOptions)[];
+const MOST_DATA = 16_384;
+const MOST_CONCURRENT = 10_000;
+
+/** Checks everything at once: what is wrong must not turn up at the first loss. @throws InvalidOptionError */
+export function resolveShardOptions(given: unknown): ResolvedShardOptions {
+  if (given === undefined)
+    throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
+  const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN);
+  const loop = resolveLoopOptions<LostShards>(options);
+  return {
+    ...loop,
+    path: checkPath('path', options.path),
+    id: checkId('id', options.id) ?? defaultId(loop.environment.uuid()),
+    keepsHome: options.id !== undefined,
+    shards: options.shards === undefined ? undefined : ShardList.of(options.shards),
+    weight: checkWeight(options.weight),
+    data: checkData(options.data),
+    run: checkFunction('run', options.run),
+    runRetry: resolveRetryOptions(options.retry, CODE_RETRIES),
+    prepare: checkFunction('prepare', options.prepare),
+    prepareTimeoutMs: checkPositiveMs('prepareTimeoutMs', options.prepareTimeoutMs, 30_000),
+    acquireConcurrency: checkConcurrency(options.acquireConcurrency),
+    takeover: checkOneOf('takeover', options.takeover, ['lease', 'session'], 'lease'),
+    graceMs: checkGrace(options),
+    settleMs: checkMs('settleMs', options.settleMs) ?? 200,
+    guardian: checkBoolean('guardian', options.guardian, true),
+  };
+}
+
+function checkWeight(value: unknown): number {
+  if (value === undefined) return 1;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0)
+    throw new InvalidOptionError('weight', value, 'a finite number over 0');
+  return value;
+}
+
+function checkData(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || Buffer.byteLength(value) > MOST_DATA)
+    throw new InvalidOptionError('data', value, `a string of at most ${MOST_DATA} bytes`);
+  return value;
+}
+
+function checkConcurrency(value: unknown): number {
+  if (value === undefined) return 16;
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > MOST_CONCURRENT)
+    throw new InvalidOptionError('acquireConcurrency', value, `a whole number from 1 to ${MOST_CONCURRENT}`);
+  return value as number;
+}
+
+/** A name made by chance never comes again: shards that waited for it would wait in vain. */
+function checkGrace({ graceMs, id }: ShardSupervisorOptions): number {
+  const checked = checkMs('graceMs', graceMs) ?? 0;
+  if (checked > 0 && id === undefined)
+    throw new InvalidOptionError(
+      'graceMs',
+      graceMs,
+      'none without an id that stays the same after a restart',
+    );
+  return checked;
+}

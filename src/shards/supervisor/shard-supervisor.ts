@@ -1,0 +1,309 @@
+// Imports more than 15 modules: most of them type its public methods.
+import { mark } from '../../classes/duplicate-install.js';
+import { showAs } from '../../classes/inspection.js';
+import {
+  resolveShutdown,
+  type ShutdownLimits,
+  type ShutdownTime,
+  SignalShutdown,
+} from '../../cluster/supervisor/signal-shutdown.js';
+import { SupervisionLoop } from '../../cluster/supervisor/supervision-loop.js';
+import { holdUpOf } from '../../cluster/supervisor/supervisor-state.js';
+import {
+  describe,
+  InvalidStateError,
+  type ListenerError,
+  ShardsMismatchError,
+  type StopWait,
+} from '../../errors.js';
+import { type StartOptions, start } from '../../platform/async/starting.js';
+import { resolveStop, type StopOptions, Stopping } from '../../platform/async/stopping.js';
+import { checkBoolean, checkOptions } from '../../platform/checks.js';
+import type { Environment } from '../../platform/environment.js';
+import { logError } from '../../platform/logging/logger.js';
+import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
+import type { Session } from '../../session/session.js';
+import type { SessionSource } from '../../session/session-source.js';
+import type { Shard } from '../ownership/shard.js';
+import { Membership } from './membership.js';
+import { Refusals } from './refusals.js';
+import { type ShardHealth, shardHealthOf } from './shard-health.js';
+import type { LostShards } from './shard-loss.js';
+import { SHARD_SUPERVISOR_EVENTS, type ShardSupervisorEvents } from './shard-supervisor-events.js';
+import {
+  type ResolvedShardOptions,
+  resolveShardOptions,
+  type ShardSupervisorOptions,
+} from './shard-supervisor-options.js';
+
+/** What a shutdown passes to its clean-up hook. */
+export interface ShardShutdown extends ShutdownTime {
+  /** The shards that the process owned when the signal came. They have been given back. */
+  readonly shards: readonly Shard[];
+}
+
+/** How `ShardSupervisor.shutdownOn` ends the process. */
+export interface ShardShutdownOptions extends ShutdownLimits {
+  /**
+   * The application's clean-up. Called once, when all work has settled and all shards were given back, before the session is closed. If it fails that is
+   * reported, and the shutdown goes on.
+   */
+  readonly cleanup?: (shutdown: ShardShutdown) => unknown;
+  /** Whether to {@link ShardSupervisor.drain} before: others get ready for the shards first. @default false */
+  readonly drain?: boolean;
+}
+
+/**
+ * Owns shards as a member of a group, over the end of any session: N pieces of work over M processes, each owned by exactly one of them, with a term
+ * of its own. The group's planner, one of the members, says which of them is to own which shard; when members come and go, as few shards as
+ * possible move. When the session or the membership is lost, it waits for all work to settle, calls the application's clean-up hook, and
+ * only when that has succeeded joins again.
+ *
+ * Guaranteed: two processes never act for the same shard at the same time, if they ask `shard.isHeld()` before each act and their clocks' rates differ
+ * by 1 % at most. A shard that stays where it is hears of no change. A shard whose work doesn't end holds up no other one. Not guaranteed is that each
+ * shard has an owner at every moment: while it moves, and until a member that died is replaced, it has none.
+ *
+ * @example
+ * ```ts
+ * const supervisor = new ShardSupervisor({
+ *   connect: 'zk1:2181,zk2:2181,zk3:2181',
+ *   path: '/shards/orders',
+ *   shards: 64,
+ *   run: (shard) => consume(`orders-${shard.id}`, shard),
+ * });
+ * supervisor.on('error', (error) => console.error(error));
+ * await supervisor.start();
+ * ```
+ */
+export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implements SessionSource {
+  /** The member's name. */
+  readonly id: string;
+  readonly #options: ResolvedShardOptions;
+  readonly #loop: SupervisionLoop<LostShards, Membership>;
+  readonly #stopping: Stopping;
+  readonly #refusals: Refusals;
+  #shutdown: SignalShutdown<{ shards: readonly Shard[] }> | undefined;
+
+  /** @throws InvalidOptionError if an option is wrong */
+  constructor(options: ShardSupervisorOptions) {
+    super();
+    this.#options = resolveShardOptions(options);
+    const { environment } = this.#options;
+    this.id = this.#options.id;
+    const report = (thrown: unknown) => this.#report(thrown);
+    this.#refusals = new Refusals(environment, () => this.#loop.participation?.refusalsChanged());
+    this.#loop = new SupervisionLoop(this.#options, {
+      participate: (session) => this.#participate(session),
+      isFinal: (error) => error instanceof ShardsMismatchError,
+      onSettled: (membership) => membership.cool(this.#loop.cooldown),
+      onCleaned: () => this.emit('cleaned'),
+      onRestarting: (restart) => this.emit('restarting', restart),
+      report,
+      beforeRelease: () => this.#shutdown?.cleanUp(),
+      onStopped: () => {
+        this.#refusals.stop();
+        this.#stopping.end();
+        this.#shutdown?.disarm();
+        this.emit('stopped');
+      },
+    });
+    this.#stopping = new Stopping({
+      clock: environment.clock,
+      graceMs: () => this.#loop.sessions.leaseMs,
+      holdUp: () => holdUpOf(this.#loop.state, holdUpOfMembership),
+      report,
+    });
+  }
+
+  #participate(session: Session): Membership {
+    return new Membership(session, this.#options, this.#refusals, {
+      onAcquired: (shard) => this.emit('acquired', shard),
+      onReleased: (shard, reason) => this.emit('released', shard, reason),
+      onLost: (shard, reason) => this.emit('lost', shard, reason),
+      onPlanned: (plan) => this.emit('planned', plan),
+      onExpired: () => this.emit('expired'),
+      report: (thrown) => this.#report(thrown),
+    });
+  }
+
+  /** The group's path. */
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** @internal */
+  get environment(): Environment {
+    return this.#options.environment;
+  }
+
+  /** The shards that this process owns, by their ids. A copy: ask `shard.isHeld()` before acting. */
+  get owned(): ReadonlyMap<string, Shard> {
+    return new Map(this.#loop.participation?.owned.map((shard) => [shard.id, shard]));
+  }
+
+  /** For a health check: the supervisor's condition at this very moment. */
+  health(): ShardHealth {
+    const now = this.#options.environment.clock.now();
+    return shardHealthOf(this.#loop.state, { now, coolUntil: this.#loop.cooldown.untilMs });
+  }
+
+  /**
+   * The session that is open, or else the next one as soon as there is one: for a `ShardObserver`, say. It remains the supervisor's: don't close it.
+   *
+   * @throws InvalidStateError if the supervisor has stopped, or does before it has a session; or the signal's reason
+   */
+  session(signal?: AbortSignal): Promise<Session> {
+    return this.#loop.sessions.current(signal);
+  }
+
+  /**
+   * Resolves once the process is a member of the group, however long it takes until a server appears; it owns shards as soon as it is planned for. A second call
+   * gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
+   *
+   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
+   * @throws InvalidStateError if it was stopped, before or meanwhile
+   * @throws AuthenticationError if the servers refuse the credentials: the supervisor stops then
+   * @throws ShardsMismatchError if the group has other shards: the supervisor stops then
+   * @throws the last error if `retry.retries` is finite and no attempt succeeded
+   */
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#loop.start(), stop: () => this.stop() });
+  }
+
+  /**
+   * Leaves for good, at once: the signals of all shards abort, each is given back when its work has settled, and the session is closed. If the membership was lost
+   * before, the hook is called when the work has settled. Resolves when all that is done. With no server in reach that takes one lease and 2 s at
+   * most, and what the work and the hook take. Called from inside a shard's work, it resolves as soon as the signals have aborted; from
+   * inside the hook, at once.
+   *
+   * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs. The stop goes on
+   * @throws InvalidOptionError if an option is wrong: then nothing is stopped
+   */
+  async stop(options?: StopOptions): Promise<void> {
+    await this.#end(() => this.#leave(), options);
+  }
+
+  /**
+   * Leaves for good, as deploys should: the planner gives this member's shards to others, which get ready for them first (`prepare`); each is given back as soon as
+   * it is taken from this member's plan and its work has settled. When it owns nothing more, it stops as by {@link ShardSupervisor.stop}. Without other members
+   * the shards are given back all the same. Takes as long as the planner, the others' `prepare` and the work take.
+   *
+   * @throws as {@link ShardSupervisor.stop} does; then the drain goes on
+   */
+  async drain(options?: StopOptions): Promise<void> {
+    await this.#end(() => this.#drain(), options);
+  }
+
+  async #end(leave: () => Promise<void>, options: StopOptions | undefined): Promise<void> {
+    const timeoutMs = resolveStop(options);
+    this.#stopping.begin();
+    const left = leave();
+    this.#stopping.watch();
+    await this.#stopping.wait(left, timeoutMs);
+  }
+
+  /** Never rejects. */
+  async #drain(): Promise<void> {
+    const { participation } = this.#loop;
+    if (participation !== undefined) {
+      const drained = Promise.race([participation.drain(), this.#loop.ended]);
+      if (participation.isWithinWork) {
+        void drained.then(() => this.#leave()); // The caller is work that the drain waits for.
+        return;
+      }
+      await drained;
+    }
+    await this.#leave();
+  }
+
+  /** Never rejects. */
+  async #leave(): Promise<void> {
+    this.#loop.stop();
+    if (this.#isWithinHook) return;
+    const { participation } = this.#loop;
+    const isWithinWork = participation?.isWithinWork === true;
+    const withdrawn = participation?.withdraw();
+    if (isWithinWork) return;
+    await withdrawn;
+    await this.#loop.ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Ends the process in good order at the first of these signals: all work stops and settles, the shards are given back, `options.cleanup` runs,
+   * the session is closed, the process exits with `options.exitCode`. Exit codes, deadline and a second signal are as of
+   * `ElectionSupervisor.shutdownOn`.
+   *
+   * @param signals - names, as `['SIGTERM', 'SIGINT']`
+   * @returns a function that cancels it, as long as no signal has come
+   * @throws InvalidOptionError if a signal or an option is wrong
+   * @throws InvalidStateError if the supervisor has stopped, or this was called before and not cancelled
+   */
+  shutdownOn(signals: readonly NodeJS.Signals[], options?: ShardShutdownOptions): () => void {
+    const known = ['cleanup', 'deadlineMs', 'exitCode', 'drain'] as const;
+    const given = checkOptions<ShardShutdownOptions>('shutdown', options, known);
+    const resolved = resolveShutdown<{ shards: readonly Shard[] }>(signals, given);
+    const drains = checkBoolean('shutdown.drain', given.drain, false);
+    if (this.#loop.state.name === 'stopped') throw new InvalidStateError('the supervisor has stopped');
+    if (this.#shutdown?.isDisarmed === false)
+      throw new InvalidStateError('the supervisor was told before which signals to shut down on');
+    const { environment, logger } = this.#options;
+    const shutdown = new SignalShutdown<{ shards: readonly Shard[] }>(resolved, {
+      clock: environment.clock,
+      logger,
+      held: () => ({ shards: this.#loop.participation?.owned ?? [] }),
+      whatIsLeft: (progress) =>
+        progress === 'cleaning'
+          ? 'the clean-up of the shutdown still runs'
+          : holdUpOf(this.#loop.state, holdUpOfMembership).what,
+      leave: () => {
+        void (drains ? this.drain() : this.stop()); // Without a `timeoutMs` neither rejects.
+        return this.#loop.ended;
+      },
+    });
+    this.#shutdown = shutdown;
+    return () => shutdown.disarm();
+  }
+
+  /** Whether the caller is a hook: it mustn't wait for its own end. */
+  get #isWithinHook(): boolean {
+    return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
+  }
+
+  #report(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
+    logError(this.#options.logger, error, 'something went wrong in the supervisor of shards', this);
+    this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<ShardSupervisorEvents> {
+    return SHARD_SUPERVISOR_EVENTS;
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+/** What holds up the stop of a member. */
+function holdUpOfMembership({ settling }: Pick<Membership, 'settling'>): StopWait {
+  const [first] = settling;
+  if (first === undefined) return { by: 'servers', what: 'the shards have still to be given back' };
+  const shards = settling.map(({ shard }) => shard.id);
+  const which = shards.length === 1 ? `shard ${first.shard.id}` : `${shards.length} shards (${list(shards)})`;
+  return { by: 'work', what: `the work of ${which} still runs` };
+}
+
+const MOST_NAMED = 10;
+
+function list(shards: readonly string[]): string {
+  return shards.slice(0, MOST_NAMED).join(', ') + (shards.length > MOST_NAMED ? ', …' : '');
+}
+
+mark(ShardSupervisor, 'ShardSupervisor');
+showAs(ShardSupervisor, ({ id, path, owned }) => ({ id, path, owned: owned.size }));

@@ -1,0 +1,181 @@
+/** Wrong versions of the rules by which shards are owned: `docs/design/shards.md`. */
+/** @import { Mutant } from './mutants.mjs' */
+
+const OWNER = 'unit/shards/ownership/shard-owner.test.ts';
+const WATCH = 'unit/shards/members/member-watch.test.ts';
+const GROUP = 'unit/shards/group-member.test.ts';
+
+/** @type {readonly Mutant[]} */
+export const SHARD_MUTANTS = [
+  {
+    name: 'shard-claim-without-node',
+    what: "a claim of a shard doesn't check the member's own node",
+    danger:
+      'a member that has a tombstone is named by a record again, and that tombstone is removed: all wait',
+    edits: [
+      {
+        file: 'shards/ownership/shard-records.ts',
+        from: 'node.commit([...checks, ...writes, ...others])',
+        to: 'session.commit([...checks, ...writes, ...others])',
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > is refused if the member’s node is gone',
+  },
+  {
+    name: 'shard-claim-without-tombstone',
+    what: "a claim over a held record doesn't check the holder's tombstone",
+    danger: 'it follows what was read earlier, and nothing at the servers says that the holder acts no more',
+    edits: [
+      {
+        file: 'shards/ownership/shard-records.ts',
+        from: "const checks = tombstones.map((path): TransactionPart => ({ kind: 'check', path }));",
+        to: 'const checks: TransactionPart[] = [];',
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > is refused if the tombstone that it was begun for is gone',
+  },
+  {
+    name: 'shard-claim-at-any-version',
+    what: 'a claim of a shard depends on no version of the record',
+    danger: 'two members that have read it vacant both own the shard',
+    edits: [
+      {
+        file: 'shards/ownership/shard-records.ts',
+        from: "return { kind: 'set', path: this.#paths.recordOf(shard), data, version };",
+        to: "return { kind: 'set', path: this.#paths.recordOf(shard), data };",
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > is refused if the record was written since it was read',
+  },
+  {
+    name: 'shard-release-at-any-version',
+    what: 'a release of a shard depends on no version of the record',
+    danger: "a late one makes the next owner's record vacant, and a third member owns the shard as well",
+    edits: [
+      {
+        file: 'shards/ownership/shard-records.ts',
+        from: "...{ kind: 'set', path: record, version },",
+        to: "...{ kind: 'set', path: record },",
+      },
+    ],
+    file: OWNER,
+    test: 'a release of a shard > is refused if the record was written since the claim',
+  },
+  {
+    name: 'shard-owned-without-lease',
+    what: 'a claim that is answered when the lease is over begins a term',
+    danger: 'the member hears that it has acquired what another one may own by then',
+    edits: [
+      {
+        file: 'shards/ownership/shard-owner.ts',
+        from: 'if (!node.isHeld()) {',
+        to: 'if (node.isGone) {',
+      },
+    ],
+    file: OWNER,
+    test: 'a claim of a shard > that is answered when the lease is over begins no term: its record is read behind the next heartbeat',
+  },
+  {
+    name: 'shard-fence-without-record',
+    what: "a guarded write of a shard checks the member's node alone",
+    danger: 'that is there after the shard was given away: the former owner writes beside the next one',
+    edits: [
+      {
+        file: 'shards/ownership/shard.ts',
+        from: 'ended, { path, version, absolutePath: this.#absoluteRecord });',
+        to: 'ended);',
+      },
+    ],
+    file: GROUP,
+    test: 'a member of a group of shards > is refused a guarded write of a shard that it has given back, though its node is there',
+  },
+  {
+    name: 'tombstone-at-any-version',
+    what: "a tombstone depends on no version of the member's heartbeat node",
+    danger: 'a member that has just sent a heartbeat loses its shards to others, and acts on its new lease',
+    edits: [
+      {
+        file: 'shards/members/member-watch.ts',
+        from: 'heartbeatNodeOf(node)}`, version },',
+        to: 'heartbeatNodeOf(node)}` },',
+      },
+    ],
+    file: WATCH,
+    test: 'the watch of a group’s members > writes none of a member whose heartbeat comes right before it',
+  },
+  {
+    name: 'tombstone-at-once',
+    what: 'a member that is gone has a tombstone at once',
+    danger: 'it acts on its last lease, and doesn’t know yet that its session has ended',
+    edits: [
+      {
+        file: 'shards/members/silence.ts',
+        from: 'if (leftMs > 0) return',
+        to: "if (leftMs > 0 && sign.name !== 'gone') return",
+      },
+    ],
+    file: 'unit/shards/members/silence.test.ts',
+    test: 'a member’s tombstone > comes when it has been gone for a delay',
+  },
+  {
+    name: 'tombstone-by-belief',
+    what: 'a member that a listing doesn’t show is believed to be gone',
+    danger: 'a live one whose name was missed has a tombstone: two owners',
+    edits: [
+      {
+        file: 'shards/members/member-watch.ts',
+        from: `      { kind: 'create', path, data: NO_DATA },
+      { kind: 'delete', path },
+`,
+        to: '',
+      },
+    ],
+    file: WATCH,
+    test: 'the watch of a group’s members > writes none of a live member that no listing shows',
+  },
+  {
+    name: 'tombstone-proved-late',
+    what: 'the servers prove only with the tombstone that a member is gone',
+    danger: 'its session may have ended just before: its last lease lasts',
+    edits: [
+      {
+        file: 'shards/members/member-watch.ts',
+        from: 'await this.#session.commit(this.#absence(node));',
+        to: '',
+      },
+    ],
+    file: WATCH,
+    test: 'the watch of a group’s members > counts the delay of a member that is gone from the servers’ proof, not from the listing that didn’t show it',
+  },
+  {
+    name: 'tombstone-removed-early',
+    what: 'a tombstone is removed though a record names its member',
+    danger: 'no member can claim that shard, until another delay is over',
+    edits: [
+      {
+        file: 'shards/planning/planner.ts',
+        from: '.filter((path) => !named.has(path));',
+        to: '.filter((path) => path !== String(named));',
+      },
+    ],
+    file: WATCH,
+    test: 'a planner > leaves a tombstone as long as a record names its member',
+  },
+  {
+    name: 'plan-before-a-look',
+    what: 'a planner plans before it has listed the members',
+    danger: 'it takes live members for gone, and plans for none of them',
+    edits: [
+      {
+        file: 'shards/planning/planner.ts',
+        from: 'if (!watch.hasLooked) return;',
+        to: '',
+      },
+    ],
+    file: WATCH,
+    test: 'a planner > plans nothing before all members have been looked at',
+  },
+];

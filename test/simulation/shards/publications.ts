@@ -1,0 +1,30 @@
+import { parseRecord } from '../../../src/election/nodes/record.js';
+import { parseEntry } from '../../../src/lock/queue/order.js';
+import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { parseOwned } from '../../../src/shards/nodes/owned-data.js';
+import type { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import { GROUP } from './member-process.js';
+
+interface Node {
+  readonly data: Uint8Array | null;
+  readonly version: number;
+  readonly children: Iterable<string> | undefined;
+}
+
+const bytesOf = (node: Node | undefined) => Buffer.from(node?.data ?? []);
+
+/** The shards of which the members that are there don't publish what the records say, each with either. */
+export function wronglyPublished(read: (path: string) => Node | undefined, list: ShardList): string[] {
+  const paths = new GroupPaths(GROUP);
+  const members = [...(read(paths.members)?.children ?? [])].filter((node) => parseEntry(node) !== undefined);
+  const published = new Map(
+    members.map((node) => [node, new Set(parseOwned(bytesOf(read(paths.ownedOf(node)))))]),
+  );
+  return list.ids.flatMap((shard, number) => {
+    const record = read(paths.recordOf(shard));
+    const { node } = { node: undefined, ...parseRecord(bytesOf(record), record?.version ?? 0) };
+    const by = members.filter((each) => published.get(each)?.has(number) === true);
+    const isRight = node === undefined || !members.includes(node) ? by.length === 0 : by.join() === node;
+    return isRight ? [] : [`shard ${shard} is ${node ?? 'vacant'}, and published by ${by.join(' and ')}`];
+  });
+}

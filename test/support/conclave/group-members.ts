@@ -1,0 +1,102 @@
+import { expect, onTestFinished, vi } from 'vitest';
+import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
+import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
+import {
+  GroupMember,
+  type GroupMemberListener,
+  type GroupMemberOptions,
+} from '../../../src/shards/group-member.js';
+import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+
+/** The group of {@link startGroup}. */
+export const GROUP = '/group';
+export const PATHS = new GroupPaths(GROUP);
+export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
+export const SETTLE_MS = 100;
+/** Time for what is due to be planned, and done. */
+export const A_WHILE_MS = 1000;
+/** A silent member's shards are owned by others by then: the delay, a look, and what happens at once. */
+export const REPLACED_MS = takeoverDelayMs(TIMES.leaseMs) + TIMES.leaseMs / 4 + 200;
+
+/** How a member of {@link startGroup} differs from the others. */
+export interface JoinOptions extends Partial<GroupMemberOptions> {
+  /** The work of each shard. */
+  readonly run?: (shard: OwnedShard) => unknown;
+}
+
+export type JoinedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startGroup>>['join']>>;
+
+/** Members with sessions of their own on an embedded server, in time that stands still, and what each of them was told. */
+export async function startGroup({ shards = 8 }: { shards?: number | string[] } = {}) {
+  const { clock, server, open } = await startWithTestClock();
+  const list = ShardList.of(shards);
+  /** Of all members, in order. */
+  const acquired: { id: string; shard: OwnedShard }[] = [];
+  /** What the members' sessions have logged as a warning. */
+  const warnings: string[] = [];
+  const join = async (id: string, { run = () => undefined, ...given }: JoinOptions = {}) => {
+    const session = await open(TIMES);
+    vi.spyOn(session.logger, 'warn').mockImplementation((_, message) => void warnings.push(message));
+    const { id: sessionId } = session.credentials;
+    const atServer = server.sessions().find((each) => each.id === sessionId);
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const plans: ReadonlyMap<string, string>[] = [];
+    let plannedFor: readonly string[] = [];
+    const listener: GroupMemberListener = {
+      onAcquired: (shard) => {
+        told.push(`acquired ${shard.id}`);
+        acquired.push({ id, shard });
+        shard.work(() => run(shard));
+      },
+      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
+      onWorkFailed: (_, cause) => errors.push(cause),
+      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
+      onError: (error) => errors.push(error),
+      onPlanned: (planned) => plans.push(planned),
+      onPlan: (planned) => {
+        plannedFor = planned;
+      },
+    };
+    const options: GroupMemberOptions = {
+      ...{ id, weight: 1, shards: list, takeover: 'lease', settleMs: SETTLE_MS },
+      ...given,
+    };
+    const joining = GroupMember.join(session, GROUP, options, listener, new LazyAbortController());
+    const member = await clock.advanceUntil(joining);
+    onTestFinished(async () => {
+      atServer?.heal();
+      await clock.advanceUntil(member.leave());
+      expect(errors).toEqual([]);
+    });
+    return {
+      ...{ id, member, session, told, errors },
+      /** Those that it has written as the planner. */
+      plans,
+      /** What its own plan says. */
+      get plannedFor() {
+        return plannedFor;
+      },
+      silence: () => atServer?.partition(),
+      expire: () => atServer?.expire(),
+    };
+  };
+  const idsOf = ({ member }: { member: GroupMember }) => member.owned.map(({ id }) => id).sort();
+  /** Who owns each shard at this moment, by the members' own answers. */
+  const ownersOf = (id: string) =>
+    acquired.filter(({ shard }) => shard.id === id && shard.isHeld()).map((each) => each.id);
+  const expectAllOwnedOnce = () => {
+    expect(list.ids.map((id) => ownersOf(id).length)).toEqual(list.ids.map(() => 1));
+  };
+  /** What the node says at this moment. */
+  const dataOf = async (path: string) => {
+    const session = await open(TIMES);
+    const { data } = await clock.advanceUntil(session.getData(path));
+    return JSON.parse(String(data)) as unknown;
+  };
+  const told = { acquired, warnings };
+  return { clock, server, open, join, list, ...told, idsOf, ownersOf, expectAllOwnedOnce, dataOf };
+}

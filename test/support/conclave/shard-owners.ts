@@ -1,0 +1,96 @@
+import { expect, onTestFinished } from 'vitest';
+import { parseRecord, type ReadRecord, serializeRecord } from '../../../src/election/nodes/record.js';
+import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
+import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
+import type { Session } from '../../../src/session/session.js';
+import { joinGroup, leaveGroup } from '../../../src/shards/members/membership.js';
+import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
+import { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { ShardOwner } from '../../../src/shards/ownership/shard-owner.js';
+import { prepareGroup } from '../../../src/shards/prepare-group.js';
+import type { EmbeddedZooKeeper } from '../../../src/testing/index.js';
+import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+import { PERMISSION, setAcl, world } from '../wire/operations.js';
+import { RawClient } from '../wire/raw-client.js';
+
+export const PATHS = new GroupPaths('/group');
+export const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
+export const DELAY_MS = takeoverDelayMs(TIMES.leaseMs);
+
+/** Members that own what the test tells them to, on an embedded server: without a planner, and without a watch of the members. */
+export async function setUpOwners({ shards = 3 }: { shards?: number } = {}) {
+  const { clock, server, open } = await startWithTestClock();
+  const list = ShardList.of(shards);
+  const never = new LazyAbortController();
+  const outsider = await open(TIMES);
+  await clock.advanceUntil(prepareGroup(outsider, PATHS, list, never));
+
+  const join = async (id: string, given?: Session) => {
+    const session = given ?? (await open(TIMES));
+    const options = { data: { id, weight: 1 }, takeover: 'lease', signal: never } as const;
+    const member = await clock.advanceUntil(joinGroup(session, PATHS, options));
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const acquired: OwnedShard[] = [];
+    /** The work of each shard that it acquires. */
+    let run = (_: OwnedShard): unknown => undefined;
+    const owner = new ShardOwner({ session, paths: PATHS, member, id }, list, {
+      onAcquired: (shard) => {
+        told.push(`acquired ${shard.id}${shard.isHeld() ? '' : ' without a lease'}`);
+        acquired.push(shard);
+        shard.work(() => run(shard));
+      },
+      onEnded: (shard) => told.push(`${shard.endedFor} ${shard.id}`),
+      onWorkFailed: (_, cause) => errors.push(cause),
+      onOverrun: ({ id: shard }) => told.push(`overrun ${shard}`),
+      onError: (error) => errors.push(error),
+    });
+    const leave = async () => {
+      await owner.stop();
+      await leaveGroup(session, PATHS, member, owner.mayBeNamed);
+    };
+    onTestFinished(async () => {
+      server.clearFaults();
+      await clock.advanceUntil(leave());
+      expect(errors).toEqual([]);
+    });
+    const works = (work: typeof run) => {
+      run = work;
+    };
+    const { node } = member.entry;
+    return { id, session, member, node, owner, told, errors, acquired, works, leave };
+  };
+
+  const record = (shard: string): ReadRecord => {
+    const data = server.data(PATHS.recordOf(shard)) as Buffer;
+    return parseRecord(data, data.length === 0 ? 0 : 1);
+  };
+  /** Who is named by the record, by that member's own name; `undefined` for a vacant one. */
+  const holder = (shard: string) => {
+    const found = record(shard);
+    return found.state === 'held' ? found.id : undefined;
+  };
+  /** As an observer does whose delay for that member is over. */
+  const bury = async ({ member, node }: { member: { node: { path: string } }; node: string }) => {
+    const nodes = [member.node.path, member.node.path.replace(/_c_(.*)-lock-.*/, '_h_$1')];
+    await outsider.commit([
+      ...nodes.map((path) => ({ kind: 'delete', path }) as const),
+      { kind: 'create', path: PATHS.tombstoneOf(node), data: Buffer.alloc(0) },
+    ]);
+  };
+  /** Another client writes the record: the member of that node holds the shard. */
+  const nameIn = async (shard: string, node: string) => {
+    const data = serializeRecord({ state: 'held', term: 1, id: 'named', node, leaseMs: TIMES.leaseMs });
+    await clock.advanceUntil(outsider.setData(PATHS.recordOf(shard), data));
+  };
+  const permit = (path: string, permissions: number) => permitAll(server, path, permissions);
+  return { clock, server, open, outsider, join, record, holder, bury, nameIn, permit };
+}
+
+/** From now on any client may do that much with the node, and no more. */
+export async function permitAll(server: EmbeddedZooKeeper, path: string, permissions: number): Promise<void> {
+  const administrator = await RawClient.connect(Number(server.connectString.split(':').at(-1)));
+  await administrator.do(setAcl(path, world(PERMISSION.admin | permissions)));
+  await administrator.close();
+}

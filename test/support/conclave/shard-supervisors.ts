@@ -1,0 +1,61 @@
+import { expect, onTestFinished } from 'vitest';
+import type { Shard } from '../../../src/shards/ownership/shard.js';
+import { ShardSupervisor } from '../../../src/shards/supervisor/shard-supervisor.js';
+import type { ShardSupervisorOptions } from '../../../src/shards/supervisor/shard-supervisor-options.js';
+import { startWithTestClock } from '../servers/embedded-with-test-clock.js';
+import { SILENT } from '../silent-logger.mjs';
+import { GROUP, SETTLE_MS, TIMES } from './group-members.js';
+
+export type SupervisedMember = Awaited<ReturnType<Awaited<ReturnType<typeof startSupervisors>>['start']>>;
+
+/** Supervisors of one group on an embedded server, in time that stands still, and what each of them said. */
+export async function startSupervisors({ shards = 8 }: { shards?: number | string[] } = {}) {
+  const { clock, server, open } = await startWithTestClock();
+  const make = (id: string, options: Partial<ShardSupervisorOptions> = {}) => {
+    const supervisor = new ShardSupervisor({
+      connect: server.connectString,
+      path: GROUP,
+      ...{ id, shards, settleMs: SETTLE_MS, logger: SILENT },
+      ...options,
+      session: { ...TIMES, environment: clock.environment },
+    });
+    const told: string[] = [];
+    const errors: Error[] = [];
+    supervisor
+      .on('acquired', ({ id: shard }) => told.push(`acquired ${shard}`))
+      .on('released', ({ id: shard }, reason) => told.push(`released ${shard}: ${reason}`))
+      .on('lost', ({ id: shard }, reason) => told.push(`lost ${shard}: ${reason}`))
+      .on('expired', () => told.push('expired'))
+      .on('cleaned', () => told.push('cleaned'))
+      .on('restarting', () => told.push('restarting'))
+      .on('stopped', () => told.push('stopped'))
+      .on('error', (error) => errors.push(error));
+    return { supervisor, told, errors };
+  };
+  const start = async (id: string, options: Partial<ShardSupervisorOptions> = {}) => {
+    const made = make(id, options);
+    const { supervisor, errors } = made;
+    await clock.advanceUntil(supervisor.start());
+    const session = await supervisor.session();
+    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    onTestFinished(async () => {
+      atServer?.heal();
+      await clock.advanceUntil(supervisor.stop());
+    });
+    return {
+      ...made,
+      expire: () => atServer?.expire(),
+      silence: () => atServer?.partition(),
+      heal: () => atServer?.heal(),
+      expectNoErrors: () => expect(errors).toEqual([]),
+    };
+  };
+  /** The ids of those that it owns, in order. */
+  const idsOf = ({ supervisor }: { supervisor: ShardSupervisor }) =>
+    [...supervisor.owned.values()].sort(inOrder).map(({ id }) => id);
+  return { clock, server, open, make, start, idsOf };
+}
+
+function inOrder(one: Shard, other: Shard): number {
+  return one.index - other.index;
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { TransactionPart } from '../../../../src/session/protocol/records.js';
+import type { Session } from '../../../../src/session/session.js';
+import type { OwnedShard } from '../../../../src/shards/ownership/shard.js';
+import { DELAY_MS, PATHS, setUpOwners, TIMES } from '../../../support/conclave/shard-owners.js';
+import { PERMISSION } from '../../../support/wire/operations.js';
+
+const RECORD = PATHS.recordOf('0');
+const A_WHILE_MS = 100;
+/** Longer than a lease, and not so long that the connection is given up. */
+const LATE_MS = 2700;
+const NEVER_THERE = '_c_0f8fad5b-d9cb-869f-8165-03e87728950e-lock-0000000099';
+
+/** What happens at the servers right before they get the session's next write of the record of shard 0. */
+function beforeNextWrite(session: Session, act: () => Promise<unknown>): void {
+  const commit = session.commit.bind(session);
+  let isDue = true;
+  vi.spyOn(session, 'commit').mockImplementation(async (parts: readonly TransactionPart[]) => {
+    if (isDue && parts.some(({ kind, path }) => kind === 'set' && path === RECORD)) {
+      isDue = false;
+      await act();
+    }
+    return await commit(parts);
+  });
+}
+
+describe('a claim of a shard', () => {
+  it('that is answered when the lease is over begins no term: its record is read behind the next heartbeat', async () => {
+    const { clock, server, join } = await setUpOwners();
+    const member = await join('a');
+    server.delay(LATE_MS, { only: 'multi', path: RECORD, times: 1 });
+    member.owner.follow(['0']);
+    await clock.advance(LATE_MS - 10);
+    expect([member.told, member.owner.owned]).toEqual([[], []]);
+    await clock.advance(A_WHILE_MS);
+    expect(member.told).toEqual(['acquired 0']);
+    expect(member.acquired.map(({ number }) => number)).toEqual([1]);
+  });
+
+  it('that is answered when another member owns the shard by then begins no term', async () => {
+    const { clock, server, join, bury, holder } = await setUpOwners();
+    const [slow, other] = [await join('slow'), await join('other')];
+    server.delay(LATE_MS, { only: 'multi', path: RECORD, times: 1 });
+    slow.owner.follow(['0']);
+    await clock.advance(DELAY_MS);
+    expect(holder('0')).toBe('slow');
+    await clock.advanceUntil(bury(slow));
+    other.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect(other.told).toEqual(['acquired 0']);
+    await clock.advance(2 * DELAY_MS);
+    expect(slow.told).toEqual([]);
+    expect(holder('0')).toBe('other');
+  });
+
+  it('is refused if the record was written since it was read', async () => {
+    const { clock, join, holder } = await setUpOwners();
+    const [first, second] = [await join('a'), await join('b')];
+    const acquired = new Promise<void>((resolve) => first.works(() => resolve()));
+    beforeNextWrite(second.session, async () => {
+      first.owner.follow(['0']);
+      await acquired;
+    });
+    second.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect([first.told, second.told]).toEqual([['acquired 0'], []]);
+    expect(holder('0')).toBe('a');
+  });
+
+  it('is refused if the member’s node is gone', async () => {
+    const { clock, join, bury, record } = await setUpOwners();
+    const member = await join('a');
+    beforeNextWrite(member.session, () => bury(member));
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    expect(member.told).toEqual([]);
+    expect(record('0')).toEqual({ state: 'vacant', term: 0 });
+    expect(member.member.node.isGone).toBe(true);
+  });
+
+  it('waits for the tombstone of the member that the record names', async () => {
+    const { clock, outsider, join, nameIn, holder } = await setUpOwners();
+    const member = await join('a');
+    await nameIn('0', NEVER_THERE);
+    member.owner.follow(['0', '1']);
+    await clock.advance(60_000);
+    expect(member.told).toEqual(['acquired 1']);
+    await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
+    await clock.advance(A_WHILE_MS);
+    expect(member.told).toEqual(['acquired 1', 'acquired 0']);
+    expect(holder('0')).toBe('a');
+  });
+
+  it('waits for the tombstone, also where another member of the same session waits for it', async () => {
+    const { clock, outsider, join, nameIn } = await setUpOwners();
+    const first = await join('a');
+    const second = await join('b', first.session);
+    for (const shard of ['0', '1']) await nameIn(shard, NEVER_THERE);
+    first.owner.follow(['0']);
+    second.owner.follow(['1']);
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
+    await clock.advance(A_WHILE_MS);
+    expect([first.told, second.told]).toEqual([['acquired 0'], ['acquired 1']]);
+  });
+
+  it('is refused if the tombstone that it was begun for is gone', async () => {
+    const { clock, outsider, join, nameIn, holder } = await setUpOwners();
+    const member = await join('a');
+    await nameIn('0', NEVER_THERE);
+    await clock.advanceUntil(outsider.create(PATHS.tombstoneOf(NEVER_THERE)));
+    beforeNextWrite(member.session, () => outsider.remove(PATHS.tombstoneOf(NEVER_THERE)));
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    expect(member.told).toEqual(['acquired 1']);
+    expect(holder('0')).toBe('named');
+  });
+
+  it('whose record the servers refuse to write is reported and tried again a lease later, and the other shards are owned', async () => {
+    const { clock, join, permit } = await setUpOwners();
+    const member = await join('a');
+    await permit(RECORD, PERMISSION.read);
+    member.owner.follow(['0', '1', '2']);
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.sort()).toEqual(['acquired 1', 'acquired 2']);
+    expect(member.errors.splice(0)).toMatchObject([{ code: 'NO_AUTH', path: RECORD }]);
+    await permit(RECORD, PERMISSION.all);
+    await clock.advance(TIMES.leaseMs);
+    expect(member.told).toContain('acquired 0');
+    expect(member.errors).toEqual([]);
+  });
+
+  it('that a server refuses as a whole is reported, and tried again a lease later', async () => {
+    const { clock, server, join } = await setUpOwners();
+    const member = await join('a');
+    server.failWith('SYSTEM_ERROR', { operation: 'multi', path: RECORD, times: 1 });
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    expect([member.told, member.errors.splice(0).length]).toEqual([[], 1]);
+    await clock.advance(TIMES.leaseMs);
+    expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1']);
+    expect(member.errors).toEqual([]);
+  });
+
+  it('without an answer is found carried out, and is the member’s', async () => {
+    const { clock, server, join } = await setUpOwners();
+    const member = await join('a');
+    server.swallowReply('multi', { path: RECORD });
+    member.owner.follow(['0', '1']);
+    await clock.advance(1000);
+    expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1']);
+    expect(member.acquired.map(({ number }) => number)).toEqual([1, 1]);
+  });
+});
+
+describe('a release of a shard', () => {
+  it('is refused if the record was written since the claim', async () => {
+    const { clock, join, nameIn, holder } = await setUpOwners();
+    const member = await join('a');
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    await nameIn('0', NEVER_THERE);
+    member.owner.follow([]);
+    await clock.advance(A_WHILE_MS);
+    expect([holder('0'), holder('1')]).toEqual(['named', undefined]);
+    expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1', 'moved 0', 'moved 1']);
+    expect(member.errors).toEqual([]);
+  });
+
+  it('that the servers refuse is tried again and again, delays no other shard, and the shard isn’t taken up before', async () => {
+    const { clock, join, permit, holder } = await setUpOwners();
+    const [member, other] = [await join('a'), await join('b')];
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    await permit(RECORD, PERMISSION.read);
+    member.owner.follow([]);
+    other.owner.follow(['1']);
+    await clock.advance(A_WHILE_MS);
+    expect([holder('0'), holder('1')]).toEqual(['a', 'b']);
+    member.owner.follow(['0']);
+    await clock.advance(3 * TIMES.leaseMs);
+    expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1', 'moved 1']);
+    const refused = member.errors.splice(0);
+    expect(refused.length).toBeGreaterThanOrEqual(3);
+    for (const error of refused) expect(error).toMatchObject({ code: 'NO_AUTH', path: RECORD });
+    expect(member.owner.lacking).toEqual(['0']);
+    await permit(RECORD, PERMISSION.all);
+    await clock.advance(2 * TIMES.leaseMs);
+    expect(member.acquired.map(({ id, number }) => `${id} ${number}`).sort()).toEqual(['0 1', '0 2', '1 1']);
+  });
+
+  it('that the servers refuse when the member leaves is given up, and its tombstone says that it acts no more', async () => {
+    const { clock, server, join, permit, holder } = await setUpOwners();
+    const [member, other] = [await join('a'), await join('b')];
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    await permit(RECORD, PERMISSION.read);
+    await clock.advanceUntil(member.leave());
+    expect(member.errors.splice(0)).toMatchObject([{ code: 'NO_AUTH', path: RECORD }]);
+    expect(holder('0')).toBe('a');
+    expect(server.paths(PATHS.members)).not.toContain(member.member.node.path);
+    await permit(RECORD, PERMISSION.all);
+    other.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    expect(other.told.sort()).toEqual(['acquired 0', 'acquired 1']);
+  });
+
+  it('of a shard whose record another client has deleted is done', async () => {
+    const { clock, outsider, join } = await setUpOwners();
+    const member = await join('a');
+    member.owner.follow(['0', '1']);
+    await clock.advance(A_WHILE_MS);
+    await clock.advanceUntil(outsider.remove(RECORD));
+    await clock.advanceUntil(member.leave());
+    expect(member.told.sort()).toEqual(['acquired 0', 'acquired 1', 'stopped 0', 'stopped 1']);
+    expect([member.owner.mayBeNamed, member.errors]).toEqual([false, []]);
+  });
+
+  it('comes when the work has settled that the end of the shard has ended', async () => {
+    const { clock, join, holder } = await setUpOwners();
+    const member = await join('a');
+    let settle: (() => void) | undefined;
+    member.works((_: OwnedShard) => new Promise<void>((resolve) => (settle = resolve)));
+    member.owner.follow(['0']);
+    await clock.advance(A_WHILE_MS);
+    member.owner.follow([]);
+    await clock.advance(10 * TIMES.leaseMs);
+    expect(holder('0')).toBe('a');
+    settle?.();
+    await clock.advance(A_WHILE_MS);
+    expect(holder('0')).toBeUndefined();
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { type ComingShard, Preparations } from '../../../../src/shards/supervisor/preparations.js';
+
+const coming = (...indexes: number[]) => indexes.map((index) => ({ id: String(index), index }));
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Calls that end when they are told to. */
+function setUp(concurrency = 2) {
+  const calls = new Map<string, { shard: ComingShard; ready: () => void; fail: (error: Error) => void }>();
+  const told: string[] = [];
+  const preparations = new Preparations(
+    (shard) =>
+      new Promise<void>((resolve, reject) => {
+        calls.set(shard.id, { shard, ready: resolve, fail: reject });
+      }),
+    concurrency,
+    {
+      onReady: (shards) => told.push(`ready ${shards.join()}`),
+      onFailed: (id, cause) => told.push(`failed ${id}: ${(cause as Error).message}`),
+    },
+  );
+  const end = async (id: string, error?: Error) => {
+    const call = calls.get(id);
+    if (error === undefined) call?.ready();
+    else call?.fail(error);
+    await settled();
+  };
+  return { calls, told, preparations, end };
+}
+
+describe('preparations', () => {
+  it('are called for some shards at a time, in order, and say which are ready', async () => {
+    const { calls, told, preparations, end } = setUp();
+    preparations.follow(coming(1, 2, 3));
+    expect(calls.size).toBe(0); // Not on the caller's stack.
+    await settled();
+    expect([...calls.keys()]).toEqual(['1', '2']);
+    await end('2');
+    expect([...calls.keys()]).toEqual(['1', '2', '3']);
+    await end('1');
+    await end('3');
+    expect(told).toEqual(['ready 2', 'ready 1,2', 'ready 1,2,3']);
+  });
+
+  it('are called once for a shard that is still to come', async () => {
+    const { calls, told, preparations, end } = setUp();
+    preparations.follow(coming(1));
+    await settled();
+    await end('1');
+    calls.clear();
+    preparations.follow(coming(1));
+    await settled();
+    expect([calls.size, told]).toEqual([0, ['ready 1']]);
+  });
+
+  it('abort the signal of a shard that is not to come any more, and take back that it is ready', async () => {
+    const { calls, told, preparations, end } = setUp();
+    preparations.follow(coming(1, 2));
+    await settled();
+    await end('1');
+    preparations.follow([]);
+    expect(calls.get('2')?.shard.signal.aborted).toBe(true);
+    await end('2');
+    expect(told).toEqual(['ready 1', 'ready ']);
+  });
+
+  it('are called anew when the shard is to come again', async () => {
+    const { calls, preparations, end } = setUp();
+    preparations.follow(coming(1));
+    await settled();
+    await end('1');
+    preparations.follow([]);
+    calls.clear();
+    preparations.follow(coming(1));
+    await settled();
+    expect(calls.size).toBe(1);
+  });
+
+  it('tell of a hook that throws, and go on with the others', async () => {
+    const { told, preparations, end } = setUp(1);
+    preparations.follow(coming(1, 2));
+    await settled();
+    await end('1', new Error('cold'));
+    await end('2');
+    expect(told).toEqual(['failed 1: cold', 'ready 2']);
+  });
+
+  it('say nothing of a hook that throws because its shard is not to come any more', async () => {
+    const { told, preparations, end } = setUp();
+    preparations.follow(coming(1));
+    await settled();
+    preparations.follow([]);
+    await end('1', new Error('aborted'));
+    expect(told).toEqual([]);
+  });
+
+  it('are not called for a shard whose turn came after it was not to come any more', async () => {
+    const { calls, preparations, end } = setUp(1);
+    preparations.follow(coming(1, 2));
+    await settled();
+    preparations.follow(coming(1));
+    await end('1');
+    expect([...calls.keys()]).toEqual(['1']);
+  });
+});

@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CleanupFailedError,
+  InvalidStateError,
+  ShardFailedError,
+  ShardsMismatchError,
+  StopPendingError,
+  WorkOverrunError,
+} from '../../../../src/errors.js';
+import type { Shard } from '../../../../src/shards/ownership/shard.js';
+import type { ShardLoss } from '../../../../src/shards/supervisor/shard-loss.js';
+import { A_WHILE_MS, REPLACED_MS, TIMES } from '../../../support/conclave/group-members.js';
+import { startSupervisors } from '../../../support/conclave/shard-supervisors.js';
+
+const untilEnd = (shard: Shard) =>
+  new Promise<void>((resolve) => shard.signal.addEventListener('abort', () => resolve()));
+
+describe('a supervisor of shards', () => {
+  it('owns all shards while it is alone, and calls the work for each', async () => {
+    const { clock, start, idsOf } = await startSupervisors();
+    const runs: string[] = [];
+    const alone = await start('a', { run: ({ id }) => runs.push(id) });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(alone)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+    expect(runs.sort()).toEqual(idsOf(alone));
+    expect([...alone.supervisor.owned.values()].every((shard) => shard.isHeld())).toBe(true);
+    expect(alone.supervisor.health()).toEqual({
+      ...{ live: true, ready: true, owned: 8, planner: true, stuck: [], lacking: [], reasons: [] },
+    });
+    alone.expectNoErrors();
+  });
+
+  it('keeps a shard whose work has returned, until it has to give it back', async () => {
+    const { clock, start, idsOf } = await startSupervisors();
+    const alone = await start('a', { run: () => undefined });
+    await clock.advance(60_000);
+    expect(idsOf(alone)).toHaveLength(8);
+    expect(alone.told).toHaveLength(8);
+  });
+
+  it('shares them with another one, and gives back when the work has settled', async () => {
+    const { clock, start, idsOf } = await startSupervisors();
+    const first = await start('a', { run: untilEnd });
+    await clock.advance(A_WHILE_MS);
+    const second = await start('b', { run: untilEnd });
+    await clock.advance(A_WHILE_MS);
+    expect([idsOf(first).length, idsOf(second).length]).toEqual([4, 4]);
+    expect(first.told.slice(8).sort()).toEqual(idsOf(second).map((id) => `released ${id}: moved`));
+    await clock.advanceUntil(second.supervisor.stop());
+    expect(second.told.slice(4, 8).every((line) => line.endsWith(': stopped'))).toBe(true);
+    expect(second.told.slice(8)).toEqual(['stopped']);
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(first)).toHaveLength(8);
+    first.expectNoErrors();
+    second.expectNoErrors();
+  });
+
+  it('calls the work again in the same term when it throws, and others hear nothing of it', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const calls: { id: string; number: number }[] = [];
+    const alone = await start('a', {
+      run: ({ id, number }) => {
+        calls.push({ id, number });
+        if (id === '1' && calls.filter((call) => call.id === '1').length < 3) throw new Error('broken');
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    expect(calls.filter(({ id }) => id === '1')).toEqual([1, 2, 3].map(() => ({ id: '1', number: 1 })));
+    expect(calls.filter(({ id }) => id === '0')).toHaveLength(1);
+    expect(alone.errors.map((error) => (error as ShardFailedError).attempt)).toEqual([1, 2]);
+    expect(alone.errors[0]).toBeInstanceOf(ShardFailedError);
+    expect(idsOf(alone)).toEqual(['0', '1']);
+    expect(alone.told).toEqual(['acquired 0', 'acquired 1']);
+  });
+
+  it('gives a shard back whose work fails too often: another member gets it, and no other shard moves', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
+    const retry = { retries: 1, minTimeout: 10, randomize: false };
+    const run = ({ id }: Shard) => {
+      if (id === '0') throw new Error('broken here');
+    };
+    const first = await start('a', { run, retry });
+    const second = await start('b');
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(first)).not.toContain('0');
+    expect(idsOf(second)).toContain('0');
+    expect(first.told).toContain('released 0: failed');
+    expect([...idsOf(first), ...idsOf(second)].sort()).toEqual(['0', '1', '2', '3']);
+    const before = [first.told.length, second.told.length];
+    await clock.advance(8000); // It isn't taken again for 10 s at least.
+    expect([first.told.length, second.told.length]).toEqual(before);
+  });
+
+  it('takes the shard again after a while when no other member can', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    let isBroken = true;
+    const retry = { retries: 0, minTimeout: 10, randomize: false };
+    const run = ({ id }: Shard) => {
+      if (id === '0' && isBroken) throw new Error('broken');
+    };
+    const alone = await start('a', { run, retry });
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(alone)).toEqual(['1']);
+    isBroken = false;
+    await clock.advance(20_000);
+    expect(idsOf(alone)).toEqual(['0', '1']);
+  });
+
+  it('calls the clean-up hook after its session has expired, with the shards that were lost, and joins again after that', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const losses: ShardLoss[] = [];
+    const member = await start('a', {
+      run: untilEnd,
+      cleanup: (loss) => {
+        losses.push(loss);
+        member.told.push(`hook for ${loss.shards.map(({ id }) => id).join()}`);
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    member.told.length = 0;
+    member.expire();
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.slice(0, 6)).toEqual([
+      ...['lost 0: session-expired', 'lost 1: session-expired', 'expired', 'hook for 0,1', 'cleaned'],
+      'restarting',
+    ]);
+    expect(losses).toMatchObject([{ reason: 'session-expired', attempt: 1, stopping: false }]);
+    await clock.advance(REPLACED_MS + A_WHILE_MS);
+    expect(idsOf(member)).toEqual(['0', '1']);
+    expect([...member.supervisor.owned.values()].every(({ number }) => number === 2)).toBe(true);
+  });
+
+  it('calls it also when others have replaced the member, which stood still, while its session lives', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
+    const losses: ShardLoss[] = [];
+    const planner = await start('a');
+    const member = await start('b', { cleanup: (loss) => void losses.push(loss) });
+    await clock.advance(A_WHILE_MS);
+    const had = idsOf(member);
+    member.silence();
+    await clock.advance(REPLACED_MS);
+    expect(idsOf(planner)).toHaveLength(4);
+    expect(member.told.filter((line) => line.startsWith('lost'))).toEqual(
+      had.map((id) => `lost ${id}: lease-expired`),
+    );
+    expect(losses).toEqual([]); // Whether it has been replaced, it doesn't know.
+    member.heal();
+    await clock.advance(TIMES.leaseMs + A_WHILE_MS);
+    expect(losses).toMatchObject([{ reason: 'node-deleted', attempt: 1 }]);
+    expect(losses[0]?.shards.map(({ id }) => id)).toEqual(had);
+    expect([idsOf(planner).length, idsOf(member).length]).toEqual([2, 2]);
+    expect(member.told).not.toContain('expired');
+  });
+
+  it('takes up its shards again, without a clean-up, when its lease had ended and no other member was there', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 2 });
+    const losses: ShardLoss[] = [];
+    const member = await start('a', { cleanup: (loss) => void losses.push(loss) });
+    await clock.advance(A_WHILE_MS);
+    member.silence();
+    await clock.advance(REPLACED_MS);
+    expect(idsOf(member)).toEqual([]);
+    member.heal();
+    await clock.advance(TIMES.leaseMs + A_WHILE_MS);
+    expect(idsOf(member)).toEqual(['0', '1']);
+    expect(losses).toEqual([]);
+  });
+
+  it('waits for the work of what was lost before it cleans up', async () => {
+    const { clock, start } = await startSupervisors({ shards: 1 });
+    let settle: () => void = () => undefined;
+    const losses: ShardLoss[] = [];
+    const member = await start('a', {
+      run: () => new Promise<void>((resolve) => (settle = resolve)),
+      cleanup: (loss) => void losses.push(loss),
+    });
+    await clock.advance(A_WHILE_MS);
+    member.expire();
+    await clock.advance(2 * TIMES.leaseMs);
+    expect(losses).toEqual([]);
+    expect(member.errors).toMatchObject([{ shard: '0' }]);
+    expect(member.errors[0]).toBeInstanceOf(WorkOverrunError);
+    expect(member.supervisor.health()).toMatchObject({ live: false, ready: false, stuck: ['0'] });
+    settle();
+    await clock.advance(A_WHILE_MS);
+    expect(losses).toHaveLength(1);
+    expect(losses[0]?.shards.map(({ id }) => id)).toEqual(['0']);
+  });
+
+  it('stops when its hook fails for good, and says so', async () => {
+    const { clock, start } = await startSupervisors({ shards: 1 });
+    const member = await start('a', {
+      retry: { retries: 1, minTimeout: 1 },
+      cleanup: () => {
+        throw new Error('no');
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    member.expire();
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.at(-1)).toBe('stopped');
+    expect(member.errors.at(-1)).toBeInstanceOf(CleanupFailedError);
+    expect(member.supervisor.health()).toMatchObject({ live: false, reasons: ['stopped'] });
+  });
+
+  it('names a shard whose work does not end, which delays nothing but itself', async () => {
+    const { clock, start, idsOf } = await startSupervisors({ shards: 4 });
+    let settle: () => void = () => undefined;
+    const first = await start('a', {
+      run: (shard) =>
+        shard.id === '3' && shard.number === 1
+          ? new Promise<void>((resolve) => (settle = resolve))
+          : untilEnd(shard),
+    });
+    await clock.advance(A_WHILE_MS);
+    const second = await start('b');
+    await clock.advance(A_WHILE_MS + TIMES.leaseMs);
+    expect([idsOf(first), idsOf(second)]).toEqual([['0', '1'], ['2']]);
+    expect(first.supervisor.health()).toMatchObject({ live: true, ready: true, owned: 2, stuck: ['3'] });
+    expect(first.supervisor.health().reasons[0]).toMatch(
+      /^the work of shard 3 still runs, \d+ ms after it was to end \(moved\)$/,
+    );
+    expect(second.supervisor.health()).toMatchObject({ owned: 1, lacking: ['3'] });
+    settle();
+    await clock.advance(A_WHILE_MS);
+    expect(idsOf(second)).toEqual(['2', '3']);
+  });
+
+  it('says what a stop waits for, and goes on with it', async () => {
+    const { clock, start } = await startSupervisors({ shards: 2 });
+    let settle: () => void = () => undefined;
+    const member = await start('a', {
+      run: (shard) => (shard.id === '1' ? new Promise<void>((resolve) => (settle = resolve)) : undefined),
+    });
+    await clock.advance(A_WHILE_MS);
+    const refused = clock
+      .advanceUntil(member.supervisor.stop({ timeoutMs: 100 }))
+      .catch((error: unknown) => error);
+    const error = (await refused) as StopPendingError;
+    expect(error).toBeInstanceOf(StopPendingError);
+    expect(error.message).toMatch(/the work of shard 1 still runs/);
+    expect(member.told).toContain('released 0: stopped');
+    settle();
+    await clock.advanceUntil(member.supervisor.stop());
+    expect(member.told.at(-1)).toBe('stopped');
+  });
+
+  it('lets a shard stop it from inside its work, which does not wait for its own end', async () => {
+    const { clock, start } = await startSupervisors({ shards: 2 });
+    const member = await start('a', {
+      run: async (shard) => {
+        if (shard.id === '1') await member.supervisor.stop();
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.at(-1)).toBe('stopped');
+    member.expectNoErrors();
+  });
+
+  it('drains: others get its shards, and it owns nothing more, stops, and leaves nothing behind', async () => {
+    const { clock, server, start, idsOf } = await startSupervisors();
+    const [planner, other] = [await start('a', { run: untilEnd }), await start('b', { run: untilEnd })];
+    await clock.advance(A_WHILE_MS);
+    expect(planner.supervisor.health().planner).toBe(true);
+    await clock.advanceUntil(planner.supervisor.drain());
+    expect(idsOf(planner)).toEqual([]);
+    expect(
+      planner.told.filter((line) => line.startsWith('released')).every((line) => line.endsWith('moved')),
+    ).toBe(true);
+    expect(planner.told.at(-1)).toBe('stopped');
+    expect(idsOf(other)).toHaveLength(8);
+    await clock.advanceUntil(other.supervisor.drain());
+    expect(other.told.at(-1)).toBe('stopped');
+    expect(server.sessions()).toEqual([]);
+    planner.expectNoErrors();
+    other.expectNoErrors();
+  });
+
+  it('drains from inside the work of a shard', async () => {
+    const { clock, start } = await startSupervisors({ shards: 2 });
+    const member = await start('a', {
+      run: async (shard) => {
+        if (shard.id === '1') await member.supervisor.drain();
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    expect(member.told.at(-1)).toBe('stopped');
+    member.expectNoErrors();
+  });
+
+  it('is refused by a group that has other shards, and stops', async () => {
+    const { clock, start, make } = await startSupervisors({ shards: 4 });
+    await start('a');
+    const { supervisor, told } = make('b', { shards: 5 });
+    const refused = await clock.advanceUntil(supervisor.start().catch((error: unknown) => error));
+    expect(refused).toBeInstanceOf(ShardsMismatchError);
+    expect(told).toEqual(['stopped']);
+  });
+
+  it('can be stopped before it has started, and while it joins', async () => {
+    const { clock, make, server } = await startSupervisors();
+    const never = make('a');
+    await clock.advanceUntil(never.supervisor.stop());
+    await expect(never.supervisor.start()).rejects.toBeInstanceOf(InvalidStateError);
+    const joining = make('b');
+    const started = joining.supervisor.start().catch((error: unknown) => error);
+    await clock.advanceUntil(joining.supervisor.stop());
+    expect(await started).toBeInstanceOf(InvalidStateError);
+    expect(server.sessions()).toEqual([]);
+  });
+});
