@@ -5,6 +5,7 @@ import { addElect } from './commands/elect.js';
 import { addObserve } from './commands/observe.js';
 import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
+import { addShards } from './commands/shards.js';
 import { addStatus } from './commands/status.js';
 import { EXIT } from './process/exit-codes.js';
 import { printError } from './process/output.js';
@@ -58,6 +59,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addObserve(program);
   addStatus(program, setExitCode);
   addResign(program, setExitCode);
+  addShards(program, setExitCode);
   addDevServer(program);
   return program.addHelpText('after', MORE_HELP);
 }

@@ -1,10 +1,12 @@
 import { BadVersionError } from '../errors.js';
+import type { Abortable } from '../platform/async/lazy-abort.js';
+import { sleep } from '../platform/time/clock.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { GroupPaths } from './nodes/group-paths.js';
 import type { GroupShards } from './nodes/group-shards.js';
 import { ShardList } from './nodes/shard-list.js';
-import { createRecords } from './ownership/shard-records.js';
+import { createRecords, readRecords } from './ownership/shard-records.js';
 import { readGroup } from './read-group.js';
 
 /**
@@ -38,5 +40,21 @@ export async function resizeGroup(
     } catch (error) {
       if (!(error instanceof BadVersionError || isUnanswered(error))) throw error; // Else the next read shows what was written.
     }
+  }
+}
+
+const LOOK_EVERY_MS = 100;
+
+/** Resolves when no member owns any of these shards, which have left the group. @throws the signal's reason, or what ended the session */
+export async function untilGivenBack(
+  session: Session,
+  paths: GroupPaths,
+  shards: readonly string[],
+  signal: Abortable,
+): Promise<void> {
+  for (let left = shards; left.length > 0; ) {
+    const seen = await readRecords(session, paths, left, signal);
+    left = seen.filter(({ record }) => record.state === 'held').map(({ shard }) => shard);
+    if (left.length > 0) await sleep(session.clock, LOOK_EVERY_MS, signal);
   }
 }

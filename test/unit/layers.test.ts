@@ -79,6 +79,7 @@ describe('the layers', () => {
         'cli/commands/observe.ts',
         'cli/commands/resign.ts',
         'cli/commands/run.ts',
+        'cli/commands/shards.ts',
         'cli/options/seat.ts',
         'cli/commands/status.ts',
       ],

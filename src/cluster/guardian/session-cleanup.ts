@@ -58,10 +58,12 @@ export async function cleanUpSession(
     // The session's errors are in the outcome.
     const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
-      const failures = await Promise.all([
-        ...claims.map((claim) => within(session, waitMs, (signal) => giveBack(session, claim, signal))),
-        ...members.map((member) => within(session, waitMs, (signal) => bury(session, member, signal))),
-      ]);
+      const inTime = (act: (signal: AbortSignal) => Promise<void>) => within(session, waitMs, act);
+      // First the members: who takes over the planning of their groups with a term plans without them.
+      const failures = [
+        ...(await Promise.all(members.map((member) => inTime((signal) => bury(session, member, signal))))),
+        ...(await Promise.all(claims.map((claim) => inTime((signal) => giveBack(session, claim, signal))))),
+      ];
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));
       return { ...outcome, clean: failures.every((each) => each === undefined), cause };
     } finally {

@@ -4,7 +4,7 @@ import type { Claim } from '../../election/term/claim.js';
 import { BadVersionError, NodeExistsError, NoNodeError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
-import { ignore } from '../../platform/async/promises.js';
+import { abortable, ignore } from '../../platform/async/promises.js';
 import { sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
@@ -13,6 +13,7 @@ import { type GroupPaths, nodeNameOf } from '../nodes/group-paths.js';
 
 const MOST_PARTS = 256; // Of a transaction: ZooKeeper takes 1 MB, and the longest records are some 700 bytes.
 const NO_DATA = Buffer.alloc(0);
+const LOOK_AGAIN_MS = 20; // While another member makes the records.
 
 /** The record of a shard as it was read. */
 export interface SeenRecord {
@@ -31,21 +32,26 @@ export async function createRecords(
   shards: readonly string[],
   signal?: Abortable,
 ): Promise<void> {
+  /** `false`: another member makes them too, or it isn't known. */
+  const create = async (batch: readonly string[]): Promise<boolean> => {
+    try {
+      await session.commit(
+        batch.map((shard) => ({ kind: 'create', path: paths.recordOf(shard), data: NO_DATA })),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof NodeExistsError || isUnanswered(error)) return false;
+      throw error;
+    }
+  };
   for (;;) {
     const there = new Set(await session.retryUntilAnswered(() => session.getChildren(paths.records), signal));
     const missing = shards.filter((shard) => !there.has(nodeNameOf(shard)));
     if (missing.length === 0) return;
-    const created = await Promise.allSettled(
-      batches(missing).map((batch) =>
-        session.commit(
-          batch.map((shard) => ({ kind: 'create', path: paths.recordOf(shard), data: NO_DATA })),
-        ),
-      ),
-    );
-    for (const each of created) {
-      if (each.status === 'fulfilled' || isUnanswered(each.reason)) continue;
-      if (!(each.reason instanceof NodeExistsError)) throw each.reason; // Else another member makes them, too.
-    }
+    const [first = [], ...others] = batches(missing);
+    // Of many members that begin together one makes the first of them, and the rest. The others look again.
+    if (await create(first)) await Promise.all(others.map(create));
+    else await sleep(session.clock, LOOK_AGAIN_MS, signal);
   }
 }
 
@@ -64,6 +70,33 @@ export interface ClaimListener {
   onRefused(error: ZooKeeperError): void;
   /** Of a claim that fits into one transaction. */
   readonly accompany: Accompany<SeenRecord>;
+}
+
+/** The records, by requests that go out together. Those that don't exist, or can't be read, are left out. @throws the signal's reason, or what ended the session */
+export async function readRecords(
+  session: Session,
+  paths: GroupPaths,
+  shards: readonly string[],
+  signal?: Abortable,
+): Promise<SeenRecord[]> {
+  const read = shards.map(async (shard): Promise<SeenRecord | undefined> => {
+    let connection: number | undefined;
+    try {
+      const { data, stat } = await session.retryUntilAnswered(() => {
+        signal?.throwIfAborted();
+        connection = session.connectionNumber;
+        return session.getData(paths.recordOf(shard));
+      });
+      const record = parseRecord(data, stat.version);
+      return { shard, record, version: stat.version, zxid: stat.mzxid, connection };
+    } catch (error) {
+      if (error instanceof ZooKeeperError) return undefined;
+      throw error;
+    }
+  });
+  // One listener for all of them: an AbortSignal takes time with the square of their number.
+  const all = signal === undefined ? Promise.all(read) : abortable(Promise.all(read), signal);
+  return (await all).filter((each) => each !== undefined);
 }
 
 /** What becomes of a release: see {@link ShardRecords.release}. */
@@ -90,26 +123,9 @@ export class ShardRecords {
     this.#id = id;
   }
 
-  /** The records, by requests that go out together. Those that don't exist, or can't be read, are left out. @throws the signal's reason, or what ended the session */
-  async read(shards: readonly string[], signal: Abortable): Promise<SeenRecord[]> {
-    const read = await Promise.all(shards.map((shard) => this.#read(shard, signal)));
-    return read.filter((each) => each !== undefined);
-  }
-
-  async #read(shard: string, signal: Abortable): Promise<SeenRecord | undefined> {
-    const session = this.#session;
-    let connection: number | undefined;
-    try {
-      const { data, stat } = await session.retryUntilAnswered(() => {
-        connection = session.connectionNumber;
-        return session.getData(this.#paths.recordOf(shard));
-      }, signal);
-      const record = parseRecord(data, stat.version);
-      return { shard, record, version: stat.version, zxid: stat.mzxid, connection };
-    } catch (error) {
-      if (error instanceof ZooKeeperError) return undefined;
-      throw error;
-    }
+  /** See {@link readRecords}. */
+  read(shards: readonly string[], signal: Abortable): Promise<SeenRecord[]> {
+    return readRecords(this.#session, this.#paths, shards, signal);
   }
 
   /** Whether the record names this member. */

@@ -20,7 +20,7 @@ export interface FactsSource {
   readonly paths: GroupPaths;
   /** As far as they are known. */
   shards(): GroupShards;
-  readonly records: ShardRecords;
+  readonly records: Pick<ShardRecords, 'read'>;
   /** A node that a plan can do without can't be read. */
   onError(error: unknown): void;
 }

@@ -63,7 +63,19 @@ export class Planner {
   }
 
   /**
-   * Members have come or gone, or the term has just begun. Those that come mostly do so together: it waits for more of them. For those that
+   * The term has begun.
+   * @param hasFollowed - this member was the next in line, and knows who is there: what the former planner has left is planned at once. Else more members may
+   *   be about to come
+   */
+  begin(hasFollowed: boolean): void {
+    if (!hasFollowed) return this.changed();
+    if (this.#term.signal.aborted) return;
+    this.#planned = new Set(this.#options.watch.present.map(({ node }) => node)); // By the former planner, as far as is known.
+    this.#planNow();
+  }
+
+  /**
+   * Members have come or gone. Those that come mostly do so together: it waits for more of them. For those that
    * go, which have left shards, and those that were awaited, whose shards wait for them, it plans at once.
    */
   changed(): void {

@@ -112,6 +112,7 @@ export class PlanningCandidate {
   }
 
   async #lead(term: Term): Promise<void> {
+    const hasFollowed = this.#watch?.hasLooked === true;
     this.#follow(true);
     const watch = this.#watch;
     if (watch === undefined) return;
@@ -128,7 +129,7 @@ export class PlanningCandidate {
       term,
     );
     this.#planner = planner;
-    planner.changed();
+    planner.begin(hasFollowed);
     await new Promise<void>((resolve) => onAbort(term.signal, resolve));
     await planner.ended();
     if (this.#planner === planner) this.#planner = undefined;

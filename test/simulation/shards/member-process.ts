@@ -49,6 +49,8 @@ export class MemberProcess {
   readonly #stop = new AbortController();
   readonly #shards = new Map<string, OwnedShard>();
   #overrunning = 0;
+  /** It is about to be stopped. */
+  #isDraining = false;
   #member: GroupMember | undefined;
   /** What others own yet, and it is to own. */
   #awaited: readonly string[] = [];
@@ -90,7 +92,7 @@ export class MemberProcess {
   }
 
   get isStopping(): boolean {
-    return this.#stop.signal.aborted;
+    return this.#stop.signal.aborted || this.#isDraining;
   }
 
   start(): void {
@@ -113,6 +115,7 @@ export class MemberProcess {
   /** It asks the planner to give its shards to others. It has to be stopped after that. */
   drain(): void {
     this.#surroundings.ledger.count('drains');
+    this.#isDraining = true;
     this.#member?.report({ draining: true });
   }
 

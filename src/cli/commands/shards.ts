@@ -1,0 +1,233 @@
+import { Argument, type Command } from 'commander';
+import { InvalidOptionError, InvalidStateError } from '../../errors.js';
+import { checkPath } from '../../platform/checks.js';
+import type { Session } from '../../session/session.js';
+import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
+import { moveShard } from '../../shards/move-shard.js';
+import { GroupPaths } from '../../shards/nodes/group-paths.js';
+import { changePins } from '../../shards/pins.js';
+import { readGroup } from '../../shards/read-group.js';
+import { resizeGroup, untilGivenBack } from '../../shards/resize-group.js';
+import { checked, duration } from '../options/arguments.js';
+import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
+import { EXIT } from '../process/exit-codes.js';
+import { printable } from '../process/output.js';
+import { UserError } from '../process/user-error.js';
+
+interface JsonOptions extends ConnectionOptions {
+  readonly json?: boolean;
+}
+
+interface WaitOptions extends JsonOptions {
+  readonly timeout: number;
+}
+
+const EXITS = `
+${DURATIONS}
+
+Exits with 0 when it is done, 64 if the command line is wrong or there is no such
+group, 69 if no server could be reached, 75 if it isn't done in time, 77 if the
+servers refuse.`;
+
+/** `conclave shards`: who owns the shards of a group, and what an operator may change. */
+export function addShards(program: Command, setExitCode: (code: number) => void): void {
+  const shards = program
+    .command('shards')
+    .summary('show and change who owns the shards of a group')
+    .description('Shows which member owns which shard of a group, and changes that while the members work.');
+  addStatus(shards, setExitCode);
+  addPin(shards);
+  addUnpin(shards);
+  addMove(shards);
+  addResize(shards);
+}
+
+function subcommand(shards: Command, name: string, summary: string, description: string): Command {
+  const command = shards.command(name).summary(summary).description(description);
+  const group = checked((text) => checkPath('group', text));
+  return withConnection(command)
+    .argument('<group>', "the group's path, as /shards/orders", group)
+    .option('--json', 'print the result as JSON');
+}
+
+const withTimeout = (command: Command) =>
+  command.option('--timeout <duration>', 'how long to wait until it is done', duration({ least: 1 }), 60_000);
+
+function addStatus(shards: Command, setExitCode: (code: number) => void): void {
+  subcommand(
+    shards,
+    'status',
+    'print who owns which shard',
+    'Prints the members of a group and what each owns, and each shard that is not as it is planned, with the reason. It reads the records themselves, and may be a moment old.',
+  )
+    .addHelpText(
+      'after',
+      `
+With --json it is an object: group, planner (an id, or null), members (id, weight,
+data, owned, draining, refused), shards (id, owner, term, planned, pinned, problem).
+
+Exits with 0 if each shard is owned as it is planned, 1 if one isn't, 64 if the
+command line is wrong or there is no such group, 69 if no server could be
+reached, 77 if the servers refuse.
+
+Example:
+  conclave shards status /shards/orders -c zk1:2181 --json | jq '.shards[] | select(.problem)'`,
+    )
+    .action(async (group: string, options: JsonOptions) => {
+      const status = await withGroup(group, options, readGroupStatus);
+      console.log(options.json ? JSON.stringify(status) : asText(status));
+      if (status.shards.some(({ problem }) => problem !== undefined)) setExitCode(EXIT.noLeader);
+    });
+}
+
+function addPin(shards: Command): void {
+  subcommand(
+    shards,
+    'pin',
+    'give a shard to a member for good',
+    'Pins a shard to a member: whenever a member with that id is there, it owns the shard, whatever the shares are. It lasts until it is taken back with unpin.',
+  )
+    .argument('<shard>', 'its id')
+    .argument('<member>', "the member's id, which needn't be there")
+    .addHelpText('after', EXITS)
+    .action(async (group: string, shard: string, member: string, options: JsonOptions) => {
+      const pins = await withGroup(group, options, (session, paths) =>
+        changePins(session, paths, (before) => new Map(before).set(shard, member)),
+      );
+      print(options, `shard ${shard} is pinned to ${member}`, { pins: Object.fromEntries(pins) });
+    });
+}
+
+function addUnpin(shards: Command): void {
+  subcommand(
+    shards,
+    'unpin',
+    'take a pin back',
+    'Takes a pin back: the shard stays where it is as long as the shares are even.',
+  )
+    .argument('<shard>', 'its id')
+    .addHelpText('after', EXITS)
+    .action(async (group: string, shard: string, options: JsonOptions) => {
+      const pins = await withGroup(group, options, (session, paths) =>
+        changePins(session, paths, (before) => {
+          before.delete(shard);
+          return before;
+        }),
+      );
+      print(options, `shard ${shard} is not pinned`, { pins: Object.fromEntries(pins) });
+    });
+}
+
+function addMove(shards: Command): void {
+  withTimeout(
+    subcommand(
+      shards,
+      'move',
+      'move a shard once',
+      'Moves a shard to a member, once, and waits until it is there. Where the shares would be uneven after that, one of that member’s shards goes the other way.',
+    ),
+  )
+    .argument('<shard>', 'its id')
+    .argument('<member>', 'the id of a member that is there')
+    .addHelpText('after', EXITS)
+    .action(async (group: string, shard: string, member: string, options: WaitOptions) => {
+      const moved = await withGroup(group, options, (session, paths) =>
+        inTime(session, options, `shard ${shard} has not moved`, (signal) =>
+          moveShard(session, paths, { shard, member }, signal),
+        ),
+      );
+      const text =
+        moved.length === 0
+          ? `${member} owns shard ${shard} already`
+          : moved.map((each) => `shard ${each} has moved`).join('\n');
+      print(options, text, { moved });
+    });
+}
+
+function addResize(shards: Command): void {
+  withTimeout(
+    subcommand(
+      shards,
+      'resize',
+      'give the group another number of shards',
+      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Those that go are given back when their work has settled: that is waited for. Members that are started with the former number follow the new one. Most keys belong to other shards after that: see docs/shards.md.',
+    ),
+  )
+    .addArgument(new Argument('<shards...>', 'the number of shards, or the names of a group that has names'))
+    .addHelpText('after', EXITS)
+    .action(async (group: string, given: string[], options: WaitOptions) => {
+      const [first = ''] = given;
+      const wanted = given.length === 1 && /^\d+$/.test(first) ? Number(first) : given;
+      const { list } = await withGroup(group, options, async (session, paths) => {
+        const before = await readGroup(session, paths);
+        const after = await resizeGroup(session, paths, wanted);
+        const gone = before.list.ids.filter((id) => after.list.numberOf(id) === undefined);
+        await inTime(session, options, 'some shards have still to be given back', (signal) =>
+          untilGivenBack(session, paths, gone, signal),
+        );
+        return after;
+      });
+      print(options, `the group has ${list.toString()}`, { count: list.count });
+    });
+}
+
+async function inTime<T>(
+  session: Session,
+  { timeout }: WaitOptions,
+  what: string,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const timer = session.clock.after(timeout, () => late.abort());
+  try {
+    return await act(late.signal);
+  } catch (error) {
+    if (!late.signal.aborted || error !== late.signal.reason) throw error;
+    const message = `${what} within ${timeout} ms: conclave shards status says why`;
+    throw new UserError(EXIT.notInTime, message, { cause: error });
+  } finally {
+    timer.clear();
+  }
+}
+
+async function withGroup<T>(
+  group: string,
+  options: ConnectionOptions,
+  use: (session: Session, paths: GroupPaths) => Promise<T>,
+): Promise<T> {
+  return await withSession(options, async (session) => {
+    try {
+      return await use(session, new GroupPaths(group));
+    } catch (error) {
+      if (!(error instanceof InvalidStateError || error instanceof InvalidOptionError)) throw error;
+      throw new UserError(EXIT.usage, printable(error.message), { cause: error });
+    }
+  });
+}
+
+function print({ json }: JsonOptions, text: string, result: object): void {
+  console.log(json ? JSON.stringify(result) : text.split('\n').map(printable).join('\n'));
+}
+
+function asText({ shards, members, planner }: GroupStatus): string {
+  const owned = shards.filter(({ owner }) => owner !== null).length;
+  const first = `${shards.length} shards, ${owned} owned; ${planner === null ? 'no member plans' : `${printable(planner)} plans`}`;
+  const lines = members.map(({ id, weight, owned: count, data, draining, refused }) =>
+    [
+      `member ${printable(id)}  owns ${count}`,
+      ...(weight === 1 ? [] : [`weight ${weight}`]),
+      ...(draining ? ['drains'] : []),
+      ...(refused.length > 0 ? [`does not take ${refused.map(printable).join(', ')} for now`] : []),
+      ...(data === undefined ? [] : [printable(data)]),
+    ].join('  '),
+  );
+  const problems = shards.filter(({ problem }) => problem !== undefined).map(problemLine);
+  const pinned = shards
+    .filter((shard) => shard.pinned !== undefined)
+    .map(({ id, pinned: to }) => `pinned  shard ${printable(id)} to ${printable(to as string)}`);
+  return [first, ...lines, ...pinned, ...problems].join('\n');
+}
+
+function problemLine({ id, problem }: ShardStatus): string {
+  return `shard ${printable(id)}: ${printable(problem as string)}`;
+}

@@ -1,0 +1,145 @@
+import { ElectionReader } from '../election/nodes/election-reader.js';
+import { leaderOf } from '../election/nodes/snapshot.js';
+import { NoNodeError } from '../errors.js';
+import { queueOf } from '../lock/queue/order.js';
+import { LazyAbortController } from '../platform/async/lazy-abort.js';
+import type { Session } from '../session/session.js';
+import type { SeenMember } from './members/member-watch.js';
+import type { GroupPaths } from './nodes/group-paths.js';
+import { parseMember } from './nodes/member-data.js';
+import { readRecords } from './ownership/shard-records.js';
+import { type Facts, readFacts } from './planning/facts.js';
+import { readGroup } from './read-group.js';
+
+/** One shard, by its record. */
+export interface ShardStatus {
+  readonly id: string;
+  /** The id of the member that its record names; `null`: no member owns it. */
+  readonly owner: string | null;
+  /** Of its present owner, or the last one; 0 before the first. */
+  readonly term: number;
+  /** The id of the member that is to own it by the plans; `null`: none. */
+  readonly planned: string | null;
+  /** The id of the member that it is pinned to. */
+  readonly pinned?: string;
+  /** Why it isn't as it is planned, if it isn't. */
+  readonly problem?: string;
+}
+
+/** One member. */
+export interface MemberStatus {
+  readonly id: string;
+  readonly weight: number;
+  readonly data?: string;
+  /** How many shards it owns. */
+  readonly owned: number;
+  readonly draining: boolean;
+  /** The ids of shards that it doesn't take for now, since their work fails there. */
+  readonly refused: readonly string[];
+}
+
+/** A group at one moment. */
+export interface GroupStatus {
+  readonly group: string;
+  readonly shards: readonly ShardStatus[];
+  readonly members: readonly MemberStatus[];
+  /** The id of the member that plans; `null`: none does. */
+  readonly planner: string | null;
+}
+
+/**
+ * Reads who owns what, by the records themselves. It may be a moment old, and its parts may be of different moments.
+ * @throws InvalidStateError if there is no such group; what ended the session; or a server's refusal
+ */
+export async function readGroupStatus(session: Session, paths: GroupPaths): Promise<GroupStatus> {
+  const shards = await readGroup(session, paths);
+  const present = await readMembers(session, paths);
+  let refusal: unknown;
+  const source = {
+    ...{ session, paths, shards: () => shards },
+    records: { read: (ids: readonly string[]) => readRecords(session, paths, ids) },
+    onError: (error: unknown) => {
+      refusal ??= error;
+    },
+  };
+  const [facts, planner] = await Promise.all([
+    readFacts(source, present, new LazyAbortController()),
+    new ElectionReader(session, paths.planner).snapshot(),
+  ]);
+  if (refusal !== undefined) throw refusal;
+  return { group: paths.group, ...statusOf(facts), planner: leaderOf(planner)?.id ?? null };
+}
+
+async function readMembers(session: Session, { members }: GroupPaths): Promise<SeenMember[]> {
+  const names = (await session.listChildren(members)).strings();
+  const read = queueOf(names).map(async ({ node }): Promise<SeenMember[]> => {
+    try {
+      const { data } = await session.retryUntilAnswered(() => session.getData(`${members}/${node}`));
+      const member = parseMember(data);
+      return member === undefined ? [] : [{ ...member, node }];
+    } catch (error) {
+      if (error instanceof NoNodeError) return []; // It has left.
+      throw error;
+    }
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** A pure function of what was read. */
+export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> {
+  const { members, plans, reports, pins, tombstones } = facts;
+  const records = new Map(facts.records.map((seen) => [seen.shard, seen.record]));
+  const planned = new Map<string, string>();
+  for (const [node, plan] of plans) {
+    const id = members.get(node)?.id;
+    if (id !== undefined && plan.shards !== 'unknown')
+      for (const shard of plan.shards)
+        if (!planned.has(shard) || isOwner(shard, node)) planned.set(shard, id);
+  }
+  // While the next one prepares for it, the owner's plan has the shard as well.
+  function isOwner(shard: string, node: string): boolean {
+    const record = records.get(shard);
+    return record?.state !== 'held' || record.node !== node;
+  }
+  const owned = new Map<string, number>();
+  const shards = facts.shards.list.ids.map((id): ShardStatus => {
+    const record = records.get(id);
+    const isHeld = record?.state === 'held';
+    const isThere = isHeld && members.has(record.node);
+    const owner = record?.state === 'held' ? (record.id ?? null) : null;
+    if (isThere) owned.set(record.node, (owned.get(record.node) ?? 0) + 1);
+    const next = planned.get(id) ?? null;
+    const pinned = pins.get(id);
+    const problem = problemOf();
+    return {
+      ...{ id, owner, planned: next },
+      term: record === undefined || record.state === 'unreadable' ? 0 : record.term,
+      ...(pinned !== undefined && { pinned }),
+      ...(problem !== undefined && { problem }),
+    };
+    function problemOf(): string | undefined {
+      if (record === undefined) return 'its record is missing, or may not be read';
+      if (record.state === 'unreadable') return 'its record can not be read';
+      if (isHeld && !isThere) {
+        const isBuried = tombstones.some((name) => record.node.includes(name));
+        return isBuried
+          ? `${owner} has failed: it is about to be taken`
+          : `${owner} is gone: its lease has to end`;
+      }
+      if (owner === next) return undefined;
+      if (next === null)
+        return owner === null ? 'no member is to own it' : `${owner} has still to give it back`;
+      return owner === null
+        ? `${next} has still to take it`
+        : `${owner} has still to give it back to ${next}`;
+    }
+  });
+  return {
+    shards,
+    members: [...members.values()].map(({ node, id, weight, data }) => {
+      const { draining = false, refused = [] } = reports.get(node) ?? {};
+      const count = owned.get(node) ?? 0;
+      return { id, weight, ...(data !== undefined && { data }), owned: count, draining, refused };
+    }),
+  };
+}

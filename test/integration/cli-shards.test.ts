@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { GroupStatus } from '../../src/shards/group-status.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
+import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
+import { connectString, uniquePath } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
+
+const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+
+async function shards(...words: string[]) {
+  const { exitCode, stdout, stderr } = await execaNode(PROGRAM, ['shards', ...words, '-c', connectString()], {
+    reject: false,
+    timeout: 20_000,
+  });
+  return { exitCode, stdout, stderr };
+}
+
+async function statusOf(group: string): Promise<GroupStatus> {
+  const { stdout } = await shards('status', group, '--json');
+  return JSON.parse(stdout) as GroupStatus;
+}
+
+async function start(path: string, id: string, options: Partial<ShardSupervisorOptions> = {}) {
+  const supervisor = new ShardSupervisor({
+    ...{ connect: connectString(), path, id, shards: 4, settleMs: 20 },
+    session: { sessionTimeoutMs: 10_000 },
+    ...options,
+  });
+  onTestFinished(() => supervisor.stop());
+  await supervisor.start();
+  return supervisor;
+}
+
+/** Two members, of which each owns two shards. */
+async function startTwo(options: Partial<ShardSupervisorOptions> = {}) {
+  const path = uniquePath('cli-shards');
+  const first = await start(path, 'a', { data: '10.0.0.1:80', ...options });
+  await until(() => first.owned.size === 4);
+  const second = await start(path, 'b', options);
+  await until(() => first.owned.size === 2 && second.owned.size === 2);
+  return { path, first, second };
+}
+
+const ids = ({ owned }: ShardSupervisor) => [...owned.keys()].sort();
+
+describe('conclave shards', () => {
+  it('status prints the members, what each owns, and who plans', async () => {
+    const { path } = await startTwo();
+    expect(await shards('status', path)).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: ['4 shards, 4 owned; a plans', 'member a  owns 2  10.0.0.1:80', 'member b  owns 2'].join('\n'),
+    });
+    const status = await statusOf(path);
+    expect(status).toMatchObject({
+      group: path,
+      planner: 'a',
+      members: [
+        { id: 'a', data: '10.0.0.1:80', owned: 2 },
+        { id: 'b', owned: 2 },
+      ],
+    });
+    expect(status.shards.map(({ id, owner, term, planned }) => [id, owner, term, planned])).toEqual([
+      ['0', 'a', 1, 'a'],
+      ['1', 'a', 1, 'a'],
+      ['2', 'b', 2, 'b'],
+      ['3', 'b', 2, 'b'],
+    ]);
+  });
+
+  it('status names a shard whose work does not end, and who waits for it', async () => {
+    const path = uniquePath('cli-shards');
+    let settle: () => void = () => undefined;
+    const stuck = await start(path, 'a', {
+      run: ({ id, number }) =>
+        id === '3' && number === 1 ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+    });
+    await until(() => stuck.owned.size === 4);
+    const other = await start(path, 'b');
+    await until(() => other.owned.size === 1 && stuck.owned.size === 2);
+    const { exitCode, stdout } = await shards('status', path);
+    expect(exitCode).toBe(1);
+    expect(stdout.split('\n').at(-1)).toBe('shard 3: a has still to give it back to b');
+    settle();
+    await until(() => other.owned.size === 2);
+  });
+
+  it('pin gives a shard to a member for good, and unpin takes that back', async () => {
+    const { path, first, second } = await startTwo();
+    expect(await shards('pin', path, '0', 'b')).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: 'shard 0 is pinned to b',
+    });
+    await until(() => second.owned.has('0'));
+    await until(() => first.owned.size === 2 && second.owned.size === 2);
+    expect((await shards('status', path)).stdout).toContain('pinned  shard 0 to b');
+    expect(await shards('unpin', path, '0', '--json')).toMatchObject({ exitCode: 0, stdout: '{"pins":{}}' });
+    expect(second.owned.has('0')).toBe(true);
+  });
+
+  it('move changes places with another shard, and leaves no pin', async () => {
+    const { path, first, second } = await startTwo();
+    const kept = { first: ids(first)[1], second: ids(second)[1] };
+    const [moved, back] = [ids(first)[0] as string, ids(second)[0] as string];
+    const result = await shards('move', path, moved, 'b', '--json');
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((JSON.parse(result.stdout) as { moved: string[] }).moved).toEqual([moved, back]);
+    expect([ids(first), ids(second)]).toEqual([[back, kept.first].sort(), [moved, kept.second].sort()]);
+    expect((await statusOf(path)).shards.every(({ pinned }) => pinned === undefined)).toBe(true);
+    expect(await shards('move', path, moved, 'b')).toMatchObject({
+      exitCode: 0,
+      stdout: `b owns shard ${moved} already`,
+    });
+  });
+
+  it('resize gives a group more shards, and fewer, while its members work', async () => {
+    const { path, first, second } = await startTwo();
+    expect(await shards('resize', path, '8')).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: 'the group has 8 shards',
+    });
+    await until(() => first.owned.size === 4 && second.owned.size === 4);
+    expect(await shards('resize', path, '2')).toMatchObject({
+      exitCode: 0,
+      stdout: 'the group has 2 shards',
+    });
+    await until(() => first.owned.size === 1 && second.owned.size === 1);
+    const again = await start(path, 'c'); // With the former number.
+    expect(again.health().ready).toBe(true);
+  });
+
+  it.each([
+    [['status', '/no-such-group'], 64, /is no group of shards/],
+    [['pin', 'GROUP', '9', 'b'], 64, /shard is "9": expected a shard of the group, which has 4 shards/],
+    [['move', 'GROUP', '0', 'nemo'], 64, /member is "nemo": expected the id of one of the group's members/],
+    [['resize', 'GROUP', '0'], 64, /shards is 0/],
+    [['resize', 'GROUP', 'x', 'y'], 64, /shards/],
+    [['status', 'relative'], 64, /Expected/],
+  ])('%j exits with %i and says why', async (words, code, message) => {
+    const path = uniquePath('cli-shards');
+    if (words.includes('GROUP')) {
+      const member = await start(path, 'a');
+      await until(() => member.owned.size === 4);
+    }
+    const { exitCode, stderr } = await shards(...words.map((word) => (word === 'GROUP' ? path : word)));
+    expect(exitCode, stderr).toBe(code);
+    expect(stderr).toMatch(message);
+  });
+
+  it('move that is not done in time takes its pins back', async () => {
+    let settle: () => void = () => undefined;
+    const { path } = await startTwo({
+      run: ({ number, id }) =>
+        number === 1 && id === '0' ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+    });
+    const { exitCode, stderr } = await shards('move', path, '0', 'b', '--timeout', '1s');
+    expect(exitCode).toBe(75);
+    expect(stderr).toMatch(/shard 0 has not moved within 1000 ms/);
+    expect((await statusOf(path)).shards.every(({ pinned }) => pinned === undefined)).toBe(true);
+    settle();
+  });
+});
