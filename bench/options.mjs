@@ -13,13 +13,14 @@ export const ROWS = /** @type {const} */ ([
   'idle',
   'lost-sessions',
   'many-elections',
+  'shards',
   'start-up',
   'package',
 ]);
 
 export const HELP = `Compares Conclave with other clients, on ZooKeeper servers of its own.
 
-  npm run bench                        everything: 95 to 105 minutes
+  npm run bench                        everything: 100 to 110 minutes
   npm run bench -- --quick             a first impression
   npm run bench -- --only handover     some rows, with commas between: ${ROWS.join(', ')}
 

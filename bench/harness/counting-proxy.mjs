@@ -138,6 +138,17 @@ export function probesInPlaceOfPings({ openedAt, probesAt }, everyMs) {
   return probesAt.reduce((count, at) => count + Number(at >= openedAt + (count + 1) * everyMs), 0);
 }
 
+/**
+ * How many heartbeats, which are multis, there are in a lease. Counted over whole periods, so that it doesn't matter when the counting began.
+ *
+ * @param {readonly number[]} at when they passed @param {number} leaseMs
+ */
+export function heartbeatsPerLease(at, leaseMs) {
+  const first = at[0] ?? Number.NaN;
+  const last = at.at(-1) ?? Number.NaN;
+  return leaseMs / ((last - first) / (at.length - 1));
+}
+
 /** @param {(frame: Buffer, first: boolean) => void} onFrame given without its length */
 function eachFrame(onFrame) {
   /** @type {Buffer} */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { serverCounts } from '../../tools/zookeeper/counts.mjs';
+import { lastTransaction, serverCounts } from '../../tools/zookeeper/counts.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 
 /**
@@ -67,6 +67,18 @@ export class Meter {
     for (const [session, last] of await this.#lastOperations())
       operations += last - (before.get(session) ?? 0);
     return operations;
+  }
+
+  /**
+   * How many transactions the servers carried out while `task` ran: writes, or several writes that were carried out together; sessions that
+   * began or ended are counted too.
+   *
+   * @param {() => Promise<unknown>} task
+   */
+  async transactionsDuring(task) {
+    const before = await lastTransaction(this.#ports);
+    await task();
+    return (await lastTransaction(this.#ports)) - before;
   }
 
   /** The number of the last operation of each session. @returns {Promise<Map<string, number>>} */

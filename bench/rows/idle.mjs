@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Child } from '../harness/child.mjs';
-import { CountingProxy, totals } from '../harness/counting-proxy.mjs';
+import { CountingProxy, heartbeatsPerLease, totals } from '../harness/counting-proxy.mjs';
 import { rounded } from '../harness/quantiles.mjs';
 import { startServers } from '../harness/servers.mjs';
 
@@ -129,13 +129,6 @@ function report({ sessionMs, lines, traffic, elapsedMs, cpuMs }) {
     ],
     data: { elapsedMs, cpuMs, traffic, waiting: sent, beating },
   };
-}
-
-/** Counted over whole periods, so that it doesn't matter when the counting began. @param {readonly number[]} at @param {number} leaseMs */
-function heartbeatsPerLease(at, leaseMs) {
-  const first = at[0] ?? Number.NaN;
-  const last = at.at(-1) ?? Number.NaN;
-  return leaseMs / ((last - first) / (at.length - 1));
 }
 
 /** @param {import('../harness/counting-proxy.mjs').Line} line */

@@ -34,6 +34,19 @@ export async function serverCounts(ports) {
   };
 }
 
+/**
+ * The number of the newest transaction that any of the servers has carried out. A transaction is a write, or several that are carried out
+ * together; the beginning and the end of a session, and a write that is refused, are transactions too.
+ *
+ * @param {readonly number[]} ports the client ports of the servers
+ * @returns {Promise<number>} the number within the term of the leading server
+ */
+export async function lastTransaction(ports) {
+  const answers = await Promise.all(ports.map((port) => fourLetterWord(port, 'srvr')));
+  const zxids = answers.map((answer) => BigInt(/^Zxid: (0x[0-9a-f]+)$/im.exec(answer)?.[1] ?? 0));
+  return Math.max(...zxids.map((zxid) => Number(zxid & 0xffff_ffffn)));
+}
+
 /** @param {string} answer @param {string} name */
 function countIn(answer, name) {
   return Number(new RegExp(`^${name}\\s+(\\d+)`, 'm').exec(answer)?.[1] ?? Number.NaN);

@@ -1,0 +1,100 @@
+/** A process with many members of one group of shards, which notes what happens to each shard, and when. */
+import { ShardSupervisor } from 'conclave';
+import { serve } from '../../harness/child.mjs';
+
+/** @import { ShardEvent } from '../shards/history.mjs' */
+
+const PATIENCE_MS = 60_000;
+/** By their numbers; a member that has left keeps its number. @type {ShardSupervisor[]} */
+const members = [];
+/** Since they were asked for last. @type {ShardEvent[]} */
+let events = [];
+/** Which member owns a shard. @type {Map<string, number>} */
+const owners = new Map();
+/** @type {Set<() => void>} */
+const waiting = new Set();
+
+/** The machine's monotonic clock, which all processes share, in milliseconds. */
+function now() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** @param {number} member @param {string} shard @param {ShardEvent['kind']} kind */
+function note(member, shard, kind) {
+  events.push({ member, shard, kind, atMs: now() });
+  if (kind === 'acquired') owners.set(shard, member);
+  else if (owners.get(shard) === member) owners.delete(shard);
+  for (const look of waiting) look();
+}
+
+/** @param {import('conclave').ShardSupervisorOptions} options @returns {number} the member's number */
+function add(options) {
+  const number = members.length;
+  const supervisor = new ShardSupervisor({
+    ...options,
+    // Work that settles as soon as it is told to.
+    run: (shard) => new Promise((resolve) => shard.signal.addEventListener('abort', resolve)),
+  });
+  members.push(supervisor);
+  supervisor
+    .on('acquired', (shard) => {
+      note(number, shard.id, 'acquired');
+      shard.signal.addEventListener('abort', () => note(number, shard.id, 'ended'));
+    })
+    .on('released', (shard) => note(number, shard.id, 'released'))
+    .on('lost', (shard) => note(number, shard.id, 'lost'))
+    .on('error', (error) => console.error(error));
+  return number;
+}
+
+/** @param {() => boolean} isMet looked at whenever something has happened to a shard @param {string} what */
+function until(isMet, what) {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      waiting.delete(look);
+    };
+    const look = () => {
+      if (!isMet()) return;
+      end();
+      resolve(undefined);
+    };
+    const timer = setTimeout(() => {
+      end();
+      reject(new Error(`not within ${PATIENCE_MS / 1000} s: ${what}; ${owners.size} have an owner`));
+    }, PATIENCE_MS);
+    waiting.add(look);
+    look();
+  });
+}
+
+/** @param {number} member */
+function ownedBy(member) {
+  return [...owners.values()].filter((owner) => owner === member).length;
+}
+
+serve({
+  /** Starts members at the same time. Answers when all are members of the group. */
+  start: async ({ count, options }) => {
+    const beganAt = now();
+    const numbers = Array.from({ length: count }, () => add(options));
+    await Promise.all(numbers.map((number) => members[number]?.start()));
+    return { beganAt, startedAt: now(), numbers };
+  },
+  /** Answers when that many shards have an owner. */
+  untilOwned: ({ shards }) => until(() => owners.size === shards, `${shards} shards have an owner`),
+  /** Answers when that member owns that many, and all shards have an owner. */
+  untilOwns: ({ member, count, shards }) =>
+    until(
+      () => owners.size === shards && ownedBy(member) === count,
+      `member ${member} owns ${count} of ${shards}`,
+    ),
+  /** One member leaves; answers when it has left. `how`: `stop` or `drain`. */
+  leave: ({ member, how }) => /** @type {any} */ (members[member])[how](),
+  /** What has happened to shards since it was asked for last. */
+  take: () => {
+    const taken = events;
+    events = [];
+    return taken;
+  },
+});

@@ -1,0 +1,77 @@
+import { measureIdle } from './shards/idle.mjs';
+import { MEMBERS, measureCold, measureJoins } from './shards/joins.mjs';
+import { measureKilled } from './shards/killed.mjs';
+import { measureMoves } from './shards/moves.mjs';
+import { measureConclave, measureKazoo } from './shards/repartition.mjs';
+import { report } from './shards/report.mjs';
+
+/** @import { Join } from './shards/joins.mjs' */
+/** @import { Victim } from './shards/killed.mjs' */
+
+const FULL = {
+  cold: { one: 5, three: 3 },
+  joins: 10,
+  moves: 120,
+  // So long that a heartbeat more or less at the ends is 2 % at most.
+  idle: { sessionMs: 10_000, leases: 15 },
+  kills: { guarded: 10, unguarded: 10, both: 5 },
+  repartitions: 5,
+  timeBoundaryS: 30, // kazoo's default
+};
+const QUICK = {
+  cold: { one: 1, three: 1 },
+  joins: 3,
+  moves: 20,
+  idle: { sessionMs: 6000, leases: 6 },
+  kills: { guarded: 2, unguarded: 2, both: 1 },
+  repartitions: 1,
+  timeBoundaryS: 1,
+};
+
+/**
+ * Measures how long shards take to get owners: when a group begins, when members join and when they are killed; and what a group sends.
+ *
+ * @param {import('../harness/finding.mjs').Bench} bench
+ * @returns {Promise<import('../harness/finding.mjs').Finding>}
+ */
+export default async function shards({ quick, say }) {
+  const plan = quick ? QUICK : FULL;
+  /** @type {Join[]} */
+  const joins = [];
+  const one = await measureCold({
+    ...{ servers: 1, rounds: plan.cold.one },
+    withLast: async (group) => void joins.push(...(await measureJoins(group, MEMBERS, plan.joins)).joins),
+  });
+  say(`shards: ${one.length} groups have begun on one server, and ${joins.length} members have joined`);
+  const three = await measureCold({ servers: 3, rounds: plan.cold.three });
+  say(`shards: ${three.length} groups have begun on three servers`);
+  const movesMs = await measureMoves(plan.moves);
+  say(`shards: ${movesMs.length} shards were moved`);
+  const { repartitions, writes } = await measureConclave(plan.repartitions);
+  const kazoo = await measureKazoo(plan.timeBoundaryS, say);
+  say(`shards: shared out anew ${repartitions.length} times, and beside it by kazoo`);
+  const idle = await measureIdle(plan.idle);
+  say('shards: idle groups were counted');
+  const guarded = inTurns({ worker: plan.kills.guarded, planner: plan.kills.guarded, both: 0 });
+  const unguarded = inTurns({
+    worker: plan.kills.unguarded,
+    planner: plan.kills.unguarded,
+    both: plan.kills.both,
+  });
+  const killed = [
+    ...(await measureKilled({ isGuarded: true, victims: guarded, say })),
+    ...(await measureKilled({ isGuarded: false, victims: unguarded, say })),
+  ];
+  return report({
+    ...{ cold: { one, three }, joins, movesMs, idle, writes, killed },
+    repartitions: [...repartitions, ...(kazoo === undefined ? [] : [kazoo])],
+    timeBoundaryS: plan.timeBoundaryS,
+  });
+}
+
+/** As many of each, one after the other. @param {Record<Victim, number>} counts @returns {Victim[]} */
+function inTurns(counts) {
+  const victims = /** @type {Victim[]} */ (Object.keys(counts));
+  const most = Math.max(...Object.values(counts));
+  return Array.from({ length: most }, (_, round) => victims.filter((each) => counts[each] > round)).flat();
+}

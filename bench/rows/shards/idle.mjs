@@ -1,0 +1,80 @@
+import { pause } from '../../harness/compare.mjs';
+import { CountingProxy, heartbeatsPerLease, totals } from '../../harness/counting-proxy.mjs';
+import { startServers } from '../../harness/servers.mjs';
+import { Group } from './group.mjs';
+
+export const WORKERS = 8;
+export const NUMBERS_OF_SHARDS = /** @type {const} */ ([64, 4096]);
+// Also all that the planner has to do once, such as removing what a start has left.
+const SETTLE_MS = 3000;
+
+/**
+ * What a group sends while nothing happens.
+ *
+ * @typedef {object} Idle
+ * @property {number} shards
+ * @property {number} leases how long it was counted
+ * @property {number} operations requests without pings, by the server's count
+ * @property {number} transactions by the server's count
+ * @property {number} mostBeats writes of one worker in a lease, the most of any
+ * @property {Record<string, number>} kinds requests by kind, by a proxy's count
+ */
+
+/**
+ * Counts for all numbers of shards at the same time, on a server for each.
+ *
+ * @param {{ sessionMs: number, leases: number }} plan
+ * @returns {Promise<Idle[]>}
+ */
+export async function measureIdle(plan) {
+  return await Promise.all(NUMBERS_OF_SHARDS.map((shards) => measureOne({ shards, ...plan })));
+}
+
+/** @param {{ shards: number, sessionMs: number, leases: number }} plan @returns {Promise<Idle>} */
+async function measureOne({ shards, sessionMs, leases }) {
+  const servers = await startServers();
+  const proxy = await CountingProxy.before(servers.connect);
+  const group = new Group({ connect: proxy.address, shards, sessionMs });
+  const leaseMs = sessionMs / 3;
+  try {
+    await group.join(WORKERS);
+    await group.untilOwned();
+    await pause(SETTLE_MS);
+    let transactions = Number.NaN;
+    let elapsedMs = Number.NaN;
+    const operations = await servers.meter.operationsDuring(async () => {
+      transactions = await servers.meter.transactionsDuring(async () => {
+        proxy.take();
+        const began = performance.now();
+        await pause(leases * leaseMs);
+        elapsedMs = performance.now() - began;
+      });
+    });
+    const lines = proxy.take();
+    return {
+      ...{ shards, leases: elapsedMs / leaseMs, operations, transactions },
+      mostBeats: Math.max(...lines.map(({ multisAt }) => heartbeatsPerLease(multisAt, leaseMs))),
+      kinds: totals(lines),
+    };
+  } finally {
+    await group.end();
+    await proxy.close();
+    await servers.stop();
+  }
+}
+
+/** Requests of the whole group in a lease. @param {Idle} idle */
+export function operationsPerLease({ operations, leases }) {
+  return operations / leases;
+}
+
+/** @param {Idle} idle */
+export function transactionsPerLeaseAndWorker({ transactions, leases }) {
+  return transactions / leases / WORKERS;
+}
+
+/** By how much the counts for different numbers of shards differ, in percent of the smallest. @param {readonly Idle[]} all */
+export function differencePercent(all) {
+  const counts = all.map(operationsPerLease);
+  return 100 * (Math.max(...counts) / Math.min(...counts) - 1);
+}

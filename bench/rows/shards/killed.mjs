@@ -1,0 +1,191 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { SessionGuardian } from 'conclave';
+import { pause } from '../../harness/compare.mjs';
+import { startServers } from '../../harness/servers.mjs';
+
+const SCRIPT = fileURLToPath(new URL('../processes/shard-worker.mjs', import.meta.url));
+export const WORKERS = 8;
+export const SHARDS = 256;
+export const SESSION_MS = 6000;
+export const TICK_MS = 500;
+// A guardian learns of a new worker from the worker's first messages, and a heartbeat tells the planner of it.
+const KNOWN_BY_THEN_MS = 500;
+const PATIENCE_MS = 60_000;
+
+/** @typedef {'worker' | 'planner' | 'both'} Victim `both`: the planner and the next in line */
+/** @typedef {{ victim: Victim, isGuarded: boolean, tookMs: number[] }} Killed */
+
+/** A lease is a third of the session timeout. */
+export const LEASE_MS = SESSION_MS / 3;
+
+/** How long an observer waits for a heartbeat of a member: its lease by the slowest clock, and a margin. @param {number} leaseMs */
+export function takeoverDelayMs(leaseMs) {
+  return leaseMs * 1.03 + 50;
+}
+
+/**
+ * Kills members of a group of processes, again and again, and replaces them.
+ *
+ * @param {object} plan
+ * @param {boolean} plan.isGuarded
+ * @param {readonly Victim[]} plan.victims one after the other
+ * @param {(text: string) => void} plan.say
+ * @returns {Promise<Killed[]>} with the times until all shards of the killed ones had other owners: with a guardian since the parent's `exit`
+ *   event, else since the kill
+ */
+export async function measureKilled({ isGuarded, victims, say }) {
+  const servers = await startServers({ tickMs: TICK_MS });
+  const guardian = isGuarded ? new SessionGuardian({ connect: servers.connect }) : undefined;
+  guardian?.on('error', (error) => console.error(error));
+  const workers = new Workers(servers.connect, guardian);
+  /** @type {Map<Victim, number[]>} */
+  const tookMs = new Map();
+  try {
+    for (const [round, victim] of victims.entries()) {
+      await workers.complete();
+      tookMs.set(victim, [...(tookMs.get(victim) ?? []), await workers.kill(victim)]);
+      if (round % 10 === 9) say(`shards: ${round + 1} of ${victims.length} were killed`);
+    }
+  } finally {
+    await workers.end();
+    await guardian?.close();
+    await servers.stop();
+  }
+  return [...tookMs].map(([victim, times]) => ({ victim, isGuarded, tookMs: times }));
+}
+
+/** A worker's process. */
+class Worker {
+  hasJoined = false;
+  isAlive = true;
+  /** The shards that it has, as far as it has said. @type {Set<string>} */
+  shards = new Set();
+
+  /** @param {string} connect */
+  constructor(connect) {
+    this.child = fork(SCRIPT, [connect, '/group', String(SHARDS), String(SESSION_MS)]);
+  }
+}
+
+/** The processes of a group, in the order in which they have joined. */
+class Workers {
+  #connect;
+  #guardian;
+  /** @type {Worker[]} */
+  #all = [];
+  /** It has planned last. @type {Worker | undefined} */
+  #planner;
+  /** Who has claimed a shard last, and when. @type {Map<string, { owner: Worker, at: bigint }>} */
+  #claims = new Map();
+  /** @type {Set<() => void>} */
+  #waiting = new Set();
+
+  /** @param {string} connect @param {SessionGuardian | undefined} guardian */
+  constructor(connect, guardian) {
+    this.#connect = connect;
+    this.#guardian = guardian;
+  }
+
+  /** Replaces those that were killed, one after the other, and waits until each has its part. */
+  async complete() {
+    while (this.#all.length < WORKERS) {
+      const worker = this.#start();
+      await this.#until(() => worker.hasJoined, 'a new worker is a member');
+    }
+    const isBalanced = () => this.#all.every(({ shards }) => shards.size === SHARDS / WORKERS);
+    await this.#until(isBalanced, 'each worker has its part of the shards');
+    await pause(KNOWN_BY_THEN_MS);
+  }
+
+  #start() {
+    const worker = new Worker(this.#connect);
+    this.#all.push(worker);
+    worker.child.on('message', (message) => this.#hear(worker, /** @type {any} */ (message)));
+    this.#guardian?.watch(worker.child);
+    return worker;
+  }
+
+  /**
+   * Other messages are for the guardian.
+   *
+   * @param {Worker} worker
+   * @param {{ joined?: true, planned?: true, acquired?: string, released?: string, at?: string }} message
+   */
+  #hear(worker, { joined, planned, acquired, released, at }) {
+    if (joined) worker.hasJoined = true;
+    if (planned && worker.isAlive) this.#planner = worker;
+    if (released !== undefined) worker.shards.delete(released);
+    if (acquired !== undefined && at !== undefined) {
+      worker.shards.add(acquired);
+      this.#claims.set(acquired, { owner: worker, at: BigInt(at) });
+    }
+    for (const look of this.#waiting) look();
+  }
+
+  /** @param {Victim} victim @returns {Promise<number>} how long its shards were without an owner, in milliseconds */
+  async kill(victim) {
+    const victims = this.#chosen(victim);
+    const lost = victims.flatMap(({ shards }) => [...shards]);
+    const exits = victims.map(({ child }) => once(child, 'exit'));
+    const killedAt = process.hrtime.bigint();
+    for (const worker of victims) {
+      worker.isAlive = false;
+      worker.child.kill('SIGKILL');
+    }
+    await Promise.all(exits);
+    const endedAt = process.hrtime.bigint();
+    this.#all = this.#all.filter(({ isAlive }) => isAlive);
+    const since = this.#guardian === undefined ? killedAt : endedAt;
+    await this.#until(
+      () => lost.every((shard) => this.#claims.get(shard)?.owner.isAlive),
+      `${lost.length} shards of the killed have other owners`,
+    );
+    const times = lost.map((shard) => Number((this.#claims.get(shard)?.at ?? 0n) - since) / 1e6);
+    return Math.max(...times);
+  }
+
+  /** @param {Victim} victim */
+  #chosen(victim) {
+    const planner = this.#planner;
+    const [next, ...others] = this.#all.filter((worker) => worker !== planner);
+    const other = others[Math.floor(others.length / 2)];
+    if (planner === undefined || next === undefined || other === undefined)
+      throw new Error('there are too few workers');
+    if (victim === 'both') return [planner, next];
+    return [victim === 'planner' ? planner : other];
+  }
+
+  /** @param {() => boolean} isMet looked at with each message @param {string} what */
+  #until(isMet, what) {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+      };
+      const look = () => {
+        if (!isMet()) return;
+        end();
+        resolve(undefined);
+      };
+      const timer = setTimeout(() => {
+        end();
+        reject(new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`));
+      }, PATIENCE_MS);
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  async end() {
+    await Promise.all(
+      this.#all.map(async ({ child }) => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const exited = once(child, 'exit');
+        child.kill('SIGKILL');
+        await exited;
+      }),
+    );
+  }
+}
