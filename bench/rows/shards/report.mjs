@@ -203,7 +203,7 @@ function notesOf({ idle, writes, timeBoundaryS }) {
     `Writes: when one more joins ${FORMER} with ${PIECES} shards. By the versions of all records before and after: the server counts each write of a node there, however many are in a transaction. Transactions (zxids) and requests are all of the join: the session, the nodes and the plans of the newcomer, the plans of the others, the releases, the claims, and ${PIECES} reads of records by the planner. Sessions time out after a day, so that no heartbeats are among them. All in all ${median(writes.map(({ moved }) => moved))} shards moved.`,
     `Killed: ${kills.WORKERS} processes, ${kills.SHARDS} shards, session timeouts of ${kills.SESSION_MS / 1000} s, so leases of ${kills.LEASE_MS / 1000} s; ticks of ${kills.TICK_MS / 1000} s. Until the last shard of the killed process has another owner: with a guardian since the \`exit\` event in its parent, without one since the kill.`,
     `The planner and the next in line: only these two observe the others. The bar of ${bar} ms is the session timeout, a tick, and the takeover delay of a lease (1.03 leases and 50 ms).`,
-    `kazoo: time_boundary=${timeBoundaryS}, of 30 s by default; all workers are threads of a process. A piece has lost its owner when the partitioner's state is RELEASE, and has one when it is ACQUIRED. Conclave's workers are in one process, too.`,
+    `kazoo: time_boundary=${timeBoundaryS}, of 30 s by default; all workers are threads of a process; the idle groups are counted beside it. A piece has lost its owner when the partitioner's state is RELEASE, and has one when it is ACQUIRED. Conclave's workers are in one process, too.`,
   ];
 }
 
