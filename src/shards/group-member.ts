@@ -61,6 +61,7 @@ export class GroupMember {
       onShards: (changed) => {
         this.#reports.relist(changed);
         this.#planning.relisted();
+        this.#owner.relisted();
       },
       onPlan: (planned) => {
         this.#owner.follow(planned);

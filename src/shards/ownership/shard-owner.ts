@@ -128,6 +128,11 @@ export class ShardOwner implements ShardListener {
     return this.#refused.has(shard) ? 'failed' : 'moved';
   }
 
+  /** The group has other shards: numbers in the publication may mean others. */
+  relisted(): void {
+    this.#publisher.changed();
+  }
+
   /** A connection was lost: what was watched over it may have changed. */
   resumed(): void {
     this.#claimSoon();

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { InvalidOptionError, InvalidStateError, ShardsMismatchError } from '../../../src/errors.js';
 import { deferred } from '../../../src/platform/async/promises.js';
 import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import { ShardList } from '../../../src/shards/nodes/shard-list.js';
+import { ShardObserver } from '../../../src/shards/observer/observer.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { resizeGroup } from '../../../src/shards/resize-group.js';
 import { A_WHILE_MS, GROUP, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
@@ -187,5 +188,19 @@ describe('the change of a group’s shards', () => {
     const { resize, dataOf } = await setUp(4);
     await resize(2);
     expect(await dataOf(GROUP)).toEqual({ format: 'conclave.shards.1', count: 2, former: [4] });
+  });
+});
+
+describe('an observer of a group whose names change', () => {
+  it('shows in the end who owns what, also where a name has another number than before', async () => {
+    const { clock, resize, open, members, idsOf } = await setUp(['b', 'c', 'd', 'e']);
+    const observer = new ShardObserver(await open(TIMES), GROUP);
+    onTestFinished(() => clock.advanceUntil(observer.stop()));
+    await clock.advanceUntil(observer.start());
+    await resize(['e', 'd', 'c', 'b']);
+    for (const each of members)
+      for (const shard of idsOf(each))
+        expect([shard, observer.ownerOfShard(shard)?.id]).toEqual([shard, each.id]);
+    expect(observer.owners.size).toBe(4);
   });
 });
