@@ -11,7 +11,9 @@ const TICK_MS = 200;
  * @returns {Promise<{ connectString: string, stop(): Promise<void> }>}
  */
 export async function openServer(say) {
-  const { values } = parseArgs({ options: { real: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    options: { real: { type: 'boolean', default: false }, shards: { type: 'boolean' } },
+  });
   const connectString = externalEnsemble();
   if (connectString !== undefined) {
     say(`ZOOKEEPER names the servers at ${connectString}`);

@@ -153,6 +153,18 @@ describe('the examples', () => {
     expect(output).toMatch(/yes {2}never two leaders, in \d+ terms/);
   });
 
+  it('demo of shards: one joins, one is killed, one is drained; only what has to move moves', async () => {
+    const { all: output, exitCode } = await execaNode(join(EXAMPLES, 'demo/main.mjs'), ['--shards'], {
+      env: { ZOOKEEPER: '', PATH: dirname(process.execPath) },
+      all: true,
+      reject: false,
+      timeout: 58_000,
+    });
+    expect(exitCode, output).toBe(0);
+    expect(output.match(/: yes$/gm), output).toHaveLength(2);
+    expect(output).toMatch(/[A-C]( [A-C]){11} {3}4 moved/);
+  });
+
   it('demo runs on the servers that ZOOKEEPER names', async () => {
     const demo = execaNode(join(EXAMPLES, 'demo/main.mjs'), [], {
       env: { ZOOKEEPER: connectString() },
