@@ -88,7 +88,7 @@ async function readMembers(session: Session, { members }: GroupPaths): Promise<S
 /** A pure function of what was read. */
 export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> {
   const { members, plans, reports, pins, tombstones } = facts;
-  const records = new Map(facts.records.map((seen) => [seen.shard, seen.record]));
+  const records = new Map(facts.records?.map((seen) => [seen.shard, seen.record]));
   const planned = new Map<string, string>();
   for (const [node, plan] of plans) {
     const id = members.get(node)?.id;

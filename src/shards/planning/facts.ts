@@ -1,3 +1,4 @@
+// Imports more than 15 modules: 16, most of them the forms of the nodes that a plan is made from.
 import { NoNodeError } from '../../errors.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
@@ -9,6 +10,7 @@ import { type GroupPaths, nodeNameOf, uuidOf } from '../nodes/group-paths.js';
 import type { GroupShards } from '../nodes/group-shards.js';
 import { parseHome } from '../nodes/home-data.js';
 import { type MemberReport, parseReport } from '../nodes/member-report.js';
+import { parseOwned } from '../nodes/owned-data.js';
 import { type Pins, parsePins } from '../nodes/pins-data.js';
 import { parsePlan } from '../nodes/plan-data.js';
 import type { SeenRecord, ShardRecords } from '../ownership/shard-records.js';
@@ -39,7 +41,10 @@ export interface Facts {
   readonly members: ReadonlyMap<string, SeenMember>;
   /** The names of all tombstones. They were listed before the records were read. */
   readonly tombstones: readonly string[];
-  readonly records: readonly SeenRecord[];
+  /** `undefined`: they weren't read, and the members' publications were in their place. */
+  readonly records: readonly SeenRecord[] | undefined;
+  /** The live members that own shards: by shard, the member's node. */
+  readonly holders: ReadonlyMap<string, string>;
   /** Of all live members. */
   readonly plans: ReadonlyMap<string, ReadPlan>;
   /** Of those that have something to say. */
@@ -48,18 +53,25 @@ export interface Facts {
   readonly homes: readonly SeenHome[];
 }
 
-/** @throws what a server refuses, the signal's reason, or what ended the session */
+/**
+ * @param knowsTheGone - records are known to name no member but these. Then a few publications say the same as thousands of records: who owns what. They may be a
+ *   moment behind, as records that were read a moment ago are. Where there are tombstones the records are read all the same
+ * @throws what a server refuses, the signal's reason, or what ended the session
+ */
 export async function readFacts(
   source: FactsSource,
   present: readonly SeenMember[],
   signal: Abortable,
+  knowsTheGone = false,
 ): Promise<Facts> {
   const { session, paths, records } = source;
   const shards = source.shards();
   // A member that has a tombstone writes no record any more: what names none now never will.
   const tombstones = await session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
-  const [seen, plans, reports, pins, homes] = await Promise.all([
-    records.read(shards.list.ids, signal),
+  const readsRecords = !knowsTheGone || tombstones.length > 0;
+  const [seen, published, plans, reports, pins, homes] = await Promise.all([
+    readsRecords ? records.read(shards.list.ids, signal) : undefined,
+    readsRecords ? undefined : readPublications(source, shards, present, signal),
     readPlans(source, shards, present, signal),
     readReports(source, shards, present, signal),
     readPins(source, signal),
@@ -70,7 +82,8 @@ export async function readFacts(
   const there = present.filter(({ node }) => !left.has(uuidOf(node)));
   const members = new Map(oldestOfEachId(there).map((member) => [member.node, member]));
   for (const { node } of present) if (left.has(uuidOf(node))) plans.delete(node);
-  return { shards, members, tombstones, records: seen, plans, reports, pins, homes };
+  const holders = holdersOf(seen?.flatMap(heldBy) ?? published ?? [], members);
+  return { shards, members, tombstones, records: seen, holders, plans, reports, pins, homes };
 }
 
 async function readPlans(
@@ -85,6 +98,24 @@ async function readPlans(
     return [[node, { shards: parsePlan(found.data, shards)?.shards ?? [], data: found.data }]];
   });
   return new Map((await Promise.all(read)).flat());
+}
+
+/** What the members say that they own. */
+async function readPublications(
+  { session, paths }: FactsSource,
+  { list }: GroupShards,
+  present: readonly SeenMember[],
+  signal: Abortable,
+): Promise<Holding[]> {
+  const read = present.map(async ({ node }): Promise<Holding[]> => {
+    const found = await readNode(session, paths.ownedOf(node), signal);
+    const numbers = (found && parseOwned(found.data)) ?? [];
+    return numbers.flatMap((number): Holding[] => {
+      const shard = list.ids[number];
+      return shard === undefined ? [] : [[shard, node]];
+    });
+  });
+  return (await Promise.all(read)).flat();
 }
 
 /** One listing, and a read for each of the few that have something to say. */
@@ -168,19 +199,22 @@ async function unlessForbidden<T>({ onError }: FactsSource, reading: Promise<T>)
   }
 }
 
-/** The members that own shards by their records: by shard, the member's node. */
-export function holdersOf({ records, members }: Facts): Map<string, string> {
-  const holders = new Map<string, string>();
-  for (const { shard, record } of records)
-    if (record.state === 'held' && members.has(record.node)) holders.set(shard, record.node);
-  return holders;
+/** A shard, and the node of the member that owns it. */
+type Holding = readonly [shard: string, node: string];
+
+function heldBy({ shard, record }: SeenRecord): Holding[] {
+  return record.state === 'held' ? [[shard, record.node]] : [];
+}
+
+function holdersOf(
+  holdings: readonly Holding[],
+  members: ReadonlyMap<string, SeenMember>,
+): Map<string, string> {
+  return new Map(holdings.filter(([, node]) => members.has(node)));
 }
 
 /** By shard, the id of the member that owns it; else of the one that was to have it. */
-export function ownersOf(
-  { plans, members }: Facts,
-  holders: ReadonlyMap<string, string>,
-): Map<string, string> {
+export function ownersOf({ plans, members, holders }: Facts): Map<string, string> {
   const owners = new Map<string, string>();
   for (const [node, { shards }] of plans) {
     const id = members.get(node)?.id;

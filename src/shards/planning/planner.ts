@@ -8,7 +8,7 @@ import type { MemberWatch, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT } from '../nodes/member-report.js';
 import { serializePlan } from '../nodes/plan-data.js';
 import { assign } from './assignment.js';
-import { type Facts, type FactsSource, holdersOf, ownersOf, readFacts } from './facts.js';
+import { type Facts, type FactsSource, ownersOf, readFacts } from './facts.js';
 import { type Handover, HandoverWaits, handoversOf } from './handovers.js';
 import { Hint } from './hint.js';
 import { HomeClocks, hasServed, homesByShard, type SeenHome } from './homes.js';
@@ -36,6 +36,8 @@ export class Planner {
   readonly #term: Term;
   /** The nodes of the members of the last plan. */
   #planned: ReadonlySet<string> | undefined;
+  /** Whether records name no members but those that are there, as far as was read in this term. */
+  #knowsTheGone = false;
   readonly #handovers: HandoverWaits;
   readonly #homes = new HomeClocks();
   /** The ids of the members whose shards wait for them. */
@@ -83,6 +85,7 @@ export class Planner {
     const { watch, session, settleMs } = this.#options;
     const present = new Set(watch.present.map(({ node }) => node));
     const hasGone = [...(this.#planned ?? [])].some((node) => !present.has(node));
+    if (hasGone) this.#knowsTheGone = false;
     if (hasGone || this.#hasReturned) return this.#planNow();
     const now = session.clock.now();
     const since = this.#settling?.since ?? now;
@@ -99,6 +102,7 @@ export class Planner {
 
   /** The group has other shards. */
   relisted(): void {
+    this.#knowsTheGone = false; // The records of shards that have come name members of former times, perhaps; and publications have other numbers.
     this.#noted();
   }
 
@@ -142,6 +146,7 @@ export class Planner {
   }
 
   #retry(error: unknown): void {
+    this.#knowsTheGone = false;
     const { session, onError } = this.#options;
     if (!isUnanswered(error)) onError(error);
     if (session.ended.aborted) return;
@@ -154,9 +159,11 @@ export class Planner {
     const { watch, session, onPlanned } = this.#options;
     if (!watch.hasLooked) return; // It says so when it has.
     const { present } = watch;
-    const facts = await readFacts(this.#options, present, signal);
-    this.#noteNamed(facts);
-    const holders = holdersOf(facts);
+    const knowsTheGone = this.#knowsTheGone;
+    this.#knowsTheGone = true; // Unless it is found, or told, that it doesn't.
+    const facts = await readFacts(this.#options, present, signal, knowsTheGone);
+    if (this.#noteNamed(facts)) this.#knowsTheGone = false;
+    const { holders } = facts;
     const nodes = new Map([...facts.members.values()].map(({ id, node }) => [id, node]));
     const now = session.clock.now();
     const homes = this.#homes.update(facts.homes, new Set(nodes.keys()), now);
@@ -164,7 +171,7 @@ export class Planner {
       shards: facts.shards.list.ids,
       members: ableMembers(facts),
       awaited: homes.awaited,
-      owners: ownersOf(facts, holders),
+      owners: ownersOf(facts),
       homes: homesByShard(homes.kept),
       pins: facts.pins,
     });
@@ -206,20 +213,25 @@ export class Planner {
     });
   }
 
-  #noteNamed({ records, tombstones }: Facts): void {
+  /** @returns whether records name members that aren't there */
+  #noteNamed({ records, tombstones }: Facts): boolean {
     const { watch, paths } = this.#options;
     const present = new Set(watch.present.map(({ node }) => node));
     const buried = new Set(tombstones);
-    for (const { record } of records) {
+    let areAllThere = true;
+    for (const { record } of records ?? []) {
       if (record.state !== 'held' || present.has(record.node)) continue;
+      areAllThere = false;
       const tombstone = paths.tombstoneOf(record.node).slice(paths.tombstones.length + 1);
       if (!buried.has(tombstone)) watch.noteNamed(record.node);
     }
+    return !areAllThere;
   }
 
   /** Those that no record names. Others wait for the next plan. */
   async #removeTombstones({ records, tombstones }: Facts): Promise<void> {
     const { session, paths } = this.#options;
+    if (records === undefined) return; // There were none.
     const named = new Set(
       records.flatMap(({ record }) => (record.state === 'held' ? [paths.tombstoneOf(record.node)] : [])),
     );

@@ -4,6 +4,7 @@ import { ZooKeeperError } from '../../../../src/errors.js';
 import { deferred } from '../../../../src/platform/async/promises.js';
 import type { MemberWatch, SeenMember } from '../../../../src/shards/members/member-watch.js';
 import { serializeHome } from '../../../../src/shards/nodes/home-data.js';
+import { serializeOwned } from '../../../../src/shards/nodes/owned-data.js';
 import { ShardList } from '../../../../src/shards/nodes/shard-list.js';
 import type { SeenRecord, ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
 import { Planner } from '../../../../src/shards/planning/planner.js';
@@ -114,7 +115,8 @@ const seen = (id: string, number: number): SeenMember => ({
 async function setUpAlone() {
   const { clock, open } = await startWithTestClock();
   const session = await open(TIMES);
-  for (const path of [PATHS.plans, PATHS.tombstones, PATHS.reports, PATHS.homes, PATHS.pins])
+  const { plans, owned, tombstones, reports, homes, pins } = PATHS;
+  for (const path of [plans, owned, tombstones, reports, homes, pins])
     await clock.advanceUntil(session.ensurePath(path));
   const timers = clock.timerCount;
   const present: SeenMember[] = [];
@@ -153,7 +155,8 @@ async function setUpAlone() {
     term,
   );
   onTestFinished(() => controller.abort());
-  return { clock, session, timers, present, come, written, controller, reads, errors };
+  const changed = () => planner.changed();
+  return { clock, session, timers, present, come, changed, written, controller, reads, errors };
 }
 
 describe('a term of the planner', () => {
@@ -170,6 +173,28 @@ describe('a term of the planner', () => {
     expect(clock.timerCount).toBe(timers);
   });
 
+  it('goes by what members publish when one joins, and by all records when one has gone', async () => {
+    const { clock, session, present, come, written, reads, changed } = await setUpAlone();
+    const [first, second] = [seen('a', 1), seen('b', 2)];
+    await come(first);
+    await clock.advance(SETTLE_MS);
+    expect(reads).toHaveLength(1); // It doesn't know yet whom records name.
+    reads[0]?.resolve([]);
+    await clock.advance(0);
+    await clock.advanceUntil(
+      session.create(PATHS.ownedOf(first.node), { data: serializeOwned([0, 1, 2, 3]) }),
+    );
+    written.length = 0;
+    await come(second);
+    await clock.advance(SETTLE_MS);
+    expect(reads).toHaveLength(1);
+    expect(written.sort()).toEqual([PATHS.planOf(first.node), PATHS.planOf(second.node)].sort());
+    present.pop();
+    changed();
+    await clock.advance(0);
+    expect(reads).toHaveLength(2);
+  });
+
   it('plans at once for a member that came back before it was known that it is awaited', async () => {
     const { clock, session, present, come, written, reads } = await setUpAlone();
     await come(seen('a', 1));
@@ -179,6 +204,7 @@ describe('a term of the planner', () => {
     const home = { id: 'b', member: 'gone', weight: 1, graceMs: 10_000, shards: ['2', '3'] };
     const data = serializeHome(home, KNOWN);
     await clock.advanceUntil(session.create(PATHS.homeOf('b'), { data }));
+    await clock.advanceUntil(session.create(`${PATHS.tombstones}/other`)); // So it reads the records.
     await clock.advanceUntil(session.setData(PATHS.pins, Buffer.alloc(0)));
     await clock.advance(10); // The plan for that has begun, and waits for the records.
     const back = seen('b', 2);
