@@ -195,7 +195,8 @@ export class Membership implements Participation<LostShards> {
     this.#lost.delete(shard.id);
     shard.whenEnded(() => this.#ending(shard));
     this.#port.onAcquired(shard);
-    this.#work.begin(shard);
+    // A listener that took its time may have found that the lease is over.
+    if (shard.endedFor === undefined) this.#work.begin(shard);
   }
 
   #ending(shard: OwnedShard): void {

@@ -257,6 +257,20 @@ describe('a supervisor of shards', () => {
     member.expectNoErrors();
   });
 
+  it('may be stopped by a listener of acquired, and nothing goes wrong', async () => {
+    const { clock, make } = await startSupervisors({ shards: 4 });
+    const logged: string[] = [];
+    const log = (_: object, message?: string) => void logged.push(String(message));
+    const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: log };
+    const { supervisor, told, errors } = make('a', { run: untilEnd, logger });
+    supervisor.once('acquired', () => void supervisor.stop());
+    await clock.advanceUntil(supervisor.start());
+    await clock.advance(A_WHILE_MS);
+    expect(told.at(-1)).toBe('stopped');
+    expect(supervisor.owned.size).toBe(0);
+    expect([errors, logged]).toEqual([[], []]);
+  });
+
   it('drains: others get its shards, and it owns nothing more, stops, and leaves nothing behind', async () => {
     const { clock, server, start, idsOf } = await startSupervisors();
     const [planner, other] = [await start('a', { run: untilEnd }), await start('b', { run: untilEnd })];
