@@ -9,20 +9,42 @@ const PING_XID = -2;
 const received = Buffer.allocUnsafeSlow(65_536);
 
 /**
- * A session on the first of the servers.
+ * What takes a session over: its id and its password.
+ *
+ * @typedef {{ id: Buffer, password: Buffer }} Credentials
+ */
+
+/** @type {Credentials} */
+const NEW_SESSION = { id: Buffer.alloc(8), password: Buffer.alloc(16) };
+/** In the answer to the connect request: version, session timeout, session, the length of the password. */
+const SESSION_AT = 8;
+const PASSWORD_AT = 20;
+
+/**
+ * A session on the first of the servers: a new one, or one that is taken over.
  *
  * @param {string} servers
  * @param {number} sessionTimeoutMs
+ * @param {Credentials} [session]
  */
-export async function openWire(servers, sessionTimeoutMs) {
+export async function openWire(servers, sessionTimeoutMs, { id, password } = NEW_SESSION) {
   const [host, port] = servers.split(/[:,]/);
   const wire = new Wire(/** @type {string} */ (host), Number(port));
   await once(wire.socket, 'connect');
-  // The connect request: no version, transaction or session yet; an empty password of 16 bytes.
-  await wire.ask(
-    1,
-    frame(int(0), Buffer.alloc(8), int(sessionTimeoutMs), Buffer.alloc(8), int(16), Buffer.alloc(16)),
+  // The connect request: no version, no transaction seen, the session.
+  const connecting = frame(
+    int(0),
+    Buffer.alloc(8),
+    int(sessionTimeoutMs),
+    id,
+    int(password.length),
+    password,
   );
+  const [reply] = /** @type {[Buffer]} */ (await wire.ask(1, connecting));
+  wire.session = {
+    id: Buffer.from(reply.subarray(SESSION_AT, SESSION_AT + 8)),
+    password: Buffer.from(reply.subarray(PASSWORD_AT, PASSWORD_AT + 16)),
+  };
   setInterval(() => wire.socket.write(PING), sessionTimeoutMs / 3).unref();
   return wire;
 }
@@ -31,6 +53,8 @@ export async function openWire(servers, sessionTimeoutMs) {
 export class Wire {
   /** @type {import('node:net').Socket} */
   socket;
+  /** @type {Credentials} */
+  session = NEW_SESSION;
   /** @type {Buffer} */
   #rest = Buffer.alloc(0);
   #isOpen = false;

@@ -68,10 +68,10 @@ function herd(costs = []) {
   });
 }
 
-/** @param {{ times: { guarded: boolean, sessionTimeoutMs: number, tookMs: number[] }[] }} [guarded] */
+/** @param {{ times: { who: string, sessionTimeoutMs: number, tookMs: number[] }[] }} [guarded] */
 function guardedFailover(guarded) {
-  const lines = (guarded?.times ?? []).map(({ guarded: is, sessionTimeoutMs, tookMs }) => ({
-    name: `Conclave, ${is ? 'guardian' : 'alone'}, ${sessionTimeoutMs / 1000} s`,
+  const lines = (guarded?.times ?? []).map(({ who, sessionTimeoutMs, tookMs }) => ({
+    name: `${who}, ${sessionTimeoutMs / 1000} s`,
     points: distribution(tookMs),
   }));
   return drawIfAny({ ...FAILOVERS, title: "Failover after kill -9, by the session's timeout", lines });

@@ -1,0 +1,37 @@
+/**
+ * A candidate of ready-made packets, and nothing else: the lower bound for a guarded failover. It leads an election where no other
+ * candidate is, or waits until it is told by a signal that it leads. Arguments: servers, path, session timeout.
+ *
+ * To its parent it reports `joined` with what takes its session over, and `electedAt`.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  creation,
+  EPHEMERAL,
+  EPHEMERAL_SEQUENTIAL,
+  listing,
+  nearestAhead,
+  PERSISTENT,
+  pathIn,
+  watching,
+} from '../../peers/packets.mjs';
+import { openWire } from '../../peers/wire.mjs';
+
+const [servers = '', path = '', sessionTimeoutMs = ''] = process.argv.slice(2);
+const wire = await openWire(servers, Number(sessionTimeoutMs));
+const uuid = randomUUID();
+await wire.ask(1, creation(path, PERSISTENT)); // Fails if the node exists.
+const joining = Buffer.concat([creation(`${path}/_c_${uuid}-lock-`, EPHEMERAL_SEQUENTIAL), listing(path)]);
+const [created, listed] = /** @type {[Buffer, Buffer]} */ (await wire.ask(2, joining));
+const node = pathIn(created);
+const heartbeatNode = `${path}/_h_${uuid}`;
+const signal = `${path}/_b_${uuid}`;
+await wire.ask(1, creation(heartbeatNode, EPHEMERAL));
+const told = wire.event();
+await wire.ask(1, watching(signal));
+const { id, password } = wire.session;
+const session = { id: id.toString('hex'), password: password.toString('hex') };
+process.send?.({ joined: { node, heartbeatNode, signal, session } });
+if (nearestAhead(listed, Buffer.from(node)) !== undefined) await told;
+// A monotonic clock that all processes of a machine share.
+process.send?.({ electedAt: String(process.hrtime.bigint()) });
