@@ -1,3 +1,4 @@
+// Longer than 350 lines: 395; one method for each operation, which share the chroot, the outbox and the watches.
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -57,6 +58,7 @@ export abstract class Operations<
   /** @internal */
   protected readonly watches = new WatchRegistry();
   readonly #creations = new CreationWatches();
+  #childWatches: WatchRegistry | undefined; // Few sessions have any: their memory is counted.
   /** @internal */
   protected readonly outbox: Outbox;
   readonly #chroot: Chroot;
@@ -148,7 +150,22 @@ export abstract class Operations<
   /** @internal A server reports a change of a node that was watched. */
   notified({ path, change }: requests.WatchEvent): void {
     if (change === 'created') this.#creations.fire(path);
-    else this.watches.fire(path, change);
+    else if (change === 'children') this.#childWatches?.fire(path, 'changed');
+    else {
+      this.watches.fire(path, change);
+      if (change === 'deleted') this.#childWatches?.fire(path, change); // One event for both.
+    }
+  }
+
+  /** All watches that the next connection has to restore. */
+  protected watchPortions(limit: number): requests.WatchPortion[] {
+    const children = this.#childWatches?.portions(limit, 'children') ?? [];
+    return [...this.watches.portions(limit, 'data'), ...children];
+  }
+
+  protected clearWatches(): void {
+    this.watches.clear();
+    this.#childWatches?.clear();
   }
 
   /**
@@ -193,6 +210,34 @@ export abstract class Operations<
   removeUnusedWatch(path: string): boolean {
     const target = this.#chroot.below(path);
     return this.watches.has(target) || this.#creations.has(target) || this.outbox.unwatch(target);
+  }
+
+  /**
+   * @internal Lists a node's children; `watcher` learns of the next one that comes or goes, and of the end of the node, unless the listing
+   * fails or the watch is cancelled before.
+   */
+  async listAndWatch(path: string, watcher: Watcher) {
+    const target = this.absolute(path);
+    this.#childWatches ??= new WatchRegistry();
+    this.#childWatches.add(target, watcher); // Before the request goes out, as in `readAndWatch`.
+    try {
+      return await this.#perform(requests.getChildrenRequest(target, false, true));
+    } catch (error) {
+      this.#childWatches.remove(target, watcher);
+      throw error;
+    }
+  }
+
+  /** @internal As {@link cancelWatch}, of a path whose children were listed and watched. */
+  cancelChildWatch(path: string, watcher: Watcher): boolean {
+    const target = this.#chroot.below(path);
+    return this.#childWatches?.remove(target, watcher) !== true || this.removeUnusedChildWatch(path);
+  }
+
+  /** @internal As {@link removeUnusedWatch}, of the list of a path's children. */
+  removeUnusedChildWatch(path: string): boolean {
+    const target = this.#chroot.below(path);
+    return this.#childWatches?.has(target) === true || this.outbox.unwatch(target, 'children');
   }
 
   /** @internal Whether the node exists, also if it can't be read: from 3.8.4 and 3.9.2 on servers refuse its stat then. */

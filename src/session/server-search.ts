@@ -58,6 +58,8 @@ const LOST_DATA =
  * search, which shows it to each server and takes over what the server grants.
  */
 export class ServerSearch {
+  /** As the connect string names them. */
+  readonly servers: readonly Server[];
   readonly #session: SearchingSession;
   readonly #options: ResolvedSessionOptions;
   readonly #dialer: Dialer;
@@ -77,6 +79,7 @@ export class ServerSearch {
     outage = new Outage(),
     credentials?: SessionCredentials,
   ) {
+    this.servers = servers;
     this.#session = session;
     this.#options = options;
     this.#outage = outage;
@@ -88,6 +91,11 @@ export class ServerSearch {
 
   get identity(): Identity {
     return this.#identity;
+  }
+
+  /** How servers are spoken to: `undefined` for plain TCP. */
+  get tls(): ResolvedSessionOptions['tls'] {
+    return this.#options.tls;
   }
 
   /** Begins to search. Nothing of the search is left when a server serves the session. */

@@ -150,6 +150,16 @@ export class Session extends Operations<SessionEvents> {
     return this.#state.name === 'connected' ? this.#connections : undefined;
   }
 
+  /** @internal The servers that may serve it, as the connect string names them, and how they are spoken to. */
+  get ensemble(): Pick<ServerSearch, 'servers' | 'tls'> {
+    return this.#search;
+  }
+
+  /** @internal The one of them that serves it; `undefined` while none does. */
+  get server(): Connection['server'] | undefined {
+    return this.#connection?.server;
+  }
+
   /** @internal The newest transaction that a server has shown to this session; 0 before the first answer. */
   get newestZxid(): bigint {
     const seen = this.#search.identity.lastZxid;
@@ -223,7 +233,7 @@ export class Session extends Operations<SessionEvents> {
   serve(connection: Connection): void {
     const wasSuspended = this.#state.name === 'suspended';
     const { repliedZxid, leaseMs, sessionTimeoutMs } = this.#search.identity;
-    connection.restoreWatches(this.watches.portions(WATCHES_PORTION_BYTES), repliedZxid);
+    connection.restoreWatches(this.watchPortions(WATCHES_PORTION_BYTES), repliedZxid);
     this.#connections++;
     this.#become({ name: 'connected', connection });
     this.outbox.open(connection);
@@ -270,7 +280,7 @@ export class Session extends Operations<SessionEvents> {
     if (this.#connection !== undefined) this.#search.learnFrom(this.#connection);
     this.#become({ name });
     this.heartbeat.stop();
-    this.watches.clear();
+    this.clearWatches();
     this.outbox.end(reason);
     this.ended.abort(reason);
     this.emit(name);

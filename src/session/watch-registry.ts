@@ -5,7 +5,7 @@ import {
   withMember,
   withoutMember,
 } from '../platform/collections/small-set.js';
-import type { Change } from './protocol/requests.js';
+import type { Change, WatchKind, WatchPortion } from './protocol/requests.js';
 
 /** Waits for a change of a node. */
 export interface Watcher {
@@ -45,16 +45,16 @@ export class WatchRegistry {
   }
 
   /** All watched paths, in portions of under `limit` bytes each, so that each fits a request. */
-  portions(limit: number): string[][] {
-    const portions: string[][] = [];
+  portions(limit: number, kind: WatchKind): WatchPortion[] {
+    const portions: WatchPortion[] = [];
     let bytes = Number.POSITIVE_INFINITY;
     for (const path of this.#watchers.keys()) {
       const size = 4 + Buffer.byteLength(path);
       if (bytes + size > limit) {
-        portions.push([]);
+        portions.push({ kind, paths: [] });
         bytes = 0;
       }
-      portions.at(-1)?.push(path);
+      portions.at(-1)?.paths.push(path);
       bytes += size;
     }
     return portions;

@@ -52,4 +52,39 @@ describe.each(Object.entries(SERVERS))('with %s', (_, start) => {
     await notified;
     expect(heard).toEqual([`deleted ${path}/child`, `changed ${path}`]);
   });
+
+  it('a watch of children fires whose event was lost with the link, and one of an unchanged list is set again', async () => {
+    const proxy = await start();
+    const [watcher, writer] = [
+      await openSession({}, proxy.connectString),
+      await openSession({}, proxy.connectString),
+    ];
+    const [changed, same] = [uniquePath('changed'), uniquePath('same')];
+    for (const path of [changed, same]) await writer.create(path);
+    const heard: string[] = [];
+    const listAndWatch = async (path: string) => {
+      let onChange!: () => void;
+      const notified = new Promise<void>((resolve) => {
+        onChange = resolve;
+      });
+      const changedTo = (change: string) => {
+        heard.push(`${change} ${path}`);
+        onChange();
+      };
+      await watcher.listAndWatch(path, { changed: changedTo });
+      return notified;
+    };
+    const notified = [listAndWatch(changed), listAndWatch(same)];
+    await watcher.exists(same); // Both watches are set.
+    const cut = proxy.endBehindEvent(changed);
+    await writer.create(`${changed}/child`);
+    await cut;
+    await notified[0];
+    await watcher.whenConnected();
+    await writer.create(`${same}/child`);
+    await notified[1];
+    await writer.create(`${same}/other`); // Each watch fires once.
+    await watcher.exists(same);
+    expect(heard).toEqual([`changed ${changed}`, `changed ${same}`]);
+  });
 });

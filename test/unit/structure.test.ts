@@ -19,6 +19,7 @@ const MOST_FILES = 15;
 
 /** Tests without a source of their name, and why. */
 const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
+  'session/child-watches.test.ts': 'the watches of children, in operations.ts and below',
   'fencing-docs.test.ts': 'what docs/fencing.md says of the code',
   'handover-precautions.test.ts': 'the release that hands a term over, and the candidate that gets it',
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',

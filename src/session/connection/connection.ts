@@ -136,18 +136,18 @@ export class Connection {
   }
 
   /**
-   * Has the server watch the data of paths that another connection watched, and report at once what has happened since
+   * Has the server watch the paths that another connection watched, and report at once what has happened since
    * `sinceZxid`, its `repliedZxid`. If this connection is lost before the answer, the next one has to do it. A portion is a
    * request.
    */
-  restoreWatches(portions: readonly string[][], sinceZxid: bigint): void {
+  restoreWatches(portions: readonly requests.WatchPortion[], sinceZxid: bigint): void {
     this.#repliedZxid = sinceZxid;
     this.#restoring = portions.length;
     const answered = () => {
       this.#restoring--;
     };
-    for (const paths of portions)
-      this.send(requests.setWatchesRequest(sinceZxid, paths)).then(answered, ignore);
+    for (const { paths, kind } of portions)
+      this.send(requests.setWatchesRequest(sinceZxid, paths, kind)).then(answered, ignore);
   }
 
   /**

@@ -3,7 +3,7 @@ import { ignore } from '../../platform/async/promises.js';
 import { LinkedList, type LinkedListNode } from '../../platform/collections/linked-list.js';
 import { afterPendingInput, type Clock, type Timer } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
-import { type Request, removeWatchRequest } from '../protocol/requests.js';
+import { type Request, removeWatchRequest, type WatchKind } from '../protocol/requests.js';
 import type { Connection } from './connection.js';
 import type { Outcome, Reply } from './reply.js';
 
@@ -46,9 +46,9 @@ export class Outbox {
   }
 
   /** Has the server remove its watch of a path, which may have fired. `false`: no connection, and the next won't restore it. */
-  unwatch(path: string): boolean {
+  unwatch(path: string, kind?: WatchKind): boolean {
     if (this.#state.name !== 'open') return false;
-    this.#state.connection.dispatch(removeWatchRequest(path), IGNORED);
+    this.#state.connection.dispatch(removeWatchRequest(path, kind), IGNORED);
     return true;
   }
 

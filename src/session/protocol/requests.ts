@@ -1,4 +1,5 @@
 /// <reference path="./jute.d.ts" />
+// Longer than 350 lines: 364; one function for each request, which share the buffer that they are written to.
 
 import jute from 'node-zookeeper-client/lib/jute/index.js';
 import type { ZooKeeperError as ServerError } from '../../errors.js';
@@ -30,7 +31,7 @@ export interface Request<T> {
 const PASSWORD_OFFSET = 16;
 const XID_OFFSET = 4; // In a request: after its length.
 const REPLY_HEADER_BYTES = 16; // Its xid, zxid and error code.
-const DATA_WATCHES = 2; // The kind of watch to remove.
+const WATCHES = { children: 1, data: 2 } as const; // The kind of watch to remove.
 const NO_RESULTS: readonly records.PartResult[] = [];
 const protocol = jute.protocol;
 const out = new WireWriter(); // Each packet is copied from here when it is complete.
@@ -61,8 +62,9 @@ export function getDataRequest(path: string, watch: boolean): Request<records.No
   return request('getData', path, records.OP.getData, () => out.string(path).bool(watch), decodeNodeData);
 }
 
-export function getChildrenRequest(path: string, isUrgent = false): Request<ChildNames> {
-  const write = () => out.string(path).bool(false);
+/** @param watch - whether the next change of the list is reported */
+export function getChildrenRequest(path: string, isUrgent = false, watch = false): Request<ChildNames> {
+  const write = () => out.string(path).bool(watch);
   return request('getChildren', path, records.OP.getChildren, write, decodeNames, isUrgent);
 }
 
@@ -181,16 +183,30 @@ export function closeSessionRequest(): Request<void> {
   return request('closeSession', undefined, records.OP.closeSession, ignore, decodeNothing);
 }
 
+/** What of a path is watched: the node and its data, or the list of its children. */
+export type WatchKind = keyof typeof WATCHES;
+
+/** Watches of one kind, as many as fit a request. */
+export interface WatchPortion {
+  readonly kind: WatchKind;
+  readonly paths: string[];
+}
+
 /** Has a server watch what the session's former server watched. */
-export function setWatchesRequest(sinceZxid: bigint, dataPaths: string[]): Request<void> {
-  const payload = new protocol.SetWatches(toBuffer(sinceZxid), dataPaths, [], []);
+export function setWatchesRequest(
+  sinceZxid: bigint,
+  paths: string[],
+  kind: WatchKind = 'data',
+): Request<void> {
+  const [data, children] = kind === 'data' ? [paths, []] : [[], paths];
+  const payload = new protocol.SetWatches(toBuffer(sinceZxid), data, [], children);
   const encode = (xid: number) =>
     new jute.Request(new protocol.RequestHeader(xid, records.OP.setWatches), payload).toBuffer();
   return { name: 'setWatches', encode, decode: decodeNothing };
 }
 
-export function removeWatchRequest(path: string): Request<void> {
-  const write = () => out.string(path).int32(DATA_WATCHES);
+export function removeWatchRequest(path: string, kind: WatchKind = 'data'): Request<void> {
+  const write = () => out.string(path).int32(WATCHES[kind]);
   return request('removeWatches', path, records.OP.removeWatches, write, decodeNothing);
 }
 
@@ -268,11 +284,15 @@ export type Change = 'deleted' | 'changed';
 
 const NODE_CREATED = 1;
 const NODE_DELETED = 2;
+const CHILDREN_CHANGED = 4;
 
 export interface WatchEvent {
   readonly path: string;
-  /** `created` is reported to none that has read the node, but to watches for nodes that didn't exist. */
-  readonly change: Change | 'created';
+  /**
+   * `created` is reported to none that has read the node, but to watches for nodes that didn't exist; `children` to those that have listed
+   * its children, `deleted` to all.
+   */
+  readonly change: Change | 'created' | 'children';
 }
 
 /** Read by hand: the next contender in the queue waits for an event. @throws WireError */
@@ -282,6 +302,7 @@ export function decodeEvent(body: Buffer): WatchEvent {
   event.skip(4); // The session's state, which the connection knows better.
   const path = event.string();
   if (type === NODE_CREATED) return { path, change: 'created' };
+  if (type === CHILDREN_CHANGED) return { path, change: 'children' };
   return { path, change: type === NODE_DELETED ? 'deleted' : 'changed' };
 }
 

@@ -49,7 +49,15 @@ export class GroupView {
 
   /** In the order in which they have come. */
   get members(): ShardMember[] {
-    return [...this.#members.values()].flatMap(({ member }) => member ?? []);
+    return [...this.membersByNode.values()];
+  }
+
+  /** The same, by the names of their nodes. */
+  get membersByNode(): Map<string, ShardMember> {
+    const known = [...this.#members].flatMap(([node, { member }]) =>
+      member ? [[node, member] as const] : [],
+    );
+    return new Map(known);
   }
 
   /** Which shards there are. `undefined`: there is no group yet. */

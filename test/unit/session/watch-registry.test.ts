@@ -52,7 +52,7 @@ describe('the watches of a session', () => {
     registry.add('/a', watcher('first'));
     registry.clear();
     registry.fire('/a', 'changed');
-    expect([calls, registry.has('/a'), registry.portions(100)]).toEqual([[], false, []]);
+    expect([calls, registry.has('/a'), registry.portions(100, 'data')]).toEqual([[], false, []]);
   });
 
   it('are set again in portions that are as few as can be, each within the limit if its paths are', () => {
@@ -62,7 +62,9 @@ describe('the watches of a session', () => {
       fc.property(fc.uniqueArray(fc.string({ unit: 'grapheme', maxLength: 40 })), (paths) => {
         const { registry, watcher } = setUp();
         for (const path of paths) registry.add(path, watcher(path));
-        const portions = registry.portions(limit);
+        const kinds = new Set(registry.portions(limit, 'children').map(({ kind }) => kind));
+        expect([...kinds]).toEqual(paths.length > 0 ? ['children'] : []);
+        const portions = registry.portions(limit, 'data').map((portion) => portion.paths);
         expect(portions.flat()).toEqual(paths);
         for (const [index, portion] of portions.entries()) {
           if (portion.length > 1) expect(sizeOf(portion)).toBeLessThanOrEqual(limit);

@@ -1,0 +1,32 @@
+// What the dashboard's server sends to its page, as JSON: `GET api/state`, and as server-sent events on `GET api/events`.
+// All times are in milliseconds since 1970 by the clock of the dashboard's process.
+import type { OverviewChange, OverviewState } from '../overview/model/views.js';
+
+export type {
+  CandidateView,
+  ElectionView,
+  GroupChange,
+  GroupView,
+  LeaderView,
+  LockView,
+  MoveView,
+  NextView,
+  ServerView,
+  TermView,
+  TransitionView,
+} from '../overview/model/views.js';
+
+/** Everything that the page shows. `GET api/state`, and the event `state`, which begins each stream of events. */
+export interface DashboardState extends OverviewState {
+  readonly now: number;
+  readonly root: string;
+  /** Whether this visitor may act (POST). */
+  readonly mayAct: boolean;
+  /** From when on the terms and transitions are known. */
+  readonly historySince: number;
+}
+
+/** The event `change`: what is another now. Each view replaces the one with its path. */
+export interface DashboardChange extends OverviewChange {
+  readonly now: number;
+}

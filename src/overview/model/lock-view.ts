@@ -1,0 +1,42 @@
+import type { QueueEntry } from '../../lock/queue/order.js';
+import type { NodeKind } from './node-kind.js';
+import { shownData, shownId } from './text.js';
+import type { LockView } from './views.js';
+
+export type LockKind = Extract<NodeKind, { readonly capacity: number }>;
+
+/** A contender's node, as it was read once. */
+export interface ReadContender {
+  readonly entry: QueueEntry;
+  readonly data: Buffer;
+  /** When it joined, by this process's clock. */
+  readonly at: number;
+}
+
+/** @param queue - in order */
+export function lockViewOf(
+  path: string,
+  { name, capacity }: LockKind,
+  queue: readonly ReadContender[],
+): LockView {
+  return {
+    ...{ path, kind: name, capacity },
+    queue: queue.map(({ entry, data, at }) => ({
+      node: entry.node,
+      // Conclave's contenders write nothing. Other clients write their addresses, say.
+      id: shownId(shownData(data.toString('utf8')) ?? entry.id),
+      shared: entry.purpose === 'read',
+      since: at,
+    })),
+    holding: holdersAmong(
+      queue.map(({ entry }) => entry),
+      capacity,
+    ),
+  };
+}
+
+/** How many of the first in the queue hold: as many as there are seats, or all readers that no other contender is ahead of. */
+export function holdersAmong(queue: readonly QueueEntry[], capacity: number): number {
+  const readers = queue.findIndex(({ purpose }) => purpose !== 'read');
+  return Math.max(Math.min(capacity, queue.length), readers < 0 ? queue.length : readers);
+}

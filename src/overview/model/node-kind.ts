@@ -1,0 +1,69 @@
+import { leaseOf } from '../../election/nodes/candidate-uuid.js';
+import { parseRecord } from '../../election/nodes/record.js';
+import { parseLockEntry, type QueueEntry } from '../../lock/queue/order.js';
+import { parseSeats } from '../../lock/queue/seats.js';
+import { ShardList } from '../../shards/nodes/shard-list.js';
+
+/** What a node is to Conclave. */
+export type NodeKind =
+  | { readonly name: 'group' }
+  /** `seats` is 1 where the record is the node's own data; `isSeated`: each seat has a record below the node. */
+  | { readonly name: 'election'; readonly seats: number; readonly isSeated: boolean }
+  | { readonly name: 'lock' | 'read-write' | 'semaphore'; readonly capacity: number }
+  | { readonly name: 'other' };
+
+/** A node as it was read. */
+export interface ReadNode {
+  readonly data: Buffer;
+  /** Of the data. */
+  readonly version: number;
+  /** The names of its children. */
+  readonly names: readonly string[];
+}
+
+const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
+/** No uuid that a candidate, a heartbeat or a signal of a release has in its name is another node's. */
+const OF_QUEUE = /^_[chb]_[0-9a-f-]{32,36}/i;
+
+/**
+ * What a node is, by its data and the names of its children. A pure decision. A lock without contenders looks as any empty node, and so does an
+ * election in which no candidate has ever led.
+ * @param former - what it was found to be before: it still is, unless something speaks against that
+ */
+export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OTHER): NodeKind {
+  if (data.length > 0 && ShardList.parse(data) !== undefined) return { name: 'group' };
+  const entries = names.flatMap((name) => parseLockEntry(name) ?? []);
+  const hasCandidates = entries.some(isCandidate);
+  const seats = parseSeats(data);
+  if (seats !== undefined) {
+    const isElection = hasCandidates || former.name === 'election' || names.some((name) => SEAT.test(name));
+    return isElection ? { name: 'election', seats, isSeated: true } : { name: 'semaphore', capacity: seats };
+  }
+  const isRecord = data.length > 0 && parseRecord(data, version).state !== 'unreadable';
+  if (isRecord || hasCandidates) return ELECTION;
+  if (entries.length > 0) {
+    const isReadWrite = entries.some(({ purpose }) => purpose !== 'lock') || former.name === 'read-write';
+    return { name: isReadWrite ? 'read-write' : 'lock', capacity: 1 };
+  }
+  if (data.length > 0) return OTHER;
+  return former.name === 'election'
+    ? ELECTION
+    : ['lock', 'read-write'].includes(former.name)
+      ? former
+      : OTHER;
+}
+
+export const OTHER: NodeKind = { name: 'other' };
+const ELECTION: NodeKind = { name: 'election', seats: 1, isSeated: false };
+
+/** By its name alone: the uuids of Conclave's candidates are of a version of their own. */
+function isCandidate(entry: QueueEntry): boolean {
+  return entry.purpose === 'lock' && leaseOf(entry) !== undefined;
+}
+
+/** The names of children that may be elections, locks, groups, or lead to some: not those that a queue consists of. */
+export function furtherNames(kind: NodeKind, names: readonly string[]): string[] {
+  if (kind.name === 'group') return [];
+  const isSeat = (name: string) => kind.name === 'election' && kind.isSeated && SEAT.test(name);
+  return names.filter((name) => !OF_QUEUE.test(name) && parseLockEntry(name) === undefined && !isSeat(name));
+}

@@ -1,0 +1,302 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ElectionFacts, ElectionModel } from './election-model.js';
+import { type GroupFacts, GroupModel } from './group-model.js';
+import { type LockKind, lockViewOf, type ReadContender } from './lock-view.js';
+import type { NodeKind } from './node-kind.js';
+import type { TreeListener } from './tree-listener.js';
+import type {
+  ElectionView,
+  GroupChange,
+  GroupView,
+  LeaderView,
+  LockView,
+  MoveView,
+  OverviewChange,
+  OverviewState,
+  ServerView,
+  TermView,
+  TransitionView,
+} from './views.js';
+
+const MOST_TRANSITIONS = 200;
+
+/** What is known from before the overview began. */
+export interface Past {
+  /** By the paths of elections, the oldest first. */
+  readonly terms: ReadonlyMap<string, readonly TermView[]>;
+  /** By the paths of groups, the newest first. */
+  readonly moves: ReadonlyMap<string, readonly MoveView[]>;
+  /** The newest first. */
+  readonly transitions: readonly TransitionView[];
+}
+
+export const NO_PAST: Past = { terms: new Map(), moves: new Map(), transitions: [] };
+
+/** What has changed since the last batch. */
+interface Batch {
+  connection?: { readonly connected: boolean; readonly disconnectedSince: number | null };
+  servers?: readonly ServerView[];
+  limits?: readonly string[];
+  readonly elections: Set<string>;
+  readonly locks: Set<string>;
+  /** Not looked at yet: a thousand shards may move in one batch. */
+  readonly groupFacts: Map<string, GroupFacts>;
+  readonly groups: Map<string, GroupView | GroupChange>;
+  readonly removed: Set<string>;
+  /** The oldest first. */
+  readonly transitions: TransitionView[];
+  readonly heartbeats: Map<string, { readonly path: string; readonly seat: number; readonly at: number }>;
+}
+
+function emptyBatch(): Batch {
+  return {
+    elections: new Set(),
+    locks: new Set(),
+    groupFacts: new Map(),
+    groups: new Map(),
+    removed: new Set(),
+    transitions: [],
+    heartbeats: new Map(),
+  };
+}
+
+/**
+ * All that is known of what is below a root, over all sessions that read it: what the last session has read is kept until the next one has read
+ * it too, and the difference is a change like any other. It reads nothing itself.
+ */
+export class OverviewModel implements TreeListener {
+  readonly #past: Past;
+  readonly #now: () => number;
+  readonly #onDirty: () => void;
+  readonly #onReadAll: () => void;
+  readonly #onFailed: (error: unknown) => void;
+  readonly #elections = new Map<string, ElectionModel>();
+  readonly #locks = new Map<string, LockView>();
+  readonly #groups = new Map<string, GroupModel>();
+  /** As they were in the batch before. */
+  readonly #sent = new Map<string, ElectionView | LockView>();
+  #servers: readonly ServerView[] = [];
+  #limits: readonly string[] = [];
+  #transitions: readonly TransitionView[];
+  #connection: { readonly connected: boolean; readonly disconnectedSince: number | null };
+  #batch = emptyBatch();
+  /** Of the present session. */
+  #reading: object = {};
+  readonly #read = new Set<string>();
+  #hasReadAll = false;
+
+  /**
+   * @param how.now - the time of day
+   * @param how.onDirty - called when there is something for the next batch
+   * @param how.onReadAll - called when a session has read all that is there
+   * @param how.onFailed - called when reading has failed, and has to begin anew
+   */
+  constructor(
+    past: Past,
+    how: {
+      now: () => number;
+      onDirty: () => void;
+      onReadAll: () => void;
+      onFailed: (error: unknown) => void;
+    },
+  ) {
+    this.#past = past;
+    this.#now = how.now;
+    this.#onDirty = how.onDirty;
+    this.#onReadAll = how.onReadAll;
+    this.#onFailed = how.onFailed;
+    this.#transitions = past.transitions.slice(0, MOST_TRANSITIONS);
+    this.#connection = { connected: false, disconnectedSince: how.now() };
+  }
+
+  get state(): OverviewState {
+    this.#readGroups();
+    return {
+      ...this.#connection,
+      elections: [...this.#elections.values()].map(({ view }) => view).sort(byPath),
+      locks: [...this.#locks.values()].sort(byPath),
+      groups: [...this.#groups.values()].map(({ view }) => view).sort(byPath),
+      servers: this.#servers,
+      transitions: this.#transitions,
+      ...(this.#limits.length > 0 && { limits: this.#limits }),
+    };
+  }
+
+  election(path: string, facts: ElectionFacts): void {
+    this.#found(path, this.#elections);
+    const known = this.#elections.get(path);
+    const model = known ?? new ElectionModel(path, this.#past.terms.get(path));
+    this.#elections.set(path, model);
+    const events = model.read(facts, this.#now(), this.#reading);
+    if (known !== undefined || this.#hasReadAll) this.#happened(events);
+    this.#batch.elections.add(path);
+    this.#onDirty();
+  }
+
+  lock(path: string, kind: LockKind, queue: readonly ReadContender[]): void {
+    this.#found(path, this.#locks);
+    this.#locks.set(path, lockViewOf(path, kind, queue));
+    this.#batch.locks.add(path);
+    this.#onDirty();
+  }
+
+  group(path: string, facts: GroupFacts): void {
+    this.#found(path, this.#groups);
+    if (!this.#groups.has(path)) this.#groups.set(path, new GroupModel(path, this.#past.moves.get(path)));
+    this.#batch.groupFacts.set(path, facts);
+    this.#onDirty();
+  }
+
+  formerKindOf(path: string): NodeKind | undefined {
+    if (this.#elections.has(path)) return { name: 'election', seats: 1, isSeated: false };
+    const lock = this.#locks.get(path);
+    if (lock !== undefined) return { name: lock.kind, capacity: lock.capacity };
+    return this.#groups.has(path) ? { name: 'group' } : undefined;
+  }
+
+  refused(path: string): void {
+    this.#read.add(path);
+    this.#elections.get(path)?.refused();
+    this.#groups.get(path)?.refused();
+    if (this.#elections.has(path)) this.#batch.elections.add(path);
+    const group = this.#groups.get(path);
+    if (group !== undefined) this.#batch.groups.set(path, group.view);
+    this.#onDirty();
+  }
+
+  removed(path: string): void {
+    const existed = [this.#elections, this.#locks, this.#groups].map((kind) => kind.delete(path));
+    if (!existed.includes(true)) return;
+    const { elections, locks, groups, groupFacts } = this.#batch;
+    for (const set of [elections, locks, groups, groupFacts, this.#sent]) set.delete(path);
+    this.#batch.removed.add(path);
+    this.#happened([{ at: this.#now(), path, kind: 'removed', id: null }]);
+    this.#onDirty();
+  }
+
+  limited(sentences: readonly string[]): void {
+    this.#limits = sentences;
+    this.#batch.limits = sentences;
+    this.#onDirty();
+  }
+
+  /** A session begins to read. */
+  begin(): void {
+    this.#reading = {};
+    this.#read.clear();
+    if (this.#limits.length > 0) this.limited([]);
+  }
+
+  readAll(): void {
+    for (const kind of [this.#elections, this.#locks, this.#groups])
+      for (const path of [...kind.keys()]) if (!this.#read.has(path)) this.removed(path);
+    this.#hasReadAll = true;
+    this.#onDirty();
+    this.#onReadAll();
+  }
+
+  failed(error: unknown): void {
+    this.#onFailed(error);
+  }
+
+  /** A server serves the session, or none does. */
+  connected(connected: boolean): void {
+    if (this.#connection.connected === connected) return;
+    this.#connection = { connected, disconnectedSince: connected ? null : this.#now() };
+    this.#batch.connection = this.#connection;
+    this.#onDirty();
+  }
+
+  /** The servers' roles were asked for. */
+  polled(servers: readonly ServerView[]): void {
+    if (isDeepStrictEqual(servers, this.#servers)) return;
+    const roles = new Map(this.#servers.map(({ address, role }) => [address, role]));
+    const changed = servers.filter(({ address, role }) => roles.has(address) && roles.get(address) !== role);
+    const at = this.#now();
+    this.#happened(
+      changed.map(({ address, role }) => ({ at, path: '/', kind: 'server', id: address, reason: role })),
+    );
+    this.#servers = servers;
+    this.#batch.servers = servers;
+    this.#onDirty();
+  }
+
+  /** @param at - when the leader's newest heartbeat was committed */
+  beat(path: string, { node, seat }: LeaderView, at: number): void {
+    if (this.#elections.get(path)?.beat(node, at) !== true) return;
+    this.#batch.heartbeats.set(`${seat} ${path}`, { path, seat, at });
+    this.#onDirty();
+  }
+
+  /** Those whose heartbeats can be seen. */
+  leaders(): { path: string; leader: LeaderView }[] {
+    return [...this.#elections.values()].flatMap(({ path, view }) =>
+      view.leaders.flatMap((leader) => (leader?.takeover === 'lease' ? { path, leader } : [])),
+    );
+  }
+
+  /** What has changed since the last call; `undefined`: nothing has. Before all was read once, nothing is told. */
+  takeBatch(): OverviewChange | undefined {
+    if (!this.#hasReadAll) return undefined;
+    this.#readGroups();
+    const batch = this.#batch;
+    this.#batch = emptyBatch();
+    const elections = this.#changed(
+      [...batch.elections].flatMap((path) => this.#elections.get(path)?.view ?? []),
+    );
+    const locks = this.#changed([...batch.locks].flatMap((path) => this.#locks.get(path) ?? []));
+    const lists = {
+      elections,
+      locks,
+      groups: [...batch.groups.values()],
+      removed: [...batch.removed],
+      transitions: batch.transitions.reverse(),
+      heartbeats: [...batch.heartbeats.values()],
+    };
+    const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+    const { connection, servers, limits } = batch;
+    const change = { ...connection, ...(servers && { servers }), ...(limits && { limits }), ...filled };
+    return Object.keys(change).length > 0 ? change : undefined;
+  }
+
+  #readGroups(): void {
+    const { groupFacts, groups } = this.#batch;
+    for (const [path, facts] of groupFacts) {
+      const model = this.#groups.get(path) as GroupModel;
+      const { change, transitions } = model.read(facts, this.#now());
+      // Of two changes in one batch the first one would be lost.
+      if (change !== undefined) groups.set(path, groups.has(path) ? model.view : change);
+      this.#happened(transitions);
+    }
+    groupFacts.clear();
+  }
+
+  /** Heartbeats are told of by themselves. */
+  #changed<V extends ElectionView | LockView>(views: readonly V[]): V[] {
+    return views.filter((view) => {
+      const isSame = isDeepStrictEqual(this.#sent.get(view.path), view);
+      this.#sent.set(view.path, view);
+      return !isSame;
+    });
+  }
+
+  /** It is of this kind, and was of another one, perhaps. */
+  #found(path: string, kind: ReadonlyMap<string, unknown>): void {
+    this.#read.add(path);
+    this.#batch.removed.delete(path);
+    if (kind.has(path)) return;
+    this.removed(path);
+    this.#batch.removed.delete(path);
+    if (this.#hasReadAll) this.#happened([{ at: this.#now(), path, kind: 'created', id: null }]);
+  }
+
+  #happened(transitions: readonly TransitionView[]): void {
+    if (transitions.length === 0) return;
+    this.#batch.transitions.push(...transitions);
+    this.#transitions = [...transitions.toReversed(), ...this.#transitions].slice(0, MOST_TRANSITIONS);
+  }
+}
+
+function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
+  return one.path < other.path ? -1 : Number(one.path > other.path);
+}

@@ -1,0 +1,255 @@
+// Imports more than 15 modules: 16, most of them the ground of every public class that starts, stops and emits.
+import { showAs } from '../classes/inspection.js';
+import {
+  describe,
+  InvalidStateError,
+  type ListenerError,
+  SessionClosedError,
+  SessionExpiredError,
+} from '../errors.js';
+import { abortable, type Deferred, deferred } from '../platform/async/promises.js';
+import { markStopped, type StartOptions, start } from '../platform/async/starting.js';
+import { logError } from '../platform/logging/logger.js';
+import { jitteredPauseMs } from '../platform/retry/backoff.js';
+import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
+import { sleep, type Timer } from '../platform/time/clock.js';
+import { EnsembleHistory } from '../session/ensemble-history.js';
+import type { Session } from '../session/session.js';
+import type { SessionSource } from '../session/session-source.js';
+import { OverviewModel } from './model/overview-model.js';
+import { ServerClock } from './model/server-clock.js';
+import type { OverviewChange, OverviewState } from './model/views.js';
+import { type OverviewOptions, resolveOverviewOptions } from './overview-options.js';
+import { SessionReading } from './session-reading.js';
+
+/** The events of an `Overview`. */
+export interface OverviewEvents {
+  /** What is another now, at most ten times in a second. */
+  change(change: OverviewChange): void;
+  /** Something went wrong: reading begins anew; or a listener threw. */
+  error(error: Error): void;
+}
+
+const OVERVIEW_EVENTS: EventNames<OverviewEvents> = { change: true, error: true };
+
+/** Before a batch, what belongs to it may still come: one transaction is several notifications. */
+const GATHER_MS = 20;
+const BATCH_EVERY_MS = 100;
+
+/**
+ * - `idle`: not started.
+ * - `waiting`: there is no session, or reading has failed and begins anew after a pause.
+ * - `reading`: a session reads. While it is suspended, too.
+ * - `stopped`: final.
+ */
+type State =
+  | { readonly name: 'idle' | 'waiting' | 'stopped' }
+  | { readonly name: 'reading'; readonly reading: SessionReading };
+
+/**
+ * A live picture of all elections, locks and groups of shards below a root, for operators. It only reads: it needs no right to write, and
+ * creates nothing. A root that is missing is waited for.
+ *
+ * It is a moment old, and proves nothing: who leads is for each leader's own `term` to say. Not guaranteed: every state in between. A term that
+ * begins and ends within a tenth of a second may be missed.
+ *
+ * It sets one watch for each election, lock and node that leads to some, one for the record of each election's seat while there are candidates, and one
+ * for each member of a group, with four more for the group. While it has no session it keeps what was read last.
+ */
+export class Overview extends SafeEmitter<OverviewEvents> {
+  readonly root: string;
+  readonly #options: ReturnType<typeof resolveOverviewOptions>;
+  readonly #model: OverviewModel;
+  readonly #serverClock = new ServerClock();
+  readonly #stop = new AbortController();
+  readonly #started: Deferred<void> = deferred();
+  #state: State = { name: 'idle' };
+  #running: Promise<void> = Promise.resolve();
+  #attending = 0;
+  #hasStarted = false;
+  #timer: Timer | undefined;
+  #batchedAtMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param session - a session, which is left open; a connect string; or a supervisor
+   * @throws InvalidOptionError if the session or an option is wrong
+   */
+  constructor(session: Session | SessionSource | string, options?: OverviewOptions) {
+    super();
+    this.#options = resolveOverviewOptions(session, options, (error) => this.#report(error));
+    const { root, past, clock } = this.#options;
+    this.root = root;
+    this.#model = new OverviewModel(past, {
+      now: () => clock.date().getTime(),
+      onDirty: () => this.#batchSoon(),
+      onReadAll: () => {
+        this.#hasStarted = true;
+        this.#started.resolve();
+      },
+      onFailed: (error) => {
+        if (this.#state.name === 'reading') this.#state.reading.fail(error);
+      },
+    });
+  }
+
+  /** What was read last. Empty before `start` has resolved. */
+  get state(): OverviewState {
+    return this.#model.state;
+  }
+
+  /** The session that reads, if a server serves it. */
+  get session(): Session | undefined {
+    if (this.#state.name !== 'reading') return undefined;
+    const { session } = this.#state.reading;
+    return session.state.name === 'connected' ? session : undefined;
+  }
+
+  /**
+   * Begins to read. Resolves when all was read once, also if there is no such root; with a connect string or a supervisor, however long it takes
+   * until there is a session. A second call returns the promise of the first one.
+   *
+   * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
+   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
+   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
+   * @throws the reason of `options.signal` if that aborts before
+   */
+  start(options?: StartOptions): Promise<void> {
+    return start(options, { begin: () => this.#start(), stop: () => this.stop() });
+  }
+
+  #start(): Promise<void> {
+    if (this.#state.name === 'stopped')
+      return Promise.reject(new InvalidStateError('the overview has stopped: make a new one'));
+    if (this.#state.name === 'idle') {
+      this.#become({ name: 'waiting' });
+      this.#running = this.#run();
+    }
+    return this.#started.promise;
+  }
+
+  /** Stops reading: no event comes after it. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
+  async stop(): Promise<void> {
+    markStopped(this.#started.promise);
+    this.#end(new InvalidStateError('the overview was stopped before it had looked'));
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /**
+   * Has the leaders' heartbeats looked at, twice in a lease each, and the servers asked for their roles, every 5 s: as long as at least one
+   * caller attends, and once for all of them. @returns what ends it
+   */
+  attend(): () => void {
+    this.#attending++;
+    if (this.#attending === 1 && this.#state.name === 'reading') this.#state.reading.attend(true);
+    let isAttending = true;
+    return () => {
+      if (!isAttending) return;
+      isAttending = false;
+      this.#attending--;
+      if (this.#attending === 0 && this.#state.name === 'reading') this.#state.reading.attend(false);
+    };
+  }
+
+  /** Reads with one session after the other. Never rejects. */
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const history = new EnsembleHistory();
+    let former: Session | undefined;
+    try {
+      for (;;) {
+        const session = await this.#options.source.session(signal);
+        if (session === former) throw session.ended.reason; // There is none after it.
+        former = session;
+        // A server that is behind has caught up by then: nothing older is shown than with the session before.
+        const reset = await abortable(history.follow(session), signal);
+        if (reset !== undefined) this.#report(reset);
+        await this.#readWith(session);
+      }
+    } catch (error) {
+      this.#finish(error);
+    }
+    await this.#options.close();
+  }
+
+  /** Resolves when the session has ended. @throws the reason of the stop */
+  async #readWith(session: Session): Promise<void> {
+    const { signal } = this.#stop;
+    const ended = AbortSignal.any([session.signal, signal]);
+    for (let failedAttempts = 1; !ended.aborted; failedAttempts++) {
+      const reading = new SessionReading(session, this.root, this.#model, this.#serverClock);
+      this.#become({ name: 'reading', reading });
+      if (this.#attending > 0) reading.attend(true);
+      try {
+        await reading.run(ended);
+      } catch (error) {
+        this.#become({ name: 'waiting' });
+        if (ended.aborted) break;
+        this.#report(error);
+        const pauseMs = jitteredPauseMs(failedAttempts, session.environment.random());
+        await sleep(session.clock, pauseMs, ended).catch(() => undefined); // Rejects only at the end, which the loop checks.
+      }
+    }
+    this.#model.connected(false);
+    signal.throwIfAborted();
+  }
+
+  #batchSoon(): void {
+    const { clock } = this.#options;
+    if (this.#timer !== undefined || this.#state.name === 'stopped') return;
+    const pauseMs = Math.max(GATHER_MS, this.#batchedAtMs + BATCH_EVERY_MS - clock.now());
+    this.#timer = clock.after(pauseMs, () => {
+      this.#timer = undefined;
+      this.#batchedAtMs = clock.now();
+      this.#emitBatch();
+    });
+  }
+
+  #emitBatch(): void {
+    const change = this.#model.takeBatch();
+    if (change !== undefined) this.emit('change', change);
+  }
+
+  /** No session is left, or it is of no use. */
+  #finish(reason: unknown): void {
+    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
+    const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
+    if (this.#hasStarted && !orderly.some((type) => reason instanceof type)) this.#report(reason);
+    this.#model.connected(false);
+    if (!this.#stop.signal.aborted) this.#emitBatch(); // That nothing new is shown from now on.
+    this.#end(reason);
+  }
+
+  #end(reason: unknown): void {
+    this.#started.reject(reason);
+    this.#become({ name: 'stopped' });
+    this.#timer?.clear();
+    this.#stop.abort(reason);
+  }
+
+  /** The only place that writes the state. */
+  #become(next: State): void {
+    if (this.#state.name !== 'stopped') this.#state = next;
+  }
+
+  #report(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(describe(thrown));
+    logError(this.#options.logger, error, 'something went wrong in the overview', this);
+    this.emit('error', error);
+  }
+
+  /** @internal */
+  protected override get knownEvents(): EventNames<OverviewEvents> {
+    return OVERVIEW_EVENTS;
+  }
+
+  protected override reportListenerError(error: ListenerError): void {
+    if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
+    else this.#report(error);
+  }
+}
+
+showAs(Overview, ({ root }) => ({ root }));

@@ -1,0 +1,121 @@
+import { candidateIdOf } from '../../election/nodes/candidate.js';
+import { parseRecord } from '../../election/nodes/record.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import { GroupPaths } from '../../shards/nodes/group-paths.js';
+import { parsePins } from '../../shards/nodes/pins-data.js';
+import { GroupReading } from '../../shards/observer/group-reading.js';
+import type { GroupView } from '../../shards/observer/group-view.js';
+import { NodeFollower } from '../../shards/observer/node-follower.js';
+import type { Reading } from './reading.js';
+
+type Pins = ReadonlyMap<string, string>;
+const NO_PINS: Pins = new Map();
+
+/** Follows a group of shards: what its members publish, which of them plans, and the pins. With one watch for each member, and four more. */
+export class GroupFollower {
+  readonly name = 'group';
+  readonly #reading: Reading;
+  readonly #path: string;
+  readonly #paths: GroupPaths;
+  readonly #onGone: () => void;
+  readonly #group: GroupReading;
+  readonly #planner: NodeFollower;
+  readonly #pins: NodeFollower;
+  #view: GroupView | undefined;
+  #plannerId: string | undefined;
+  #pinned = NO_PINS;
+  readonly #done: () => void;
+  #hasStopped = false;
+
+  /** @param onGone - called when there is no group any more */
+  constructor(reading: Reading, path: string, onGone: () => void) {
+    this.#reading = reading;
+    this.#path = path;
+    this.#paths = new GroupPaths(path);
+    this.#onGone = onGone;
+    this.#done = reading.begin();
+    const { session } = reading;
+    const failed = (error: unknown) => this.#failed(error);
+    this.#group = new GroupReading(session, this.#paths, {
+      onView: (view) => void this.#read(view), // Never rejects.
+      onRefused: failed,
+      onFailed: failed,
+    });
+    this.#planner = new NodeFollower(session, this.#paths.planner, {
+      read: (node) => void this.#readPlanner(node), // Never rejects.
+      missing: () => this.#planned(undefined),
+      failed,
+    });
+    this.#pins = new NodeFollower(session, this.#paths.pins, {
+      read: ({ data }) => this.#pinnedTo(parsePins(data) ?? NO_PINS),
+      missing: () => this.#pinnedTo(NO_PINS),
+      failed,
+    });
+  }
+
+  /** To be called when the session is served again. */
+  resumed(): void {
+    for (const each of [this.#group, this.#planner, this.#pins]) each.resumed();
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    for (const each of [this.#group, this.#planner, this.#pins]) each.stop();
+    this.#done();
+  }
+
+  async #read(view: GroupView): Promise<void> {
+    this.#view = view;
+    try {
+      const isGone = view.list === undefined && (await this.#reading.read(this.#path)) === undefined;
+      if (this.#hasStopped) return;
+      if (isGone) this.#onGone();
+      else this.#report();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  async #readPlanner({ data, stat }: NodeData): Promise<void> {
+    const record = parseRecord(data, stat.version);
+    if (record.state !== 'held') return this.#planned(undefined);
+    try {
+      const node = await this.#reading.read(`${this.#paths.planner}/${record.node}`);
+      this.#planned(node === undefined ? undefined : (candidateIdOf(node.data) ?? record.id));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #planned(id: string | undefined): void {
+    this.#plannerId = id;
+    this.#report();
+  }
+
+  #pinnedTo(pins: Pins): void {
+    this.#pinned = pins;
+    this.#report();
+  }
+
+  #report(): void {
+    const view = this.#view;
+    if (this.#hasStopped || view === undefined) return;
+    view.settle();
+    this.#reading.listener.group(this.#path, {
+      shards: view.list?.ids,
+      members: view.membersByNode,
+      ownerOf: (shard) => view.ownerOf(shard),
+      planner: this.#plannerId,
+      pins: this.#pinned,
+    });
+    this.#done();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#hasStopped) return;
+    // What one part may not be read of says nothing of the others.
+    if (!isNoAuth(error) || this.#view === undefined) this.#reading.refused(this.#path, error);
+    this.#done();
+  }
+}

@@ -1,0 +1,57 @@
+import { parseLockEntry, queueOf } from '../../lock/queue/order.js';
+import { hasSession, type NodeData } from '../../session/protocol/records.js';
+import { LIMITS } from '../model/limits.js';
+import type { LockKind } from '../model/lock-view.js';
+import type { NodeKind } from '../model/node-kind.js';
+import { QueueContents } from './queue-contents.js';
+import type { Reading } from './reading.js';
+
+/** Reads the queue of a lock of any kind, after each listing of it. */
+export class LockReading {
+  readonly name: LockKind['name'];
+  readonly #reading: Reading;
+  readonly #path: string;
+  readonly #contents: QueueContents;
+  #newest = 0n;
+  #done: () => void;
+  #hasStopped = false;
+
+  constructor(reading: Reading, path: string, name: LockKind['name']) {
+    this.name = name;
+    this.#reading = reading;
+    this.#path = path;
+    this.#contents = new QueueContents(reading, path);
+    this.#done = reading.begin();
+  }
+
+  listed(kind: NodeKind, _node: NodeData, names: readonly string[], zxid: bigint): void {
+    this.#newest = zxid;
+    if ('capacity' in kind) void this.#read(kind, names, zxid); // Never rejects.
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#done();
+  }
+
+  async #read(kind: LockKind, names: readonly string[], zxid: bigint): Promise<void> {
+    const { listener, serverClock } = this.#reading;
+    try {
+      const all = queueOf(names, parseLockEntry);
+      const isLong = all.length > LIMITS.queue;
+      const sentence = `${this.#path}: of ${all.length} contenders the first ${LIMITS.queue} are shown`;
+      this.#reading.limit(`${this.#path} queue`, isLong ? sentence : undefined);
+      const queue = await this.#contents.read(all.slice(0, LIMITS.queue));
+      if (this.#hasStopped || zxid !== this.#newest) return;
+      const contenders = queue.flatMap((entry) => {
+        const node = this.#contents.get(entry.node);
+        if (node === undefined || !hasSession(node.stat)) return []; // Such a node blocks no contender of Conclave.
+        return [{ entry, data: node.data, at: serverClock.toLocal(node.stat.createdAtMs) }];
+      });
+      listener.lock(this.#path, kind, contenders);
+    } catch (error) {
+      if (!this.#hasStopped) this.#reading.refused(this.#path, error);
+    }
+    this.#done();
+  }
+}

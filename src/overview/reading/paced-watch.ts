@@ -1,0 +1,139 @@
+import { NoNodeError } from '../../errors.js';
+import { microtask } from '../../platform/async/promises.js';
+import type { Timer } from '../../platform/time/clock.js';
+import type { Reply } from '../../session/connection/reply.js';
+import type { ChildNames } from '../../session/protocol/child-names.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import type { Change } from '../../session/protocol/requests.js';
+import type { Session } from '../../session/session.js';
+import type { Watcher } from '../../session/watch-registry.js';
+import type { ReadSlots } from './read-slots.js';
+
+export interface PacedListener<T> {
+  /** At first, and after changes. */
+  read(value: T): void;
+  /** There is no such node, or not any more. The last call. */
+  gone(): void;
+  /** A server refuses, or the session has ended. The last call. */
+  failed(error: unknown): void;
+}
+
+/** How something is read with a watch, and how the watch is removed. */
+interface Watched<T> {
+  read(watcher: Watcher): Promise<T>;
+  cancel(watcher: Watcher): boolean;
+  removeUnused(): boolean;
+}
+
+type State =
+  | { readonly name: 'reading'; isOutdated: boolean }
+  | { readonly name: 'watching'; readonly sinceMs: number }
+  | { readonly name: 'pausing'; readonly timer: Timer }
+  | { readonly name: 'stopped' };
+
+/** A node that changes all the time is read no more often than this. A lock may be handed on a thousand times in a second. */
+export const PACE_MS = 100;
+
+/**
+ * Reads something with a watch, and again when it has changed, until it is gone: at once after a while without changes, else after a pause, in
+ * which there is no watch either. The listener isn't called on the connection's stack.
+ */
+export class PacedWatch<T> implements Watcher {
+  readonly #session: Session;
+  readonly #slots: ReadSlots;
+  readonly #watched: Watched<T>;
+  readonly #listener: PacedListener<T>;
+  #state: State = { name: 'reading', isOutdated: false };
+
+  private constructor(session: Session, slots: ReadSlots, watched: Watched<T>, listener: PacedListener<T>) {
+    this.#session = session;
+    this.#slots = slots;
+    this.#watched = watched;
+    this.#listener = listener;
+    void this.#read(); // Never rejects.
+  }
+
+  static ofData(session: Session, slots: ReadSlots, path: string, listener: PacedListener<NodeData>) {
+    const watched = {
+      read: (watcher: Watcher) => session.readAndWatch(path, watcher),
+      cancel: (watcher: Watcher) => session.cancelWatch(path, watcher),
+      removeUnused: () => session.removeUnusedWatch(path),
+    };
+    return new PacedWatch(session, slots, watched, listener);
+  }
+
+  static ofChildren(
+    session: Session,
+    slots: ReadSlots,
+    path: string,
+    listener: PacedListener<Reply<ChildNames>>,
+  ) {
+    const watched = {
+      read: (watcher: Watcher) => session.listAndWatch(path, watcher),
+      cancel: (watcher: Watcher) => session.cancelChildWatch(path, watcher),
+      removeUnused: () => session.removeUnusedChildWatch(path),
+    };
+    return new PacedWatch(session, slots, watched, listener);
+  }
+
+  /** Whether a change was reported, or is about to be read for the first time, that the listener hasn't been told of. */
+  get isStale(): boolean {
+    return this.#state.name === 'reading' || this.#state.name === 'pausing';
+  }
+
+  stop(): void {
+    if (this.#state.name === 'pausing') this.#state.timer.clear();
+    const mayBeWatched = this.#state.name === 'watching' || this.#state.name === 'reading';
+    this.#state = { name: 'stopped' };
+    // Without a connection a read that is held sets the watch all the same: `#read` removes it.
+    if (mayBeWatched) this.#watched.cancel(this);
+  }
+
+  changed(change: Change): void {
+    // Not on the connection's stack, and still before anything that the server sends after the event.
+    microtask(() => {
+      if (change === 'deleted') this.#end((listener) => listener.gone());
+      else if (this.#state.name === 'watching') this.#readInTime(this.#state.sinceMs);
+      else if (this.#state.name === 'reading') this.#state.isOutdated = true;
+    });
+  }
+
+  #readInTime(formerMs: number): void {
+    const { clock } = this.#session;
+    const pauseMs = formerMs + PACE_MS - clock.now();
+    const read = () => {
+      this.#state = { name: 'reading', isOutdated: false };
+      void this.#read(); // Never rejects.
+    };
+    if (pauseMs <= 0) return read();
+    this.#state = { name: 'pausing', timer: clock.after(pauseMs, read, { background: true }) };
+  }
+
+  async #read(): Promise<void> {
+    const isStopped = () => this.#state.name === 'stopped';
+    const read = () => (isStopped() ? Promise.reject(STOPPED) : this.#watched.read(this));
+    try {
+      const value = await this.#slots.run(() => this.#session.retryUntilAnswered(read));
+      const state = this.#state;
+      if (state.name !== 'reading') {
+        if (isStopped()) this.#watched.removeUnused();
+        return;
+      }
+      const sinceMs = this.#session.clock.now();
+      if (state.isOutdated) this.#readInTime(sinceMs);
+      else this.#state = { name: 'watching', sinceMs };
+      this.#listener.read(value);
+    } catch (error) {
+      this.#end((listener) => (error instanceof NoNodeError ? listener.gone() : listener.failed(error)));
+    }
+  }
+
+  #end(notify: (listener: PacedListener<T>) => void): void {
+    if (this.#state.name === 'stopped') return;
+    if (this.#state.name === 'pausing') this.#state.timer.clear();
+    this.#state = { name: 'stopped' };
+    notify(this.#listener);
+  }
+}
+
+const STOPPED = new Error('the watch was stopped'); // Ends a read after `stop()`. Never seen outside.

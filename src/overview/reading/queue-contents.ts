@@ -1,0 +1,46 @@
+import type { QueueEntry } from '../../lock/queue/order.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import type { Reading } from './reading.js';
+
+/** The nodes of a queue's contenders, each read once: when it is seen in a listing for the first time. */
+export class QueueContents {
+  readonly #reading: Reading;
+  readonly #path: string;
+  /** By name. `undefined`: it may not be read. */
+  readonly #nodes = new Map<string, NodeData | undefined>();
+
+  constructor(reading: Reading, path: string) {
+    this.#reading = reading;
+    this.#path = path;
+  }
+
+  get(node: string): NodeData | undefined {
+    return this.#nodes.get(node);
+  }
+
+  /**
+   * Reads what wasn't read yet, and forgets those that aren't in the queue.
+   * @param others - further nodes that are still of interest
+   * @returns which of the queue are there, whether or not they may be read
+   * @throws what ended the session, or a server's refusal
+   */
+  async read(queue: readonly QueueEntry[], others: readonly string[] = []): Promise<QueueEntry[]> {
+    const listed = new Set([...queue.map(({ node }) => node), ...others]);
+    for (const node of this.#nodes.keys()) if (!listed.has(node)) this.#nodes.delete(node);
+    const missing = queue.filter(({ node }) => !this.#nodes.has(node));
+    await Promise.all(missing.map(({ node }) => this.again(node)));
+    return queue.filter(({ node }) => this.#nodes.has(node));
+  }
+
+  /** Reads a node that may have changed. */
+  async again(node: string): Promise<void> {
+    try {
+      const found = await this.#reading.read(`${this.#path}/${node}`);
+      if (found !== undefined) this.#nodes.set(node, found);
+    } catch (error) {
+      if (!isNoAuth(error)) throw error;
+      this.#nodes.set(node, undefined);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import { deferred, ignore } from '../../platform/async/promises.js';
+import type { Server } from '../../platform/environment.js';
+import type { Timer } from '../../platform/time/clock.js';
+import { openTransport } from '../../session/connection/transport.js';
+import type { Session } from '../../session/session.js';
+import { parseServerStatus } from '../model/server-status.js';
+import type { ServerView } from '../model/views.js';
+
+const EVERY_MS = 5000;
+const ANSWER_WITHIN_MS = 2000;
+const MOST_BYTES = 4096;
+
+/** Asks each server of the ensemble for its role, every 5 s, until it is stopped. */
+export class ServerPoll {
+  readonly #session: Session;
+  readonly #onServers: (servers: readonly ServerView[]) => void;
+  #timer: Timer | undefined;
+  #hasStopped = false;
+
+  constructor(session: Session, onServers: (servers: readonly ServerView[]) => void) {
+    this.#session = session;
+    this.#onServers = onServers;
+    void this.#round(); // Never rejects.
+  }
+
+  stop(): void {
+    this.#hasStopped = true;
+    this.#timer?.clear();
+  }
+
+  async #round(): Promise<void> {
+    const session = this.#session;
+    const { servers } = session.ensemble;
+    const answers = await Promise.all(servers.map((server) => statusOf(session, server)));
+    if (this.#hasStopped) return;
+    const ours = session.server;
+    this.#onServers(
+      servers.map((server, at) => ({
+        address: addressOf(server),
+        isOurs: ours !== undefined && addressOf(ours) === addressOf(server),
+        ...(answers[at] as Pick<ServerView, 'role' | 'version'>),
+      })),
+    );
+    this.#timer = session.clock.after(EVERY_MS, () => void this.#round(), { background: true });
+  }
+}
+
+export function addressOf({ host, port }: Server): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** Over a connection of its own, which the server ends when it has answered. Never rejects. */
+async function statusOf(session: Session, server: Server): Promise<Pick<ServerView, 'role' | 'version'>> {
+  const { environment, ensemble } = session;
+  const answered = deferred<string>();
+  let end = ignore;
+  let isOver = false;
+  const timer = session.clock.after(ANSWER_WITHIN_MS, () => answered.reject(undefined), { background: true });
+  const ask = async () => {
+    const [address] = isIP(server.host) === 0 ? await environment.resolve(server.host) : [server.host];
+    if (address === undefined) return answered.reject(undefined);
+    if (isOver) return;
+    const { socket, ready, incoming } = openTransport({ server, address }, environment, ensemble.tls);
+    end = () => void socket.destroy();
+    let text = '';
+    const read = (bytes: Buffer) => {
+      text += bytes.toString('latin1');
+      if (text.length > MOST_BYTES) answered.resolve(text);
+    };
+    if (incoming !== undefined) incoming.reader = { read };
+    socket.on('data', read);
+    socket.on('error', answered.reject);
+    socket.on('close', () => (text === '' ? answered.reject(undefined) : answered.resolve(text)));
+    socket.once(ready, () => socket.write('srvr'));
+  };
+  ask().catch(answered.reject);
+  try {
+    return parseServerStatus(await answered.promise);
+  } catch {
+    return { role: 'unreachable' };
+  } finally {
+    isOver = true;
+    timer.clear();
+    end();
+  }
+}

@@ -1,0 +1,115 @@
+import { NoNodeError } from '../../errors.js';
+import { microtask } from '../../platform/async/promises.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { NodeData } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+import { LIMITS } from '../model/limits.js';
+import type { ServerClock } from '../model/server-clock.js';
+import type { TreeListener } from '../model/tree-listener.js';
+import { Branch } from './branch.js';
+import { ReadSlots } from './read-slots.js';
+import type { Reading } from './reading.js';
+
+/** Follows everything below a root with one session, until that ends or `stop` is called. */
+export class Tree implements Reading {
+  readonly session: Session;
+  readonly slots = new ReadSlots(LIMITS.reads);
+  readonly listener: TreeListener;
+  readonly serverClock: ServerClock;
+  readonly #root: string;
+  readonly #limits = new Map<string, string>();
+  #nodes = 0;
+  #outstanding = 0;
+  #hasReadAll = false;
+  #state:
+    | { readonly name: 'following'; readonly branch: Branch }
+    | { readonly name: 'waiting'; unwatch(): void }
+    | { readonly name: 'stopped' };
+
+  constructor(session: Session, root: string, listener: TreeListener, serverClock: ServerClock) {
+    this.session = session;
+    this.#root = root;
+    this.listener = listener;
+    this.serverClock = serverClock;
+    this.#state = this.#follow();
+  }
+
+  /** To be called when the session is served again: a lost connection ends the watch for a creation. */
+  resumed(): void {
+    if (this.#state.name === 'waiting') this.#state.unwatch();
+    if (this.#state.name === 'waiting') this.#state = this.#follow();
+    else if (this.#state.name === 'following') this.#state.branch.resumed();
+  }
+
+  stop(): void {
+    if (this.#state.name === 'waiting') this.#state.unwatch();
+    if (this.#state.name === 'following') this.#state.branch.stop();
+    this.#state = { name: 'stopped' };
+  }
+
+  #follow(): { readonly name: 'following'; readonly branch: Branch } {
+    return { name: 'following', branch: new Branch(this, this.#root, 0, () => this.#waitForRoot()) };
+  }
+
+  #waitForRoot(): void {
+    if (this.#state.name !== 'following') return;
+    this.#state.branch.stop();
+    const again = () => {
+      if (this.#state !== waiting) return;
+      waiting.unwatch(); // Before the reads, which set watches of the same path.
+      this.#state = this.#follow();
+    };
+    const waiting = {
+      name: 'waiting' as const,
+      unwatch: this.session.watchCreation(this.#root, () => microtask(again), again),
+    };
+    this.#state = waiting;
+  }
+
+  begin(): () => void {
+    this.#outstanding++;
+    let isDone = false;
+    return () => {
+      if (isDone) return;
+      isDone = true;
+      this.#outstanding--;
+      if (this.#outstanding > 0 || this.#hasReadAll || this.#state.name === 'stopped') return;
+      this.#hasReadAll = true;
+      this.listener.readAll();
+    };
+  }
+
+  async read(path: string): Promise<NodeData | undefined> {
+    const read = () => this.session.retryUntilAnswered(() => this.session.getData(path));
+    try {
+      return await this.slots.run(read);
+    } catch (error) {
+      if (error instanceof NoNodeError) return undefined;
+      throw error;
+    }
+  }
+
+  refused(path: string, error: unknown): void {
+    if (this.#state.name === 'stopped' || this.session.ended.aborted) return;
+    if (isNoAuth(error)) {
+      this.limit(path, `${path}: this client may not read it`);
+      this.listener.refused(path);
+    } else this.listener.failed(error);
+  }
+
+  count(by: 1 | -1, path: string): boolean {
+    if (by === 1 && this.#nodes >= LIMITS.nodes) {
+      this.limit(this.#root, `${path} and others: more than ${LIMITS.nodes} nodes below ${this.#root}`);
+      return false;
+    }
+    this.#nodes += by;
+    return true;
+  }
+
+  limit(path: string, sentence: string | undefined): void {
+    if (this.#limits.get(path) === sentence) return;
+    if (sentence === undefined) this.#limits.delete(path);
+    else this.#limits.set(path, sentence);
+    this.listener.limited([...this.#limits.values()]);
+  }
+}

@@ -1,0 +1,67 @@
+import { abortable, deferred } from '../platform/async/promises.js';
+import type { Session } from '../session/session.js';
+import type { OverviewModel } from './model/overview-model.js';
+import type { ServerClock } from './model/server-clock.js';
+import { HeartbeatPoll } from './reading/heartbeat-poll.js';
+import { ServerPoll } from './reading/server-poll.js';
+import { Tree } from './reading/tree.js';
+
+/** All that reads for an overview with one session: the tree below its root, and, while it is attended, heartbeats and servers. */
+export class SessionReading {
+  readonly session: Session;
+  readonly #model: OverviewModel;
+  readonly #serverClock: ServerClock;
+  readonly #tree: Tree;
+  readonly #failed = deferred<never>();
+  #polls: readonly { stop(): void }[] = [];
+  readonly #unsubscribe: () => void;
+
+  constructor(session: Session, root: string, model: OverviewModel, serverClock: ServerClock) {
+    this.session = session;
+    this.#model = model;
+    this.#serverClock = serverClock;
+    model.begin();
+    this.#tree = new Tree(session, root, model, serverClock);
+    const onSuspended = () => model.connected(false);
+    const onResumed = () => {
+      model.connected(true);
+      this.#tree.resumed();
+    };
+    session.on('suspended', onSuspended).on('resumed', onResumed);
+    this.#unsubscribe = () => session.off('suspended', onSuspended).off('resumed', onResumed);
+    model.connected(session.state.name === 'connected');
+  }
+
+  /** Reading has failed: all is to be read anew. */
+  fail(error: unknown): void {
+    this.#failed.reject(error);
+  }
+
+  /** Looks at heartbeats and servers from now on, or no more. */
+  attend(isAttended: boolean): void {
+    for (const poll of this.#polls) poll.stop();
+    if (!isAttended) {
+      this.#polls = [];
+      return;
+    }
+    const { session } = this;
+    const model = this.#model;
+    const heartbeats = new HeartbeatPoll({
+      ...{ session, slots: this.#tree.slots, serverClock: this.#serverClock },
+      leaders: () => model.leaders(),
+      onHeartbeat: ({ path, leader }, at) => model.beat(path, leader, at),
+    });
+    this.#polls = [heartbeats, new ServerPoll(session, (servers) => model.polled(servers))];
+  }
+
+  /** Reads until `ended` aborts. @throws its reason, or why reading has failed */
+  async run(ended: AbortSignal): Promise<void> {
+    try {
+      await abortable(this.#failed.promise, ended);
+    } finally {
+      this.#unsubscribe();
+      this.attend(false);
+      this.#tree.stop();
+    }
+  }
+}
