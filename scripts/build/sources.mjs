@@ -4,8 +4,8 @@ export const ROOT = join(import.meta.dirname, '../..');
 export const SOURCES = join(ROOT, 'src');
 export const BUILT = join(ROOT, 'dist');
 
-/** The modules that users import: `conclave`, `conclave/testing` and `conclave/node-cron`. */
-export const PUBLIC_ENTRIES = ['index', 'testing/index', 'node-cron/index'];
+/** The modules that users import: `conclave`, `conclave/testing`, `conclave/node-cron` and `conclave/dashboard`. */
+export const PUBLIC_ENTRIES = ['index', 'testing/index', 'node-cron/index', 'dashboard/index'];
 
 /** @param {string} name of a source, without extension @returns {string} its path */
 export function sourceOf(name) {

@@ -7,6 +7,7 @@ import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
 import { addShards } from './commands/shards.js';
 import { addStatus } from './commands/status.js';
+import { addUi } from './commands/ui.js';
 import { EXIT } from './process/exit-codes.js';
 import { printError } from './process/output.js';
 import { UserError } from './process/user-error.js';
@@ -60,6 +61,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addStatus(program, setExitCode);
   addResign(program, setExitCode);
   addShards(program, setExitCode);
+  addUi(program);
   addDevServer(program);
   return program.addHelpText('after', MORE_HELP);
 }

@@ -127,7 +127,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     return this.#started.promise;
   }
 
-  /** Stops reading: no event comes after it. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
+  /** Stops reading: tells of what has changed until now, and no event comes after that. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
   async stop(): Promise<void> {
     markStopped(this.#started.promise);
     this.#end(new InvalidStateError('the overview was stopped before it had looked'));
@@ -219,12 +219,12 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
     if (this.#hasStarted && !orderly.some((type) => reason instanceof type)) this.#report(reason);
     this.#model.connected(false);
-    if (!this.#stop.signal.aborted) this.#emitBatch(); // That nothing new is shown from now on.
     this.#end(reason);
   }
 
   #end(reason: unknown): void {
     this.#started.reject(reason);
+    if (this.#state.name !== 'stopped') this.#emitBatch();
     this.#become({ name: 'stopped' });
     this.#timer?.clear();
     this.#stop.abort(reason);

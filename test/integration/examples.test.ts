@@ -29,6 +29,7 @@ describe('the examples', () => {
       'cleanup-hook',
       'clustered-scheduler',
       'cron-jobs',
+      'dashboard',
       'demo',
       'fenced-postgres',
       'rolling-restart',

@@ -86,6 +86,7 @@ describe('the layers', () => {
         'cli/commands/shards.ts',
         'cli/options/seat.ts',
         'cli/commands/status.ts',
+        'cli/commands/ui.ts',
       ],
     ],
     [
@@ -107,6 +108,7 @@ describe('the layers', () => {
         'session/connection/connect-string.ts',
         'session/connection/connection.ts',
         'session/connection/dialer.ts',
+        'cli/commands/ui.ts',
         'platform/environment.ts',
         'overview/reading/server-poll.ts',
         'session/connection/outage.ts',

@@ -2,9 +2,8 @@ import { type Command, Option } from 'commander';
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../testing/index.js';
 import { DIALECTS } from '../../testing/state/dialect.js';
 import { wholeNumber } from '../options/arguments.js';
-import { EXIT } from '../process/exit-codes.js';
+import { asListenError } from '../process/listen-error.js';
 import { untilSignal } from '../process/signals.js';
-import { UserError } from '../process/user-error.js';
 
 type DevServerOptions = Required<Pick<EmbeddedZooKeeperOptions, 'host' | 'port' | 'tickMs' | 'dialect'>>;
 
@@ -69,16 +68,4 @@ async function serve(options: DevServerOptions): Promise<void> {
   console.log(server.connectString);
   await stopped;
   await server.stop();
-}
-
-/** The error for a server that couldn't listen. */
-function asListenError(cause: NodeJS.ErrnoException, { host, port }: DevServerOptions): Error {
-  const reasons: Record<string, string> = {
-    EADDRINUSE: 'is taken. Another is given with --port, any that is free with --port 0.',
-    EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',
-    EADDRNOTAVAIL: 'is not available: this machine does not have the address. Give another one with --host.',
-  };
-  const reason = reasons[cause.code ?? ''];
-  if (reason === undefined) return cause;
-  return new UserError(EXIT.unavailable, `port ${port} of ${host} ${reason}`, { cause });
 }

@@ -1,0 +1,127 @@
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Command, Option } from 'commander';
+import { wholeNumber } from '../options/arguments.js';
+import { type ConnectionOptions, DURATIONS, targetOf, withConnection } from '../options/connection.js';
+import { readToken, showsToken } from '../options/token.js';
+import { EXIT } from '../process/exit-codes.js';
+import { asListenError } from '../process/listen-error.js';
+import { untilSignal } from '../process/signals.js';
+import { orUserError, UserError } from '../process/user-error.js';
+
+interface UiOptions extends ConnectionOptions {
+  readonly root: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tokenFile?: string;
+  readonly allowHost?: readonly string[];
+  readonly history?: string;
+}
+
+const LAST_PORT = 65_535;
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+
+const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: who leads, since when and who \
+is next, what has happened, and which server has which role. Prints its address as the only line on standard output. Stops at SIGINT \
+(Ctrl+C), SIGTERM or SIGHUP.
+
+Without --token-file it is read-only, and for this machine alone. With a token whoever has it may see the page from elsewhere, and act: end \
+terms, hand them over, move and pin shards. Browsers ask for it as a password, with any user name. It isn't encrypted: put a server with TLS before it.`;
+
+const MORE_HELP = `
+${DURATIONS}
+
+Exits with 0 when a signal stopped it, 64 if the command line is wrong, 69 if
+the port isn't available.
+
+Examples:
+  conclave ui --root /elections
+  conclave ui --host 0.0.0.0 --allow-host ops.example.com --token-file /run/secrets/ui`;
+
+/** `conclave ui`: the dashboard. */
+export function addUi(program: Command): void {
+  const command = program
+    .command('ui')
+    .summary('serve a page that shows elections, locks and shards')
+    .description(DESCRIPTION);
+  withConnection(command)
+    .option('--root <path>', 'what is shown: this node and all below it', '/elections')
+    .option('--host <address>', 'local address to listen on', '127.0.0.1')
+    .addOption(
+      new Option('-p, --port <number>', 'port to listen on; 0 for any port that is free')
+        .default(7070)
+        .argParser(wholeNumber(0, LAST_PORT)),
+    )
+    .option('--token-file <file>', 'a file with a token, which each visitor has to show')
+    .addOption(
+      new Option(
+        '--allow-host <name>',
+        'a name, as host or host:port, by which the page may be addressed beside those of this machine. May be given several times',
+      ).argParser((value, before: readonly string[] = []) => [...before, value]),
+    )
+    .option('--history <file>', 'keep what was seen in this file, and show it after the next start')
+    .addHelpText('after', MORE_HELP)
+    .action(serve);
+}
+
+async function serve(options: UiOptions): Promise<void> {
+  const { host, port, tokenFile } = options;
+  if (tokenFile === undefined && !LOOPBACK.includes(host))
+    throw new UserError(
+      EXIT.usage,
+      `--host ${host}: other machines may see the page with --token-file only.`,
+    );
+  if (tokenFile === undefined && options.allowHost !== undefined)
+    throw new UserError(EXIT.usage, '--allow-host is of use with --token-file only.');
+  const stopped = untilSignal();
+  // Loaded here: no other command needs them.
+  const [{ createServer }, { dashboard, toNodeListener }] = await Promise.all([
+    import('node:http'),
+    import('../../dashboard/index.js'),
+  ]);
+  const settings = settingsOf(options);
+  const handler = orUserError(() => dashboard(settings));
+  try {
+    const server = await listening(createServer, toNodeListener(handler), { host, port });
+    console.log(urlOf(server.address() as AddressInfo));
+    await stopped;
+    server.close();
+    await handler.close();
+    server.closeAllConnections();
+  } finally {
+    await handler.close();
+  }
+}
+
+function settingsOf({ root, history, tokenFile, host, allowHost = [], ...connection }: UiOptions) {
+  const { connect, session } = targetOf(connection);
+  const common = { connect, session, root, ...(history !== undefined && { history }) };
+  if (tokenFile === undefined) return common;
+  const token = readToken(tokenFile);
+  const isAny = host === '0.0.0.0' || host === '::';
+  const own = host.includes(':') ? `[${host}]` : host;
+  return {
+    ...common,
+    hosts: isAny ? allowHost : [own, ...allowHost],
+    authorize: (request: Request) => showsToken(request.headers.get('authorization'), token),
+    authorizeReads: true,
+    challenge: 'Basic realm="Conclave", charset="UTF-8"',
+  };
+}
+
+/** @throws UserError if the port isn't available */
+function listening(
+  createServer: (listener: RequestListener) => Server,
+  listener: RequestListener,
+  at: { readonly host: string; readonly port: number },
+): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(listener);
+    server.once('error', (error) => reject(asListenError(error, at)));
+    server.listen({ host: at.host, port: at.port }, () => resolve(server));
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
+}

@@ -1,0 +1,17 @@
+import { EXIT } from './exit-codes.js';
+import { UserError } from './user-error.js';
+
+/** The error for a server that couldn't listen. */
+export function asListenError(
+  cause: NodeJS.ErrnoException,
+  { host, port }: { readonly host: string; readonly port: number },
+): Error {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'is taken. Another is given with --port, any that is free with --port 0.',
+    EACCES: 'may not be used by this user. Give one over 1023 with --port, or --port 0 for any free port.',
+    EADDRNOTAVAIL: 'is not available: this machine does not have the address. Give another one with --host.',
+  };
+  const reason = reasons[cause.code ?? ''];
+  if (reason === undefined) return cause;
+  return new UserError(EXIT.unavailable, `port ${port} of ${host} ${reason}`, { cause });
+}

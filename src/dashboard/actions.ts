@@ -1,0 +1,170 @@
+import { type RevocationOptions, revokeLeader } from '../election/revoke-leader.js';
+import {
+  ConclaveError,
+  InvalidOptionError,
+  InvalidStateError,
+  NoCandidateError,
+  NoNodeError,
+  RevocationRefusedError,
+  SeatsMismatchError,
+  ZooKeeperError,
+} from '../errors.js';
+import { abortable, anyAbort } from '../platform/async/promises.js';
+import { isUnanswered } from '../session/operations.js';
+import { isNoAuth } from '../session/protocol/error-codes.js';
+import type { Session } from '../session/session.js';
+import { moveShard } from '../shards/move-shard.js';
+import { GroupPaths } from '../shards/nodes/group-paths.js';
+import { changePins } from '../shards/pins.js';
+import type { Route } from './routes.js';
+
+/** Why an action wasn't carried out, as the answer says it. */
+export class ActionError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export const NO_SERVER = new ActionError(503, 'NO_SERVER', 'the dashboard has no server now');
+
+type ElectionRoute = Extract<Route, { readonly name: 'election-action' }>;
+type GroupRoute = Extract<Route, { readonly name: 'group-action' }>;
+type Body = Readonly<Record<string, unknown>>;
+
+const BY = 'the dashboard';
+const MOVE_WITHIN_MS = 60_000;
+const MOST_BODY_BYTES = 16 * 1024;
+
+/**
+ * Ends the term of an election's leader. Resolves with the leader's id when it has gone.
+ * @throws ActionError, or what ended the session
+ */
+export async function actOnElection(
+  session: Session,
+  { path, action, seats }: ElectionRoute & { readonly seats: number },
+  body: Body,
+  signal: AbortSignal,
+): Promise<{ readonly leader: string }> {
+  const known = {
+    resign: ['seat', 'graceMs'],
+    'hand-over': ['seat', 'to', 'graceMs'],
+    revoke: ['seat', 'graceMs', 'by'],
+  };
+  checkKeys(body, known[action]);
+  if (action === 'hand-over' && typeof body.to !== 'string')
+    throw new ActionError(400, 'INVALID_BODY', 'hand-over needs `to`, the id or node of a candidate');
+  // An election without several seats has none that could be named.
+  const { seat, ...others } = body;
+  const options = {
+    by: BY,
+    ...others,
+    ...(seat !== undefined && !(seats === 1 && seat === 0) && { seat }),
+    signal,
+  };
+  // It checks the values itself.
+  const leader = await revokeLeader(session, path, options as RevocationOptions);
+  if (leader === undefined) throw new ActionError(409, 'NO_LEADER', 'the election has no leader now');
+  return { leader: leader.id };
+}
+
+/**
+ * Moves a shard, or pins it, or takes its pin away. Resolves with the ids of the shards that have moved, if it was a move.
+ * @throws ActionError, or what ended the session
+ */
+export async function actOnGroup(
+  session: Session,
+  { path, action }: GroupRoute,
+  body: Body,
+  signal: AbortSignal,
+): Promise<{ readonly moved?: readonly string[] }> {
+  checkKeys(body, ['shard', 'member']);
+  const shard = text(body, 'shard');
+  const paths = new GroupPaths(path);
+  if (action === 'unpin') {
+    await changePins(session, paths, (pins) => new Map([...pins].filter(([id]) => id !== shard)));
+    return {};
+  }
+  const member = text(body, 'member');
+  if (action === 'pin') {
+    await changePins(session, paths, (pins) => new Map([...pins, [shard, member]]));
+    return {};
+  }
+  const { controller, unsubscribe } = anyAbort(signal);
+  const late = () =>
+    controller.abort(new ActionError(409, 'NOT_IN_TIME', `shard ${shard} has not moved in time`));
+  const timer = session.clock.after(MOVE_WITHIN_MS, late);
+  try {
+    return { moved: await moveShard(session, paths, { shard, member }, controller) };
+  } finally {
+    timer.clear();
+    unsubscribe();
+  }
+}
+
+function text(body: Body, name: string): string {
+  const value = body[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ActionError(400, 'INVALID_BODY', `\`${name}\` has to be a text`);
+}
+
+function checkKeys(body: Body, known: readonly string[]): void {
+  const wrong = Object.keys(body).find((key) => !known.includes(key));
+  if (wrong !== undefined)
+    throw new ActionError(
+      400,
+      'INVALID_BODY',
+      `\`${wrong.slice(0, 64)}\` is not known here; known are ${known.join(', ')}`,
+    );
+}
+
+/** The JSON object that a request carries; empty if it carries nothing. @throws ActionError */
+export async function bodyOf(request: Request, signal: AbortSignal): Promise<Body> {
+  const [type] = (request.headers.get('content-type') ?? '').split(';');
+  const isJson = type?.trim().toLowerCase() === 'application/json';
+  const bytes = await abortable(bytesOf(request), signal);
+  if (!isJson && (bytes.length > 0 || type !== ''))
+    throw new ActionError(415, 'NOT_JSON', 'an action takes a body of the type application/json');
+  if (bytes.length === 0) return {};
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
+  } catch (cause) {
+    throw new ActionError(400, 'INVALID_BODY', 'the body is no JSON', { cause });
+  }
+  throw new ActionError(400, 'INVALID_BODY', 'the body has to be a JSON object');
+}
+
+async function bytesOf({ body }: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength;
+    if (length > MOST_BODY_BYTES)
+      throw new ActionError(413, 'BODY_TOO_LONG', `a body of an action has ${MOST_BODY_BYTES} bytes at most`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What an action that failed is answered with. A pure decision. */
+export function actionErrorOf(error: unknown): ActionError {
+  if (error instanceof ActionError) return error;
+  const as = (status: number, code: string, message: string) =>
+    new ActionError(status, code, message, { cause: error });
+  if (!(error instanceof ConclaveError))
+    return as(500, 'INTERNAL', 'the action has failed: see the log of the dashboard');
+  const { code, message } = error;
+  if (error instanceof NoNodeError) return as(404, code, message);
+  if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError)
+    return as(400, code, message);
+  const refusals = [RevocationRefusedError, NoCandidateError, InvalidStateError];
+  if (refusals.some((type) => error instanceof type)) return as(409, code, message);
+  if (isNoAuth(error)) return as(409, code, `the servers do not let the dashboard do this: ${message}`);
+  if (isUnanswered(error) || code.startsWith('SESSION_')) return as(503, code, message);
+  return as(error instanceof ZooKeeperError ? 409 : 500, code, message);
+}

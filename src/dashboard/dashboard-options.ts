@@ -1,0 +1,145 @@
+import { InvalidOptionError } from '../errors.js';
+import { checkBoolean, checkFunction, checkOptions } from '../platform/checks.js';
+import { systemEnvironment } from '../platform/environment.js';
+import type { Logger } from '../platform/logging/logger.js';
+import type { Clock } from '../platform/time/clock.js';
+import { Session } from '../session/session.js';
+import type { SessionOptions } from '../session/session-options.js';
+import type { SessionSource } from '../session/session-source.js';
+
+/** Whether a visitor may act, or read where that isn't open to all. @throws anything: then it may not */
+export type Authorize = (request: Request) => boolean | Promise<boolean>;
+
+/** Options of `dashboard()`. */
+export interface DashboardOptions {
+  /** The servers: `host[:port],host[:port]…[/chroot]`. The dashboard opens its own sessions. */
+  readonly connect?: string;
+  /**
+   * Without `connect`: a session, with whose end the dashboard shows nothing new, or a supervisor, whose sessions it uses. Either is left open.
+   * With `connect`: the options of the dashboard's own sessions; without `signal`, because `close()` ends them.
+   */
+  readonly session?: Session | SessionSource | Omit<SessionOptions, 'signal'>;
+  /** What is shown: this node and all that is below it. @default '/' */
+  readonly root?: string;
+  /**
+   * Whether the visitor that sends a request may act. Without it the dashboard is read-only, and answers visitors of this machine alone. With it
+   * visitors of this machine may read, and it decides on all else.
+   */
+  readonly authorize?: Authorize;
+  /** Whether `authorize` is asked on visitors of this machine that read, too. Of use behind a proxy on this machine. @default false */
+  readonly authorizeReads?: boolean;
+  /** With `authorize`: the names of hosts, `host` or `host:port`, by which it may be addressed beside this machine's own. @default none */
+  readonly hosts?: readonly string[];
+  /**
+   * Origins that may act beside that of the request's own host, as `https://ops.example.com`: those of a proxy that changes the host.
+   * @default none
+   */
+  readonly origins?: readonly string[];
+  /** Where the handler is mounted, as requests have it: `/api/conclave`, say. Of use where that path itself has a part `api`. @default found out */
+  readonly path?: string;
+  /** A file in which the terms, moves and transitions that were seen are kept, as lines of JSON, over the end of this process. @default none */
+  readonly history?: string;
+  /** With refusals for want of authorization: the header `WWW-Authenticate`. @default none */
+  readonly challenge?: string;
+  /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL */
+  readonly logger?: Logger;
+}
+
+/** @internal Options that were checked. */
+export interface ResolvedDashboardOptions {
+  readonly from: Session | SessionSource | string;
+  readonly clock: Clock;
+  readonly overview: {
+    readonly root: string;
+    readonly session?: Omit<SessionOptions, 'signal'>;
+    readonly logger?: Logger;
+  };
+  readonly authorize: Authorize | undefined;
+  readonly authorizeReads: boolean;
+  readonly hosts: readonly string[];
+  readonly origins: readonly string[];
+  readonly path: string | undefined;
+  readonly history: string | undefined;
+  readonly challenge: string | undefined;
+}
+
+const KNOWN = [
+  'connect',
+  'session',
+  'root',
+  'authorize',
+  'authorizeReads',
+  'hosts',
+  'origins',
+  'path',
+  'history',
+  'challenge',
+  'logger',
+] as const;
+
+/** @throws InvalidOptionError if an option is wrong. Those of the overview are checked by that. */
+export function resolveDashboardOptions(given: unknown): ResolvedDashboardOptions {
+  const options = checkOptions<DashboardOptions>('dashboard', given, KNOWN);
+  const { connect, session, root = '/', logger } = options;
+  const authorize = checkFunction('authorize', options.authorize);
+  const hosts = checkTexts(
+    'hosts',
+    options.hosts,
+    isHost,
+    "names of hosts, as 'ops.example.com' or 'ops:8080'",
+  );
+  const origins = checkTexts('origins', options.origins, isOrigin, "origins, as 'https://ops.example.com'");
+  const authorizeReads = checkBoolean('authorizeReads', options.authorizeReads, false);
+  if (authorize === undefined && hosts.length > 0)
+    throw new InvalidOptionError('hosts', hosts, 'none without authorize: only this machine may read then');
+  if (authorize === undefined && authorizeReads)
+    throw new InvalidOptionError('authorizeReads', true, 'authorize, which decides');
+  const own = connect === undefined ? undefined : ownSessionOptions(session);
+  return {
+    from: connect ?? (session as Session | SessionSource),
+    clock: (session instanceof Session ? session.environment : (own?.environment ?? systemEnvironment)).clock,
+    overview: { root, ...(own && { session: own }), ...(logger && { logger }) },
+    ...{ authorize, authorizeReads, hosts, origins },
+    path: checkPlace(options.path),
+    history: checkText('history', options.history, 'the name of a file'),
+    challenge: checkText('challenge', options.challenge, 'the value of a header'),
+  };
+}
+
+function ownSessionOptions(session: DashboardOptions['session']): Omit<SessionOptions, 'signal'> | undefined {
+  if (session instanceof Session || typeof (session as Partial<SessionSource>)?.session === 'function')
+    throw new InvalidOptionError('session', session, 'its options, or no connect');
+  return session as Omit<SessionOptions, 'signal'> | undefined;
+}
+
+function checkText(name: string, value: unknown, expected: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && /^[^\0\r\n]+$/.test(value)) return value;
+  throw new InvalidOptionError(name, value, expected);
+}
+
+function checkPlace(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(value)) return value.replace(/\/$/, '');
+  throw new InvalidOptionError('path', value, "a path, as '/admin/conclave'");
+}
+
+function checkTexts(
+  name: string,
+  value: unknown,
+  isRight: (text: string) => boolean,
+  expected: string,
+): readonly string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string' && isRight(each)))
+    return (value as string[]).map((each) => each.toLowerCase());
+  throw new InvalidOptionError(name, value, expected);
+}
+
+function isHost(text: string): boolean {
+  return URL.canParse(`http://${text}/`) && new URL(`http://${text}/`).host === text.toLowerCase();
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text.toLowerCase() && /^https?:/i.test(text);
+}

@@ -1,0 +1,80 @@
+/** Why a request is refused; `undefined`: it isn't. */
+export type Refusal = { readonly code: string; readonly message: string } | undefined;
+
+/** What of a request decides on it. */
+export interface Visit {
+  /** `host` or `host:port`, as the visitor has addressed it, in lower case. */
+  readonly host: string;
+  /** The visitor's address; `undefined`: the server in which the handler is mounted hasn't said. */
+  readonly remoteAddress: string | undefined;
+  /** Whether a proxy says that it has forwarded the request. */
+  readonly isForwarded: boolean;
+}
+
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+
+/** @param remoteAddress - as a socket has it */
+export function visitOf(request: Request, remoteAddress?: string): Visit {
+  const { host } = new URL(request.url);
+  const header = request.headers.get('host')?.trim().toLowerCase();
+  return {
+    // Frameworks make the URL of that header. If they don't, the two must both be allowed: see `hostRefusal`.
+    host: header ?? host,
+    remoteAddress,
+    isForwarded: FORWARDING.some((name) => request.headers.has(name)),
+  };
+}
+
+/** Whether that host is a name of this machine itself: no other machine's name server can say so. */
+export function isLoopbackHost(host: string): boolean {
+  const name = nameOf(host);
+  return name === 'localhost' || name === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}
+
+export function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address);
+}
+
+function nameOf(host: string): string {
+  return host.replace(/:\d+$/, '');
+}
+
+/** Whether the visitor is surely on this machine, as far as that can be known. */
+export function isLocal({ host, remoteAddress, isForwarded }: Visit): boolean {
+  if (isForwarded || !isLoopbackHost(host)) return false;
+  return remoteAddress === undefined || isLoopbackAddress(remoteAddress);
+}
+
+/**
+ * Refuses a request that was addressed to a host that isn't this one's. A page of another site could have its own host's name stand for this
+ * machine (DNS rebinding): the browser would send it here with that name, and show that page the answer.
+ */
+export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusal {
+  if (isLoopbackHost(host) || allowed.includes(host) || allowed.includes(nameOf(host))) return undefined;
+  return {
+    code: 'HOST_NOT_ALLOWED',
+    message: `The dashboard isn't known as ${JSON.stringify(host.slice(0, 256))}: its option hosts names those by which it may be addressed.`,
+  };
+}
+
+/**
+ * Refuses an action that a page of another site may have sent: of each action the browser says from which origin it comes. Other clients have
+ * to say so, too.
+ */
+export function originRefusal(headers: Headers, { host }: Visit, allowed: readonly string[]): Refusal {
+  const origin = headers.get('origin')?.toLowerCase();
+  if (origin === undefined) {
+    if (headers.get('sec-fetch-site') === 'same-origin') return undefined;
+    return {
+      code: 'ORIGIN_MISSING',
+      message: 'An action needs the header Origin, with the origin of this dashboard.',
+    };
+  }
+  const isOwn =
+    URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).host === host;
+  if (isOwn || allowed.includes(origin)) return undefined;
+  return {
+    code: 'ORIGIN_NOT_ALLOWED',
+    message: `Pages of ${JSON.stringify(origin.slice(0, 256))} may not act here: the option origins names those that may.`,
+  };
+}

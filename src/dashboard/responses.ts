@@ -1,0 +1,54 @@
+import { pageCsp, pageHtml } from './page-html.js';
+
+const COMMON = {
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+const NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'";
+
+export function json(
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: {
+      ...COMMON,
+      'content-security-policy': NOTHING_ALLOWED,
+      'content-type': 'application/json; charset=utf-8',
+      ...headers,
+    },
+  });
+}
+
+export function failure(
+  status: number,
+  { code, message }: { readonly code: string; readonly message: string },
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  return json(status, { error: { code, message } }, headers);
+}
+
+export function page(): Response {
+  const headers = {
+    ...COMMON,
+    'content-security-policy': pageCsp,
+    'content-type': 'text/html; charset=utf-8',
+  };
+  return new Response(pageHtml, { headers });
+}
+
+export function eventStream(body: ReadableStream<Uint8Array>): Response {
+  const headers = {
+    ...COMMON,
+    'content-security-policy': NOTHING_ALLOWED,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-accel-buffering': 'no', // Else nginx holds events back.
+  };
+  return new Response(body, { headers });
+}

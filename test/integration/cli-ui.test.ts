@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execaNode } from 'execa';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { readToken, showsToken } from '../../src/cli/options/token.js';
+import type { DashboardState } from '../../src/dashboard/api.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { follow, getJson, post } from '../support/conclave/dashboards.js';
+import { campaign } from '../support/conclave/electors.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { onTestFinished } from '../support/vitest/test-end.js';
+
+const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
+const TOKEN = 'a-token-of-many-characters';
+
+async function setUp() {
+  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+  onTestFinished(() => server.stop());
+  const elector = await campaign(await openSession({}, server.connectString), '/elections/a', { id: 'one' });
+  onTestFinished(() => elector.stop());
+  const start = async (...words: string[]) => {
+    const args = ['ui', '--connect', server.connectString, '--port', '0', ...words];
+    const process = execaNode(PROGRAM, args, { ipc: false, reject: false, timeout: 30_000 });
+    onTestFinished(() => void process.kill('SIGKILL'));
+    const [chunk] = (await once(process.stdout, 'data')) as [Buffer];
+    return { process, line: chunk.toString(), url: chunk.toString().trim() };
+  };
+  return { server, start };
+}
+
+function tokenFile(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-token-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'token');
+  writeFileSync(file, text);
+  return file;
+}
+
+describe('conclave ui', () => {
+  it('prints its address as one line, serves the dashboard read-only, and ends at a signal with its streams', async () => {
+    const { server, start } = await setUp();
+    const { process, line, url } = await start();
+    expect(line).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/);
+    expect(await (await fetch(url)).text()).toMatch(/^<!doctype html>/i);
+    const { elections } = await getJson<DashboardState>(`${url}api/elections`);
+    expect(elections).toMatchObject([{ path: '/elections/a', leader: { id: 'one' } }]);
+    expect((await post(`${url}api/elections/%2Felections%2Fa/resign`, {})).status).toBe(403);
+    const { ended } = await follow(`${url}api/events`);
+    process.kill('SIGTERM');
+    await ended;
+    expect(await process).toMatchObject({ exitCode: 0, stdout: url, stderr: '' });
+    expect(server.sessions()).toHaveLength(1);
+  });
+
+  it('shows the page to whoever has the token, and lets them act', async () => {
+    const { start } = await setUp();
+    const { url } = await start('--host', '127.0.0.1', '--token-file', tokenFile(`${TOKEN}\n`));
+    const response = await fetch(url);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Basic realm="Conclave", charset="UTF-8"',
+    ]);
+    const basic = { authorization: `Basic ${Buffer.from(`ops:${TOKEN}`).toString('base64')}` };
+    const state = (await (await fetch(`${url}api/state`, { headers: basic })).json()) as DashboardState;
+    expect(state.mayAct).toBe(true);
+    const bearer = { authorization: `Bearer ${TOKEN}` };
+    expect(await post(`${url}api/elections/%2Felections%2Fa/resign`, {}, bearer)).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it.each<[string[], RegExp]>([
+    [
+      ['--host', '0.0.0.0'],
+      /^conclave: --host 0\.0\.0\.0: other machines may see the page with --token-file only\.$/,
+    ],
+    [['--allow-host', 'a.example'], /--allow-host is of use with --token-file only/],
+    [['--token-file', '/nowhere/token'], /--token-file: .*ENOENT/],
+    [['--root', 'elections'], /root is "elections"/],
+    [['--port', '70000'], /Expected a whole number from 0 to 65535/],
+  ])('refuses %j', async (words, said) => {
+    const { exitCode, stderr, stdout } = await execaNode(PROGRAM, ['ui', '-c', '127.0.0.1:1', ...words], {
+      reject: false,
+    });
+    expect([exitCode, stdout]).toEqual([64, '']);
+    expect(stderr).toMatch(said);
+  });
+
+  it('says that its port is taken', async () => {
+    const { server } = await setUp();
+    const words = ['ui', '-c', server.connectString, '--port', String(server.port)];
+    const { exitCode, stderr } = await execaNode(PROGRAM, words, { reject: false });
+    expect([exitCode, stderr]).toEqual([
+      69,
+      expect.stringContaining(`port ${server.port} of 127.0.0.1 is taken`),
+    ]);
+  });
+});
+
+describe('a token', () => {
+  it('is shown as a bearer token, or as the password of any user, whole and in no other way', () => {
+    const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+    for (const right of [`Bearer ${TOKEN}`, `bearer  ${TOKEN}`, basic(`:${TOKEN}`), basic(`any:${TOKEN}`)])
+      expect(showsToken(right, TOKEN)).toBe(true);
+    const wrong = [
+      null,
+      '',
+      TOKEN,
+      'Bearer',
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(1)}`,
+      basic(TOKEN),
+      basic(`a:b${TOKEN}`),
+    ];
+    for (const each of wrong) expect(showsToken(each, TOKEN)).toBe(false);
+  });
+
+  it('is the first line of its file, and long enough', () => {
+    expect(readToken(tokenFile(`  ${TOKEN} \nmore\n`))).toBe(TOKEN);
+    expect(() => readToken(tokenFile('short\n'))).toThrow('at least 16 characters');
+    expect(() => readToken(tokenFile(''))).toThrow('at least 16 characters');
+  });
+});

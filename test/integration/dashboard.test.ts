@@ -1,0 +1,343 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import type { DashboardState } from '../../src/dashboard/api.js';
+import { dashboard } from '../../src/dashboard/dashboard.js';
+import type { DashboardOptions } from '../../src/dashboard/dashboard-options.js';
+import { toNodeListener } from '../../src/dashboard/node-http.js';
+import { serializeCandidate } from '../../src/election/nodes/candidate.js';
+import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
+import { serializeRecord } from '../../src/election/nodes/record.js';
+import { InvalidOptionError } from '../../src/errors.js';
+import { entryPrefix } from '../../src/lock/queue/order.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { follow, getJson, post, serve } from '../support/conclave/dashboards.js';
+import { campaign } from '../support/conclave/electors.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
+
+const PATH = '/elections/a';
+const ENCODED = encodeURIComponent(PATH);
+
+async function setUp(options: DashboardOptions = {}) {
+  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+  onTestFinished(() => server.stop());
+  const { connectString: connect } = server;
+  const join = async (id: string, path = PATH, more: Parameters<typeof campaign>[2] = {}) => {
+    const elector = await campaign(await openSession({}, connect), path, { id, ...more });
+    onTestFinished(() => elector.stop());
+    return elector;
+  };
+  const open = async (more: DashboardOptions = {}) => {
+    const handler = dashboard({ connect, root: '/elections', logger: SILENT, ...options, ...more });
+    onTestFinished(() => handler.close());
+    const url = await serve(toNodeListener(handler));
+    return { handler, url };
+  };
+  return { server, connect, join, open };
+}
+
+describe('the dashboard', () => {
+  it('gives elections, each by its path, servers and its health as JSON, with strict headers', async () => {
+    const { join, open, server } = await setUp();
+    await join('one');
+    await join('two');
+    const { url } = await open();
+    const { elections } = await getJson<DashboardState>(`${url}api/elections`);
+    expect(elections).toMatchObject([
+      {
+        path: PATH,
+        leader: { id: 'one', term: 1, since: expect.any(Number) },
+        candidates: [{ id: 'one' }, { id: 'two' }],
+      },
+    ]);
+    expect(await getJson(`${url}api/elections/${ENCODED}`)).toEqual(elections[0]);
+    expect(await getJson(`${url}api/locks`)).toEqual({ locks: [] });
+    expect(await getJson(`${url}api/groups`)).toEqual({ groups: [] });
+    expect(await getJson(`${url}healthz`)).toEqual({ connected: true });
+    const state = await getJson<DashboardState>(`${url}api/state`);
+    expect(state).toMatchObject({ root: '/elections', mayAct: false, connected: true, elections });
+    expect(Math.abs(state.now - Date.now())).toBeLessThan(60_000);
+    for (const path of ['', 'api/state']) {
+      const { headers } = await fetch(url + path);
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+    const bytes = JSON.stringify(state);
+    for (const { id } of server.sessions()) expect(bytes).not.toContain(String(id));
+  });
+
+  it('answers 404 for what is not there, 405 with the methods that are, and nothing to a HEAD but headers', async () => {
+    const { open } = await setUp();
+    const { url } = await open();
+    const statusOf = async (path: string, method = 'GET') => (await fetch(url + path, { method })).status;
+    expect(await statusOf('api/elections/%2Fnone')).toBe(404);
+    expect(await statusOf('api/nothing')).toBe(404);
+    expect(await statusOf('favicon.ico')).toBe(404);
+    const refused = await fetch(`${url}api/elections/%2Fa/resign`);
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(await statusOf('api/state', 'DELETE')).toBe(405);
+    const head = await fetch(url, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  it('sends the state and then each change, and the heartbeats, as events', async () => {
+    const { join, open } = await setUp();
+    const one = await join('one');
+    await join('two');
+    const { url } = await open();
+    const { headers, states, changes } = await follow(`${url}api/events`);
+    expect(headers.get('content-type')).toContain('text/event-stream');
+    expect(states).toMatchObject([{ elections: [{ leader: { id: 'one' } }] }]);
+    await until(() => changes.some((change) => change.heartbeats?.[0]?.path === PATH), 'a heartbeat');
+    await until(
+      () => changes.some((change) => change.servers?.[0]?.role === 'standalone'),
+      'the role of the server',
+    );
+    await one.resign();
+    await until(
+      () => changes.some((change) => change.elections?.[0]?.leader?.id === 'two'),
+      'the change of the leader',
+    );
+    const happened = changes.flatMap(({ transitions = [] }) =>
+      transitions.map(({ kind, id }) => `${kind} ${id}`),
+    );
+    expect(happened).toEqual(expect.arrayContaining(['ended one', 'elected two', 'left one', 'joined one']));
+  });
+
+  it('costs the servers no more for ten visitors than for one, and nothing for those that have left', async () => {
+    const { join, open, server } = await setUp();
+    await join('one');
+    const { url } = await open();
+    await getJson(`${url}api/state`);
+    const before = server.watchCount();
+    const visitors = await Promise.all(Array.from({ length: 10 }, () => follow(`${url}api/events`)));
+    expect(server.watchCount()).toBe(before);
+    const beats = () => visitors.map(({ changes }) => changes.filter(({ heartbeats }) => heartbeats).length);
+    await until(() => beats().every((count) => count >= 3), 'heartbeats');
+    const most = Math.max(...beats());
+    const looks = server.requests.filter(
+      ({ operation, path }) => operation === 'exists' && path?.includes('/_h_'),
+    );
+    expect(looks.length).toBeLessThanOrEqual(most + 4); // One look may find no new heartbeat, and one may still be on its way.
+    for (const { leave } of visitors) leave();
+    await until(async () => server.connectionCount <= 2, 'the end of what asks for roles');
+  });
+
+  it('ends its streams and its sessions when it is closed, and refuses requests from then on', async () => {
+    const { open, server } = await setUp();
+    const { handler, url } = await open();
+    const { ended } = await follow(`${url}api/events`);
+    await handler.close();
+    await ended;
+    expect(server.sessions()).toEqual([]);
+    expect((await fetch(`${url}api/state`)).status).toBe(503);
+    await handler.close();
+  });
+
+  it('passes names and data of other clients on as they are', async () => {
+    const { connect, open } = await setUp();
+    const id = `<script>alert(1)</script>\u202E\n\n event: x ${'i'.repeat(100)}`;
+    const path = '/elections/<img src=x onerror=alert(1)>';
+    const data = '\n\ndata: {"x":1}\u2028</script>';
+    const writer = await openSession({}, connect); // As Conclave wouldn't write them.
+    await writer.ensurePath(path);
+    const uuid = candidateUuid(randomUUID(), 0, { leaseMs: 1000 });
+    const created = await writer.create(`${path}/${entryPrefix(uuid)}`, {
+      ...{ mode: 'ephemeral-sequential', data: serializeCandidate(id, data) },
+    });
+    const node = created.value.slice(path.length + 1);
+    await writer.setData(path, serializeRecord({ state: 'held', term: 1, node, leaseMs: 1000 }));
+    const { url } = await open();
+    const { states } = await follow(`${url}api/events`);
+    expect(states[0]?.elections).toMatchObject([{ path, leader: { id }, candidates: [{ id, data }] }]);
+    expect(await getJson(`${url}api/elections/${encodeURIComponent(path)}`)).toMatchObject({ path });
+    const { headers } = await fetch(`${url}api/elections`);
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+});
+
+/** With any header, which `fetch` doesn't send. */
+function statusWith(url: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('visitors of the dashboard', () => {
+  it('are answered by the names of this machine alone, unless others are allowed', async () => {
+    const { open } = await setUp();
+    const { url } = await open();
+    const port = new URL(url).port;
+    for (const host of [`localhost:${port}`, '127.0.0.1', '[::1]'])
+      expect(await statusWith(`${url}api/state`, { host })).toBe(200);
+    for (const host of ['evil.example', 'evil.example:80', `127.0.0.1.evil.example:${port}`])
+      expect(await statusWith(`${url}api/state`, { host })).toBe(403);
+    const other = await open({
+      authorize: (request) => request.headers.get('x-token') === 't',
+      hosts: ['ops.example'],
+    });
+    expect(await statusWith(`${other.url}api/state`, { host: 'ops.example', 'x-token': 't' })).toBe(200);
+    expect(await statusWith(`${other.url}api/state`, { host: 'ops.example' })).toBe(403);
+    expect(await statusWith(`${other.url}api/state`, { host: 'evil.example', 'x-token': 't' })).toBe(403);
+    expect(await statusWith(`${other.url}healthz`, { host: '10.0.0.7:8080' })).toBe(200);
+  });
+
+  it('are not local behind a proxy that says so', async () => {
+    const { open } = await setUp();
+    const { url } = await open();
+    expect(await statusWith(`${url}api/state`, { 'x-forwarded-for': '192.0.2.7' })).toBe(403);
+  });
+
+  it('may act only if they are authorized, by POST, and from the dashboard itself', async () => {
+    const { join, open } = await setUp();
+    const one = await join('one');
+    const readOnly = await open();
+    const path = `api/elections/${ENCODED}/resign`;
+    expect(await post(readOnly.url + path, {})).toMatchObject({
+      status: 403,
+      body: { error: { code: 'READ_ONLY' } },
+    });
+    const { url } = await open({
+      authorize: (request) => {
+        if (request.headers.has('x-throw')) throw new Error('no');
+        return request.headers.get('authorization') === 'Bearer secret';
+      },
+    });
+    const right = { authorization: 'Bearer secret' };
+    const codeOf = async (headers: Record<string, string>, body: unknown = {}) => {
+      const answer = await post(url + path, body, headers);
+      return [answer.status, (answer.body.error as { code: string } | undefined)?.code];
+    };
+    expect(await codeOf({})).toEqual([403, 'NOT_AUTHORIZED']);
+    expect(await codeOf({ authorization: 'Bearer wrong' })).toEqual([403, 'NOT_AUTHORIZED']);
+    expect(await codeOf({ ...right, 'x-throw': '1' })).toEqual([403, 'NOT_AUTHORIZED']);
+    expect(await codeOf({ ...right, origin: 'http://evil.example' })).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    expect(await codeOf({ ...right, 'content-type': 'text/plain' })).toEqual([415, 'NOT_JSON']);
+    expect(await codeOf(right, 'no json')).toEqual([400, 'INVALID_BODY']);
+    expect(await codeOf(right, '[]')).toEqual([400, 'INVALID_BODY']);
+    expect(await codeOf(right, { nonsense: 1 })).toEqual([400, 'INVALID_BODY']);
+    expect(await codeOf(right, { graceMs: -1 })).toEqual([400, 'INVALID_OPTION']);
+    expect(await codeOf(right, { graceMs: 'x'.repeat(20_000) })).toEqual([413, 'BODY_TOO_LONG']);
+    expect(one.term).toBeDefined();
+    expect((await post(`${url}api/elections/%2Felections%2Fnone/resign`, {}, right)).status).toBe(404);
+    expect((await post(`${url}api/elections/%2Fother/resign`, {}, right)).status).toBe(404);
+    expect(await post(url + path, { graceMs: 1000 }, right)).toMatchObject({
+      status: 200,
+      body: { ok: true, leader: 'one' },
+    });
+    const { mayAct } = (await (await fetch(`${url}api/state`, { headers: right })).json()) as DashboardState;
+    expect(mayAct).toBe(true);
+  });
+
+  it('are told when a leader refuses', async () => {
+    const { join, open } = await setUp();
+    await join('one', PATH, { onRevoke: () => false });
+    const { url } = await open({ authorize: () => true });
+    const path = `api/elections/${ENCODED}`;
+    expect(await post(`${url}${path}/revoke`, { by: 'ops' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'REVOCATION_REFUSED' } },
+    });
+  });
+
+  it('are refused with a challenge if there is one, reading too if that is so wanted', async () => {
+    const { open } = await setUp();
+    const { url } = await open({
+      authorize: () => false,
+      authorizeReads: true,
+      challenge: 'Basic realm="x"',
+    });
+    const response = await fetch(url);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="x"']);
+    expect((await fetch(`${url}healthz`)).status).toBe(200);
+  });
+});
+
+describe('what the dashboard has seen', () => {
+  it('is kept in a file, also behind a torn line, and shown by the next process', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-dashboard-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const history = join(folder, 'history.jsonl');
+    const { join: joinElection, open } = await setUp({ history });
+    const one = await joinElection('one');
+    const first = await open();
+    await getJson(`${first.url}api/state`);
+    const two = await joinElection('two');
+    await one.stop();
+    const leads = async (url: string, id: string) =>
+      until(async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id === id);
+    await leads(first.url, 'two');
+    const { historySince } = await getJson<DashboardState>(`${first.url}api/state`);
+    await first.handler.close();
+    appendFileSync(history, '{"kind":"term","path":"/ele');
+    await joinElection('three');
+    await two.stop();
+    const second = await open();
+    await leads(second.url, 'three');
+    const state = await getJson<DashboardState>(`${second.url}api/state`);
+    expect(state.historySince).toBe(historySince);
+    expect(state.elections[0]?.terms.map(({ id, end }) => [id, end])).toEqual([
+      ['one', expect.stringMatching(/^(released|handed-over)$/)], // By what the leader knew of the queue.
+      ['two', 'unknown'],
+      ['three', null],
+    ]);
+    expect(state.transitions).toContainEqual(expect.objectContaining({ kind: 'ended', id: 'one' }));
+    await second.handler.close();
+    const lines = readFileSync(history, 'utf8').trimEnd().split('\n');
+    expect(lines.filter((line) => line === '{"kind":"term","path":"/ele')).toHaveLength(1);
+    expect(() => JSON.parse(lines.at(-1) ?? '') as unknown).not.toThrow();
+  });
+});
+
+describe('a dashboard of a supervisor', () => {
+  it('uses its sessions, and needs no others', async () => {
+    const { connect, server } = await setUp();
+    const supervisor = new ElectionSupervisor({
+      ...{ connect, path: PATH, id: 'self', guardian: false },
+      ...{
+        lead: (term) =>
+          new Promise<void>((resolve) => void term.signal.addEventListener('abort', () => resolve())),
+      },
+      logger: SILENT,
+    });
+    onTestFinished(() => supervisor.stop());
+    await supervisor.start();
+    const handler = dashboard({ session: supervisor, root: '/elections', logger: SILENT });
+    onTestFinished(() => handler.close());
+    const { elections } = await getJson<DashboardState>(
+      `${await serve(toNodeListener(handler))}api/elections`,
+    );
+    expect(elections).toMatchObject([{ leader: { id: 'self' } }]);
+    expect(server.sessions()).toHaveLength(1);
+  });
+});
+
+describe('the options of a dashboard', () => {
+  it.each<[string, unknown]>([
+    ['none that says where the servers are', {}],
+    ['a wrong connect string', { connect: '' }],
+    ['a wrong root', { connect: 'a', root: 'elections' }],
+    ['an unknown option', { connect: 'a', nonsense: 1 }],
+    ['hosts without authorize', { connect: 'a', hosts: ['b'] }],
+    ['a host that is a URL', { connect: 'a', authorize: () => true, hosts: ['http://b'] }],
+    ['an origin without a scheme', { connect: 'a', authorize: () => true, origins: ['b'] }],
+    ['authorize that is no function', { connect: 'a', authorize: 'yes' }],
+    ['a history that is a folder', { connect: 'a', history: '/' }],
+  ])('are refused: %s', (_, options) => {
+    expect(() => dashboard(options as DashboardOptions)).toThrow(InvalidOptionError);
+  });
+});

@@ -1,0 +1,119 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type DashboardHandler, dashboard } from 'conclave/dashboard';
+import { EmbeddedZooKeeper } from 'conclave/testing';
+import { describe, expect, it } from 'vitest';
+import { withExpress } from '../../examples/dashboard/express.mjs';
+import { withFastify } from '../../examples/dashboard/fastify.mjs';
+import { withHono } from '../../examples/dashboard/hono.mjs';
+import { withNest } from '../../examples/dashboard/nest.mjs';
+import { nodeHttp } from '../../examples/dashboard/node-http.mjs';
+import { follow, getJson, post, serve } from '../support/conclave/dashboards.js';
+import { campaign } from '../support/conclave/electors.js';
+import { openSession } from '../support/conclave/sessions.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { onTestFinished } from '../support/vitest/test-end.js';
+import { until } from '../support/waiting.mjs';
+
+const PATH = '/elections/a';
+
+async function setUp() {
+  const zookeeper = await EmbeddedZooKeeper.start({ logger: SILENT });
+  onTestFinished(() => zookeeper.stop());
+  const { connectString: connect } = zookeeper;
+  const elector = await campaign(await openSession({}, connect), PATH, { id: 'one' });
+  onTestFinished(() => elector.stop());
+  const handler = dashboard({ connect, root: '/elections', logger: SILENT, authorize: () => true });
+  onTestFinished(() => handler.close());
+  return { handler, elector };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => void server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/conclave/`;
+}
+
+const SERVERS: Record<string, (handler: DashboardHandler) => Server | Promise<Server>> = {
+  'node:http': nodeHttp,
+  Express: withExpress,
+  Fastify: withFastify,
+  Hono: withHono as (handler: DashboardHandler) => Server,
+  Nest: withNest,
+};
+
+describe.each(Object.entries(SERVERS))('mounted in %s, the dashboard', (_, mount) => {
+  it('gives its page, elections and events, carries out actions, and ends its streams', async () => {
+    const { handler } = await setUp();
+    const url = await listen(await mount(handler));
+    const page = await fetch(url);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await page.text()).toMatch(/^<!doctype html>/i);
+    const { elections } = await getJson<{ elections: unknown[] }>(`${url}api/elections`);
+    expect(elections).toMatchObject([
+      { path: PATH, leader: { id: 'one', term: 1 }, candidates: [{ id: 'one' }] },
+    ]);
+    expect(await getJson(`${url}api/elections/${encodeURIComponent(PATH)}`)).toEqual(elections[0]);
+    const { states, changes, ended } = await follow(`${url}api/events`);
+    expect(states).toMatchObject([{ root: '/elections', mayAct: true, elections: [{ path: PATH }] }]);
+    const resigned = await post(`${url}api/elections/${encodeURIComponent(PATH)}/resign`, { graceMs: 5000 });
+    expect(resigned).toMatchObject({ status: 200, body: { ok: true, leader: 'one' } });
+    const happened = () => changes.flatMap(({ transitions = [] }) => transitions.map(({ kind }) => kind));
+    await until(() => happened().includes('ended'), 'the end of the term');
+    await handler.close();
+    await ended;
+  });
+});
+
+/** Passes requests on, with the beginning of their path changed, and the host as it knows the server behind it: as nginx does by default. */
+function rewritingProxy(from: string, to: URL) {
+  return (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const path = incoming.url?.startsWith(from) ? incoming.url.slice(from.length) : '';
+    const headers = { ...incoming.headers, host: to.host };
+    const passed = request(new URL(path, to), { method: incoming.method ?? 'GET', headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  };
+}
+
+describe('behind a proxy that changes paths, the dashboard', () => {
+  it('is found by its relative addresses, at any other place', async () => {
+    const { handler } = await setUp();
+    const inner = new URL(await listen(nodeHttp(handler)));
+    const url = `${await serve(rewritingProxy('/tools/zk/', inner))}tools/zk/`;
+    expect(await (await fetch(url)).text()).not.toMatch(/(?:href|src)="(?:\/|https?:)/);
+    expect(await getJson(`${url}api/elections`)).toMatchObject({ elections: [{ path: PATH }] });
+    const { states } = await follow(`${url}api/events`);
+    expect(states).toHaveLength(1);
+    // The browser's origin is the proxy's, which the dashboard doesn't know.
+    const refused = await post(`${url}api/elections/${encodeURIComponent(PATH)}/resign`, {});
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: 'ORIGIN_NOT_ALLOWED' } } });
+  });
+
+  it('takes actions from the origins that were named', async () => {
+    const zookeeper = await EmbeddedZooKeeper.start({ logger: SILENT });
+    onTestFinished(() => zookeeper.stop());
+    const elector = await campaign(await openSession({}, zookeeper.connectString), PATH, { id: 'one' });
+    onTestFinished(() => elector.stop());
+    const origins = ['https://ops.example.com'];
+    const options = {
+      connect: zookeeper.connectString,
+      root: '/elections',
+      logger: SILENT,
+      authorize: () => true,
+    };
+    const handler = dashboard({ ...options, origins });
+    onTestFinished(() => handler.close());
+    const inner = new URL(await listen(createServer(nodeHttp(handler).listeners('request')[0] as never)));
+    const url = `${await serve(rewritingProxy('/tools/zk/', inner))}tools/zk/`;
+    const path = `${url}api/elections/${encodeURIComponent(PATH)}/resign`;
+    expect(await post(path, {}, { origin: 'https://ops.example.com' })).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,71 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { DashboardChange, DashboardState } from '../../../src/dashboard/api.js';
+import { onTestFinished } from '../vitest/test-end.js';
+import { until } from '../waiting.mjs';
+
+/** Serves until the test has ended. Gives the address, with a slash at its end. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => void server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+export async function getJson<T>(url: string): Promise<T> {
+  const response = await fetch(url);
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** As a page of the dashboard's own origin sends it. */
+export async function post(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { origin: new URL(url).origin, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    headers: response.headers,
+  };
+}
+
+/** A visitor's stream of events, until the test has ended. */
+export async function follow(url: string) {
+  const gone = new AbortController();
+  onTestFinished(() => gone.abort());
+  const response = await fetch(url, { signal: gone.signal });
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  const states: DashboardState[] = [];
+  const changes: DashboardChange[] = [];
+  let rest = '';
+  const decoder = new TextDecoder();
+  const ended = (async () => {
+    try {
+      for await (const chunk of response.body ?? []) {
+        rest += decoder.decode(chunk, { stream: true });
+        const parts = rest.split('\n\n');
+        rest = parts.pop() ?? '';
+        for (const part of parts) {
+          const [, event, data = ''] = /^event: (.*)\ndata: (.*)$/s.exec(part) ?? [];
+          if (event === 'state') states.push(JSON.parse(data) as DashboardState);
+          if (event === 'change') changes.push(JSON.parse(data) as DashboardChange);
+        }
+      }
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+    }
+  })();
+  ended.catch(() => undefined); // Whoever waits for it sees the error.
+  await until(() => states.length > 0, 'the first event');
+  return { headers: response.headers, states, changes, ended, leave: () => gone.abort() };
+}
