@@ -25,6 +25,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/observer-ensemble.test.ts', // needs three servers
   'test/integration/processes.test.ts', // starts some sixty processes, and takes as long as all other tests
   'test/integration/run.test.ts', // starts some hundred processes
+  'test/integration/overview-traffic.test.ts', // needs the counts of a real server
   'test/integration/bench.test.ts', // needs the counts of a real server
   'test/integration/lock-load.test.ts', // takes a minute: fifty contenders in five processes, and hundreds that leave at the same time
   'test/integration/lock-traffic.test.ts', // takes half a minute, for a queue of a thousand contenders

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { create, getData, MODE, remove } from '../support/wire/operations.js';
+import { create, getChildren, getData, MODE, remove } from '../support/wire/operations.js';
 import { answerTo } from '../support/wire/raw-connection.js';
 import { forEachServer, freshPath, type TestServer } from './support/servers.js';
 
@@ -111,6 +111,19 @@ forEachServer((server) => {
       expect(Number(await mntr('ephemerals_count'))).toBe(before + 2);
       await client.close();
       expect(Number(await mntr('ephemerals_count'))).toBe(before);
+    });
+
+    it('mntr counts watches of children too, and wchs, wchp and wchc do not', async () => {
+      const client = await server.connect();
+      const path = freshPath();
+      await client.do(create(path));
+      const before = Number(await mntr('watch_count'));
+      const summary = await answerTo(server.port, 'wchs');
+      await client.do(getChildren(path, true));
+      expect(Number(await mntr('watch_count'))).toBe(before + 1);
+      expect(await answerTo(server.port, 'wchs')).toBe(summary);
+      for (const word of ['wchp', 'wchc']) expect(await answerTo(server.port, word)).not.toContain(path);
+      await client.close();
     });
 
     it('mntr and wchs count watches, which go with their connection', async () => {

@@ -190,7 +190,9 @@ export class OverviewModel implements TreeListener {
   readAll(): void {
     for (const kind of [this.#elections, this.#locks, this.#groups])
       for (const path of [...kind.keys()]) if (!this.#read.has(path)) this.removed(path);
+    const isFirst = !this.#hasReadAll;
     this.#hasReadAll = true;
+    if (isFirst) this.takeBatch(); // The state shows it.
     this.#onDirty();
     this.#onReadAll();
   }

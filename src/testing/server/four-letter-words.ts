@@ -79,16 +79,14 @@ function monitor({ stateMachine, traffic, connections, uptimeMs }: ServerStatus)
 }
 
 function watchSummary({ stateMachine }: ServerStatus): string {
-  const sizes = [stateMachine.watches.data.size, stateMachine.watches.children.size];
-  const sum = (name: 'watches' | 'paths' | 'watchers') =>
-    sizes.reduce((total, size) => total + size[name], 0);
-  return `${sum('watchers')} connections watching ${sum('paths')} paths\nTotal watches:${sum('watches')}\n`;
+  const { watches, paths, watchers } = stateMachine.watches.data.size; // As ZooKeeper: not those of children.
+  return `${watchers} connections watching ${paths} paths\nTotal watches:${watches}\n`;
 }
 
+/** As ZooKeeper: not those of children. */
 function* allWatches({ stateMachine }: ServerStatus): Generator<[path: string, session: string]> {
-  for (const table of [stateMachine.watches.data, stateMachine.watches.children])
-    for (const [path, watchers] of table.entries())
-      for (const watcher of watchers.keys()) yield [path, sessionName(watcher)];
+  for (const [path, watchers] of stateMachine.watches.data.entries())
+    for (const watcher of watchers.keys()) yield [path, sessionName(watcher)];
 }
 
 function sessionName(watcher: Watcher & { session?: { id: bigint } | undefined }): string {

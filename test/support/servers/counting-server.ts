@@ -42,9 +42,9 @@ export class CountingServer {
     return sessions;
   }
 
-  /** How many watches it keeps. */
+  /** How many watches it keeps, of nodes and of their children. */
   async watches(): Promise<number> {
-    return Number(/Total watches:(\d+)/.exec(await fourLetterWord(this.port, 'wchs'))?.[1]);
+    return Number(/^zk_watch_count\t(\d+)$/m.exec(await fourLetterWord(this.port, 'mntr'))?.[1]);
   }
 
   /**
