@@ -14,6 +14,7 @@ import { candidateUuid } from '../../src/election/nodes/candidate-uuid.js';
 import { serializeRecord } from '../../src/election/nodes/record.js';
 import { InvalidOptionError } from '../../src/errors.js';
 import { entryPrefix } from '../../src/lock/queue/order.js';
+import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { follow, getJson, post, serve } from '../support/conclave/dashboards.js';
 import { campaign } from '../support/conclave/electors.js';
@@ -264,6 +265,62 @@ describe('visitors of the dashboard', () => {
     const response = await fetch(url);
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="x"']);
     expect((await fetch(`${url}healthz`)).status).toBe(200);
+  });
+});
+
+describe('shards on the dashboard', () => {
+  it('are moved, pinned and unpinned, and what can not be done is said', async () => {
+    const { connect, open } = await setUp();
+    const group = '/shards/orders';
+    const path = `api/groups/${encodeURIComponent(group)}`;
+    const start = async (id: string) => {
+      const supervisor = new ShardSupervisor({
+        connect,
+        path: group,
+        id,
+        shards: 4,
+        guardian: false,
+        logger: SILENT,
+      });
+      onTestFinished(() => supervisor.stop());
+      await supervisor.start();
+      return supervisor;
+    };
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => one.owned.size === 2 && two.owned.size === 2, 'the even shares');
+    const { url } = await open({ root: '/shards', authorize: () => true });
+    const { states, changes } = await follow(`${url}api/events`);
+    expect(states[0]?.groups).toMatchObject([
+      { path: group, state: 'owned', members: [{ id: 'one' }, { id: 'two' }] },
+    ]);
+    const [shard = ''] = one.owned.keys();
+    const moved = await post(`${url}${path}/move`, { shard, member: 'two' });
+    expect(moved).toMatchObject({ status: 200, body: { ok: true, moved: expect.arrayContaining([shard]) } });
+    await until(() => two.owned.has(shard), 'the move');
+    const moves = () => changes.flatMap(({ groups = [] }) => groups.flatMap((each) => each.moves));
+    await until(() =>
+      moves().some((move) => move.shard === shard && move.from === 'one' && move.to === 'two'),
+    );
+    expect(await post(`${url}${path}/pin`, { shard, member: 'one' })).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
+    await until(() => one.owned.has(shard), 'the pinned shard');
+    const pins = async () => (await getJson<DashboardState>(`${url}api/groups`)).groups[0]?.pins;
+    await until(async () => (await pins())?.length === 1);
+    expect(await pins()).toEqual([{ shard, member: 'one' }]);
+    expect(await post(`${url}${path}/move`, { shard, member: 'two' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'INVALID_STATE' } },
+    });
+    expect(await post(`${url}${path}/unpin`, { shard })).toMatchObject({ status: 200 });
+    await until(async () => (await pins())?.length === 0);
+    const codeOf = async (action: string, body: unknown) =>
+      (await post(`${url}${path}/${action}`, body)).status;
+    expect(await codeOf('move', { shard: '99', member: 'two' })).toBe(400);
+    expect(await codeOf('pin', { shard: '99', member: 'two' })).toBe(400);
+    expect(await codeOf('move', { shard })).toBe(400);
+    expect(await codeOf('unpin', {})).toBe(400);
   });
 });
 
