@@ -24,8 +24,20 @@ describe('what is built', () => {
   it('loads few files for each entry, and only base for the light ones', () => {
     expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
     expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
+    expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
     expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
+  });
+
+  it('loads the dashboard only where it is asked for', () => {
+    const isOfDashboard = (file: string) =>
+      /\b(class (Overview|DashboardServer|PacedWatch)|pageHtml)\b/.test(read(file));
+    expect(loadedWith('dashboard/index.js').some(isOfDashboard)).toBe(true);
+    for (const entry of ['index.js', 'node-cron/index.js', 'testing/index.js', 'cluster/command/keeper.js'])
+      expect(loadedWith(entry).filter(isOfDashboard)).toEqual([]);
+    expect(
+      loadedWith('cli/main.js').filter((file) => /\b(class DashboardServer|pageHtml)\b/.test(read(file))),
+    ).toEqual([]);
   });
 
   it('has one copy of each class in all entries', async () => {

@@ -22,7 +22,7 @@ const ELECTION = 'leads: term 1, a later token: true\nNO_NODE, a ConclaveError: 
 export function bundles(installed, folderFor) {
   cpSync(PROGRAMS, join(installed, 'programs'), { recursive: true });
   return BUNDLERS.map(({ name, ending, bundle }) => ({
-    name: `runs bundled by ${name}: an election, with logs and without, and the watchdog`,
+    name: `runs bundled by ${name}: an election, with logs and without, a dashboard, and the watchdog`,
     check: async () => {
       const folder = folderFor(name.replaceAll(/\W+/g, '-'));
       const bundled = async (/** @type {string} */ program) => {
@@ -43,6 +43,8 @@ export function bundles(installed, folderFor) {
       link(dirname(election), 'pino');
       const logged = await run(election, LOGGING);
       expect(logged, 'logs with pino beside the bundle', isLogged(logged));
+      const page = await run(await bundled('dashboard'));
+      expect(page, 'the dashboard', page.code === 0 && page.stdout === DASHBOARD);
       const blocked = await run(watchdog);
       const said = 'blocked past the end of its lease';
       expect(blocked, 'the watchdog', blocked.signal === 'SIGKILL' && blocked.stderr.includes(said));
@@ -50,6 +52,7 @@ export function bundles(installed, folderFor) {
   }));
 }
 
+const DASHBOARD = '200 text/html; charset=utf-8, connected: true\n';
 const LOGGING = { CONCLAVE_LOG_LEVEL: 'info' };
 
 /** @param {Outcome} outcome */

@@ -63,7 +63,8 @@ export interface ResolvedDashboardOptions {
   readonly challenge: string | undefined;
 }
 
-const KNOWN = [
+/** @internal */
+export const DASHBOARD_OPTIONS = [
   'connect',
   'session',
   'root',
@@ -79,7 +80,7 @@ const KNOWN = [
 
 /** @throws InvalidOptionError if an option is wrong. Those of the overview are checked by that. */
 export function resolveDashboardOptions(given: unknown): ResolvedDashboardOptions {
-  const options = checkOptions<DashboardOptions>('dashboard', given, KNOWN);
+  const options = checkOptions<DashboardOptions>('dashboard', given, DASHBOARD_OPTIONS);
   const { connect, session, root = '/', logger } = options;
   const authorize = checkFunction('authorize', options.authorize);
   const hosts = checkTexts(

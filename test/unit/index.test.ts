@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DASHBOARD_OPTIONS } from '../../src/dashboard/dashboard-options.js';
+import * as dashboard from '../../src/dashboard/index.js';
 import * as conclave from '../../src/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
@@ -42,6 +44,12 @@ describe('what is public', () => {
   it('is, of conclave/node-cron, spoken of in the README', () => {
     expect(Object.keys(nodeCron)).toEqual(['LeaderRunCoordinator']);
     expect(readme).toContain("import { LeaderRunCoordinator } from 'conclave/node-cron';");
+  });
+
+  it('is, of conclave/dashboard, on the page about it', () => {
+    const page = read('docs/operations/dashboard.md');
+    for (const name of [...Object.keys(dashboard), ...DASHBOARD_OPTIONS]) expect(page).toContain(name);
+    expect(readme).toContain('docs/operations/dashboard.md');
   });
 
   it('has errors that show what was wrong, whatever that is, and never at length', () => {

@@ -1,4 +1,4 @@
-/** A typical program, compiled with the strictest options: all three entries, and objects of one passed to another. */
+/** A typical program, compiled with the strictest options: all entries, and objects of one passed to another. */
 import {
   type Clock,
   ConclaveError,
@@ -14,6 +14,7 @@ import {
   ShardObserver,
   type Term,
 } from 'conclave';
+import { type DashboardHandler, dashboard, toNodeListener } from 'conclave/dashboard';
 import { type JobContext, LeaderRunCoordinator } from 'conclave/node-cron';
 import {
   type EmbeddedSession,
@@ -59,6 +60,11 @@ export const elector = new LeaderElector(session, '/elections/consumer', {
 });
 export const coordinators = [new LeaderRunCoordinator(supervisor), new LeaderRunCoordinator(elector)];
 export const termOf = (context: JobContext): Term | undefined => coordinators[0]?.termOf(context);
+
+// conclave/dashboard accepts the sessions of conclave.
+export const page: DashboardHandler = dashboard({ session, root: '/elections', authorize: () => false });
+export const listener = toNodeListener(page);
+dashboard({ session: supervisor });
 
 export const lock: QueueLock = new DistributedLock(session, '/locks/report', { data: 'me' });
 export const hold: LockHold = await lock.acquire({ timeoutMs: 5000 });

@@ -1,0 +1,15 @@
+/** A dashboard of an embedded server, asked without a socket. */
+import { Session } from 'conclave';
+import { dashboard } from 'conclave/dashboard';
+import { EmbeddedZooKeeper } from 'conclave/testing';
+
+const server = await EmbeddedZooKeeper.start();
+const session = await Session.connect(server.connectString);
+const handler = dashboard({ session });
+const page = await handler(new Request('http://localhost/'));
+const state = await handler(new Request('http://localhost/api/state'));
+const { connected } = await state.json();
+console.log(`${page.status} ${page.headers.get('content-type')}, connected: ${connected}`);
+await handler.close();
+await session.close();
+await server.stop();
