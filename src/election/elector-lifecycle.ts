@@ -25,6 +25,7 @@ import type { ResolvedElectorOptions } from './elector-options.js';
 import { holdUpOf, type LeaderElectorEvents, type LifecycleState } from './elector-state.js';
 import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
+import type { MarkedSuccessor } from './successor/successor.js';
 import type { Claim } from './term/claim.js';
 import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import { claimsOf } from './term/seat-claimant.js';
@@ -102,11 +103,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   async handOver(candidate: string): Promise<void> {
     const term = this.leading();
-    if (term === undefined || this.#place === undefined)
-      throw new InvalidStateError('only a leader can hand over');
-    if (this.options.seats > 1)
-      throw new InvalidStateError('with several seats the queue decides who leads next');
-    const successor = await this.#place.find(candidate);
+    if (term === undefined) throw new InvalidStateError('only a leader can hand over');
+    const successor = await this.findSuccessor(candidate);
     // That took time: the term may have been lost meanwhile, and even another one be led.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
@@ -261,8 +259,15 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     return this.#state.name === 'leading' ? this.#state.term : undefined;
   }
 
-  stepDown(term: ElectedTerm, settleBy: number): void {
-    this.#endTerm(term, 'revoked', { settleBy });
+  async findSuccessor(candidate: string): Promise<MarkedSuccessor> {
+    if (this.#place === undefined) throw new InvalidStateError('only a leader can hand over');
+    if (this.options.seats > 1)
+      throw new InvalidStateError('with several seats the queue decides who leads next');
+    return await this.#place.find(candidate);
+  }
+
+  stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void {
+    this.#endTerm(term, 'revoked', { settleBy, successor });
   }
 
   /** Whether to join again. An error that joining again can't mend ends the elector, and `start()` if that still waits. */

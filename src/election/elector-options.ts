@@ -83,6 +83,8 @@ export interface Revocation {
   readonly by: string;
   /** How long the leader's work may take to settle, in milliseconds. */
   readonly graceMs: number;
+  /** The candidate that is to lead next, if the requester names one: its id, or the name of its node. It is in the queue. */
+  readonly to?: string;
   /** The term that is to end. */
   readonly term: Term;
 }

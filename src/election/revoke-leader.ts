@@ -1,4 +1,11 @@
-import { NoNodeError, RevocationRefusedError, SeatsMismatchError } from '../errors.js';
+import {
+  InvalidOptionError,
+  NoCandidateError,
+  NoNodeError,
+  RevocationRefusedError,
+  SeatsMismatchError,
+} from '../errors.js';
+import { parseEntry } from '../lock/queue/order.js';
 import { parseSeats } from '../lock/queue/seats.js';
 import { onAbort } from '../platform/async/lazy-abort.js';
 import { abortable, deferred } from '../platform/async/promises.js';
@@ -18,11 +25,17 @@ import type { Candidate } from './nodes/candidate.js';
 import { parseRequest, type StepDownRequest } from './nodes/candidate-request.js';
 import { ElectionReader } from './nodes/election-reader.js';
 import { writeRequest } from './nodes/request-writer.js';
+import { SuccessorSearch } from './successor/successor-search.js';
 
 /** How to ask a leader to step down. */
 export interface RevocationOptions {
   /** How long the leader's work may take to settle, in milliseconds. @default the session timeout */
   readonly graceMs?: number;
+  /**
+   * The candidate that is to lead next: its id, or the name of its node; of several with that id the first in the queue. The leader
+   * releases its term to it as `LeaderElector.handOver` does. Not with `seat`. @default who the queue and the priorities say
+   */
+  readonly to?: string;
   /** The seat whose leader to ask, of an election with several. */
   readonly seat?: number;
   /** The requester's name. @default host name, process id and a random part */
@@ -38,8 +51,10 @@ export interface RevocationOptions {
  *
  * Resolves with the leader that was asked when its node is gone, for whatever reason; with `undefined` if no candidate leads.
  * Not guaranteed: that it goes in time. The leader isn't replaced before its work has settled, as long as its session
- * lives; the leader reports work that overruns the grace as `WorkOverrunError`.
+ * lives; the leader reports work that overruns the grace as `WorkOverrunError`. Nor is it guaranteed that the candidate `to` leads
+ * next: if it leaves while the leader's work settles, or the leader loses its term, the queue decides.
  *
+ * @throws NoCandidateError if there is no candidate `to` beside the leader, now or when the leader looks: the term goes on
  * @throws RevocationRefusedError if it refuses, or its node is still there a session timeout after the grace is over
  * @throws ZooKeeperError if the server doesn't let this session ask, what ended the session, or the signal's reason
  * @throws SeatsMismatchError without `seat` in an election that has several
@@ -52,21 +67,30 @@ export async function revokeLeader(
 ): Promise<Candidate | undefined> {
   checkInstance('session', session, Session);
   checkPath('path', path);
-  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'seat', 'by', 'signal']);
+  checkOptions<RevocationOptions>('revocation', options, ['graceMs', 'to', 'seat', 'by', 'signal']);
   const signal = checkSignal('signal', options.signal);
   const seat = checkSeat('seat', options.seat);
+  const to = checkId('to', options.to);
+  if (to !== undefined && seat !== undefined)
+    throw new InvalidOptionError(
+      'to',
+      to,
+      'none with `seat`: with several seats the queue decides who leads next',
+    );
   const key = session.environment.uuid();
   const request: StepDownRequest = {
     kind: 'step-down',
     key,
     by: checkId('by', options.by) ?? defaultId(key),
     graceMs: checkMs('graceMs', options.graceMs) ?? session.sessionTimeoutMs,
+    ...(to !== undefined && { to }),
   };
   const leader = await abortable(new ElectionReader(session, path, seat).leader(), signal);
   if (leader === undefined) {
     if (seat === undefined) await abortable(checkOneSeat(session, path), signal);
     return undefined;
   }
+  if (to !== undefined) await abortable(checkCandidate(session, path, to, leader), signal);
   const node = `${path}/${leader.node}`;
   if ((await abortable(writeRequest(session, node, request), signal)) === 'written')
     await untilGone(session, node, leader, request, signal);
@@ -82,7 +106,16 @@ async function checkOneSeat(session: Session, path: string): Promise<void> {
   }
 }
 
-/** Resolves when the node is gone. @throws RevocationRefusedError when its leader refuses, or stays silent */
+/** @throws NoCandidateError unless the leader could hand its term over to that candidate */
+async function checkCandidate(session: Session, path: string, to: string, leader: Candidate): Promise<void> {
+  const entry = parseEntry(leader.node);
+  if (entry !== undefined) await new SuccessorSearch(session, path).named(to, entry);
+}
+
+/**
+ * Resolves when the node is gone.
+ * @throws RevocationRefusedError when its leader refuses, or stays silent; NoCandidateError when that doesn't find the candidate
+ */
 async function untilGone(
   session: Session,
   node: string,
@@ -102,7 +135,9 @@ async function untilGone(
       const { data } = await session.retryUntilAnswered(read, controller.signal);
       const answer = parseRequest(data);
       if (answer?.kind === 'step-down' && answer.key === request.key && answer.refused)
-        throw new RevocationRefusedError(leader.id, true);
+        throw answer.reason === 'no-candidate' && request.to !== undefined
+          ? new NoCandidateError(request.to)
+          : new RevocationRefusedError(leader.id, true);
       if ((await abortable(changed.promise, controller.signal, session.signal)) === 'deleted') return;
     }
   } catch (error) {

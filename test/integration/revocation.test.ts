@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import type { Revocation } from '../../src/election/elector-options.js';
+import { parseRequest } from '../../src/election/nodes/candidate-request.js';
+import { writeRequest } from '../../src/election/nodes/request-writer.js';
 import { type RevocationOptions, revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
-import { InvalidOptionError, RevocationRefusedError, WorkOverrunError } from '../../src/errors.js';
+import {
+  InvalidOptionError,
+  NoCandidateError,
+  RevocationRefusedError,
+  WorkOverrunError,
+} from '../../src/errors.js';
+import type { NodeData } from '../../src/session/protocol/records.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { deferred, until } from '../support/waiting.mjs';
 
 describe('a leader that is asked to step down', () => {
   it('does, with the reason revoked, and the next one leads; it joins again at the back', async () => {
@@ -122,6 +132,179 @@ describe('a leader that is asked to step down', () => {
   });
 });
 
+describe('a leader that is asked to hand over', () => {
+  it('releases its term to that candidate, wherever it is in the queue; the others keep their places', async () => {
+    const path = uniquePath('handed-over');
+    const seen: unknown[] = [];
+    const onRevoke = ({ to, by }: Revocation) => {
+      seen.push([by, to]);
+      return true;
+    };
+    const [leader, term] = await lead(await openSession(), path, { id: 'leader', onRevoke });
+    const ahead = await campaign(await openSession(), path, { id: 'ahead' });
+    const named = await campaign(await openSession(), path, { id: 'named' });
+    const demoted = nextEvent<[Term, string]>(leader, 'demoted');
+    const elected = nextEvent<[Term]>(named, 'elected');
+    const asked = await revokeLeader(await openSession(), path, { to: 'named', by: 'an operator' });
+    expect(asked).toMatchObject({ id: 'leader' });
+    expect(await demoted).toEqual([term, 'revoked']);
+    const [next] = await elected;
+    expect([next.number, next.token > term.token]).toEqual([2, true]);
+    expect(seen).toEqual([['an operator', 'named']]);
+    await until(async () => (await named.candidates()).length === 3, 'the former leader in the queue again');
+    expect((await named.candidates()).map(({ id }) => id)).toEqual(['ahead', 'named', 'leader']);
+    for (const elector of [leader, ahead, named]) await elector.stop();
+  });
+
+  it('knows the candidate by the name of its node, too', async () => {
+    const path = uniquePath('handed-over');
+    const [leader] = await lead(await openSession(), path);
+    const twins = [
+      await campaign(await openSession(), path, { id: 'twin' }),
+      await campaign(await openSession(), path, { id: 'twin' }),
+    ] as const;
+    const node = (await leader.candidates())[2]?.node as string;
+    const elected = nextEvent(twins[1], 'elected');
+    await revokeLeader(await openSession(), path, { to: node });
+    await elected;
+    expect(twins[0].term).toBeUndefined();
+    for (const elector of [leader, ...twins]) await elector.stop();
+  });
+
+  it('is asked nothing for a candidate that is not there, or is the leader itself', async () => {
+    const path = uniquePath('handed-over');
+    let asked = 0;
+    const onRevoke = () => {
+      asked++;
+      return true;
+    };
+    const session = await openSession();
+    const [leader, term] = await lead(session, path, { id: 'leader', onRevoke });
+    await campaign(await openSession(), path, { id: 'other' });
+    const node = `${path}/${(await leader.leader())?.node}`;
+    const { version } = (await session.getData(node)).stat;
+    for (const to of ['missing', 'leader']) {
+      const wrong = revokeLeader(await openSession(), path, { to });
+      await expect(wrong).rejects.toBeInstanceOf(NoCandidateError);
+      await expect(wrong).rejects.toMatchObject({ candidate: to });
+    }
+    expect([asked, (await session.getData(node)).stat.version, term.isHeld()]).toEqual([0, version, true]);
+    await leader.stop();
+  });
+
+  it('goes on when the candidate has left before it looked, and the requester is told so', async () => {
+    const path = uniquePath('handed-over');
+    let asked = 0;
+    const errors: Error[] = [];
+    const onRevoke = () => {
+      asked++;
+      return true;
+    };
+    const session = await openSession();
+    const [leader, term] = await lead(session, path, { onRevoke });
+    leader.on('error', (error) => void errors.push(error));
+    const other = await campaign(await openSession(), path, { id: 'other' });
+    const node = `${path}/${(await leader.leader())?.node}`;
+    // Written as a requester does that has seen the candidate a moment ago.
+    const request = { kind: 'step-down', key: 'k', by: 'me', graceMs: 5000, to: 'left' } as const;
+    await writeRequest(session, node, request);
+    await until(async () => answerOf(await session.getData(node)) !== undefined, 'its answer');
+    expect(answerOf(await session.getData(node))).toBe('no-candidate');
+    expect([asked, term.isHeld(), other.state.name, errors]).toEqual([0, true, 'waiting', []]);
+    for (const elector of [other, leader]) await elector.stop();
+  });
+
+  it('goes on when the candidate leaves while its policy thinks', async () => {
+    const path = uniquePath('handed-over');
+    const thinks = deferred();
+    const decided = deferred();
+    const onRevoke = async () => {
+      thinks.resolve();
+      await decided.promise;
+      return true;
+    };
+    const [leader, term] = await lead(await openSession(), path, { onRevoke });
+    const other = await campaign(await openSession(), path, { id: 'other' });
+    const named = await campaign(await openSession(), path, { id: 'named' });
+    const asking = revokeLeader(await openSession(), path, { to: 'named', graceMs: 60_000 });
+    await thinks.promise;
+    await named.stop();
+    decided.resolve();
+    await expect(asking).rejects.toMatchObject({ code: 'NO_CANDIDATE', candidate: 'named' });
+    expect([term.isHeld(), other.state.name]).toEqual([true, 'waiting']);
+    for (const elector of [other, leader]) await elector.stop();
+  });
+
+  it('lets the queue decide when the candidate leaves while its work settles', async () => {
+    const path = uniquePath('handed-over');
+    const settled = deferred();
+    const [leader] = await lead(await openSession(), path, { lead: () => settled.promise });
+    const other = await campaign(await openSession(), path, { id: 'other' });
+    const named = await campaign(await openSession(), path, { id: 'named' });
+    const demoted = nextEvent(leader, 'demoted');
+    const elected = nextEvent(other, 'elected');
+    const asking = revokeLeader(await openSession(), path, { to: 'named', graceMs: 60_000 });
+    await demoted;
+    await named.stop();
+    settled.resolve();
+    await asking;
+    await elected;
+    for (const elector of [leader, other]) await elector.stop();
+  });
+
+  it('may refuse', async () => {
+    const path = uniquePath('handed-over');
+    const [leader, term] = await lead(await openSession(), path, { id: 'firm', onRevoke: () => false });
+    const other = await campaign(await openSession(), path, { id: 'other' });
+    await expect(revokeLeader(await openSession(), path, { to: 'other' })).rejects.toMatchObject({
+      code: 'REVOCATION_REFUSED',
+      leader: 'firm',
+      answered: true,
+    });
+    expect([term.isHeld(), other.state.name]).toEqual([true, 'waiting']);
+    for (const elector of [other, leader]) await elector.stop();
+  });
+
+  it('hands over nothing with several seats, where the queue decides', async () => {
+    const path = uniquePath('handed-over');
+    const session = await openSession();
+    const [leader, term] = await lead(session, path, { seats: 2 });
+    const errors: Error[] = [];
+    leader.on('error', (error) => void errors.push(error));
+    const other = await campaign(await openSession(), path, { seats: 2, id: 'other' });
+    const both = revokeLeader(session, path, { seat: 0, to: 'other' });
+    await expect(both).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(revokeLeader(session, path, { to: 'other' })).rejects.toMatchObject({ agreed: 2 });
+    const node = `${path}/${(await leader.leader())?.node}`;
+    await writeRequest(session, node, { kind: 'step-down', key: 'k', by: 'me', graceMs: 50, to: 'other' });
+    await until(async () => isRefused(await session.getData(node)), 'its answer');
+    expect([term.isHeld(), errors]).toEqual([true, []]);
+    for (const elector of [other, leader]) await elector.stop();
+  });
+
+  it('takes a request of before, without a candidate, as ever', async () => {
+    const path = uniquePath('handed-over');
+    const session = await openSession();
+    const [leader] = await lead(session, path);
+    const next = await campaign(await openSession(), path);
+    const elected = nextEvent(next, 'elected');
+    const node = `${path}/${(await leader.leader())?.node}`;
+    await writeRequest(session, node, { kind: 'step-down', key: 'k', by: 'me', graceMs: 5000 });
+    await elected;
+    for (const elector of [leader, next]) await elector.stop();
+  });
+});
+
+function answerOf({ data }: NodeData): string | undefined {
+  const request = parseRequest(data);
+  return request?.kind === 'step-down' ? request.reason : undefined;
+}
+
+function isRefused({ data }: NodeData): boolean {
+  const request = parseRequest(data);
+  return request?.kind === 'step-down' && request.refused === true;
+}
+
 describe('asking for a revocation', () => {
   it('gives undefined without a leader', async () => {
     const session = await openSession();
@@ -138,8 +321,11 @@ describe('asking for a revocation', () => {
     await leader.stop();
   });
 
-  it.each([{ graceMs: -1 }, { by: '' }, { signal: 1 }, { grace: 1 }])('refuses %j', async (options) => {
-    const wrong = revokeLeader(await openSession(), '/a', options as RevocationOptions);
-    await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
-  });
+  it.each([{ graceMs: -1 }, { by: '' }, { to: '' }, { signal: 1 }, { grace: 1 }])(
+    'refuses %j',
+    async (options) => {
+      const wrong = revokeLeader(await openSession(), '/a', options as RevocationOptions);
+      await expect(wrong).rejects.toBeInstanceOf(InvalidOptionError);
+    },
+  );
 });

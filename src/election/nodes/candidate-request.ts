@@ -13,8 +13,14 @@ export type CandidateRequest =
       readonly key: string;
       readonly by: string;
       readonly graceMs: number;
+      /** The candidate that is to lead next: its id, or the name of its node. Without it the queue decides. */
+      readonly to?: string;
       readonly refused?: boolean;
+      /** Why it was refused, unless that is the leader's own decision: there is no candidate `to`. */
+      readonly reason?: RefusalReason;
     };
+
+export type RefusalReason = 'no-candidate';
 
 export type StepDownRequest = Extract<CandidateRequest, { kind: 'step-down' }>;
 
@@ -24,11 +30,14 @@ const LONGEST_GRACE_MS = 24 * 60 * 60 * 1000;
 export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;
-  const { kind, term, key, by, graceMs, refused } = request as Record<string, unknown>;
+  const { kind, term, key, by, graceMs, to, refused, reason } = request as Record<string, unknown>;
   if (kind === 'lead' && Number.isSafeInteger(term)) return { kind, term: term as number };
   if (kind !== 'step-down' || typeof key !== 'string' || typeof by !== 'string') return undefined;
   if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= LONGEST_GRACE_MS)) return undefined;
-  return { kind, key, by, graceMs, ...(refused === true && { refused }) };
+  if (to !== undefined && typeof to !== 'string') return undefined; // Who is to lead next isn't known, so the queue mustn't decide.
+  const named = to !== undefined && { to };
+  const answer = refused === true && { refused, ...(reason === 'no-candidate' && { reason }) };
+  return { kind, key, by, graceMs, ...named, ...answer } as StepDownRequest;
 }
 
 /** A candidate's node with `request` in it, or with none; `undefined` for another client's node, which wouldn't act on it. */

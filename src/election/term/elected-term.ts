@@ -16,8 +16,8 @@ import type { Term } from './term.js';
 export interface TermEnding {
   /** The error that led to it, if one did. */
   readonly cause?: Error | undefined;
-  /** The candidate that is to lead next, if the leader has named one. */
-  readonly successor?: MarkedSuccessor;
+  /** The candidate that is to lead next, if the leader or the requester has named one. */
+  readonly successor?: MarkedSuccessor | undefined;
   /** By when the work has to settle, by the session's clock; by default the lease's end. */
   readonly settleBy?: number;
 }

@@ -32,6 +32,26 @@ const requests = fc.oneof<fc.Arbitrary<CandidateRequest>[]>(
     graceMs: fc.nat(DAY_MS),
     refused: fc.constant(true),
   }),
+  fc.record(
+    {
+      kind: fc.constant('step-down' as const),
+      key: fc.string(),
+      by: fc.string(),
+      graceMs: fc.nat(DAY_MS),
+      to: fc.string(),
+      refused: fc.constant(true),
+    },
+    { requiredKeys: ['kind', 'key', 'by', 'graceMs', 'to'] },
+  ),
+  fc.record({
+    kind: fc.constant('step-down' as const),
+    key: fc.string(),
+    by: fc.string(),
+    graceMs: fc.nat(DAY_MS),
+    to: fc.string(),
+    refused: fc.constant(true),
+    reason: fc.constant('no-candidate' as const),
+  }),
 );
 
 describe("a request on a candidate's node", () => {
@@ -70,6 +90,8 @@ describe("a request on a candidate's node", () => {
     { ...STEP_DOWN, graceMs: null },
     { ...STEP_DOWN, graceMs: -1 },
     { ...STEP_DOWN, graceMs: DAY_MS + 1 },
+    { ...STEP_DOWN, to: 7 },
+    { ...STEP_DOWN, to: null },
   ])('is none when it is %j', (request) => {
     expect(parseRequest(node(request))).toBeUndefined();
   });
@@ -77,6 +99,25 @@ describe("a request on a candidate's node", () => {
   it('is refused only where it says exactly that', () => {
     expect(parseRequest(node({ ...STEP_DOWN, refused: 'yes' }))).toEqual(STEP_DOWN);
     expect(parseRequest(node({ ...STEP_DOWN, refused: false }))).toEqual(STEP_DOWN);
+  });
+
+  it('has a reason only where it is refused, and one that is known', () => {
+    const refused = { ...STEP_DOWN, refused: true };
+    expect(parseRequest(node({ ...STEP_DOWN, reason: 'no-candidate' }))).toEqual(STEP_DOWN);
+    expect(parseRequest(node({ ...refused, reason: 'bad weather' }))).toEqual(refused);
+    expect(parseRequest(node({ ...refused, reason: 'no-candidate' }))).toEqual({
+      ...refused,
+      reason: 'no-candidate',
+    });
+  });
+
+  it('is written as it is read, so that a request is known again after a lost reply', () => {
+    fc.assert(
+      fc.property(requests, (request) => {
+        const read = parseRequest(withRequest(serializeCandidate('a', undefined), request) as Buffer);
+        expect(JSON.stringify(read)).toBe(JSON.stringify(request)); // Also in the order of its parts.
+      }),
+    );
   });
 
   it.each(['', '10.0.0.1', '[]', 'null', '"a"', '{}', '{"id":7}', '{"id":null}'])(
