@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addDevServer } from './commands/dev-server.js';
 import { addElect } from './commands/elect.js';
+import { addHandOver } from './commands/hand-over.js';
 import { addObserve } from './commands/observe.js';
 import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
@@ -60,6 +61,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addObserve(program);
   addStatus(program, setExitCode);
   addResign(program, setExitCode);
+  addHandOver(program, setExitCode);
   addShards(program, setExitCode);
   addUi(program);
   addDevServer(program);

@@ -19,7 +19,8 @@ export interface SessionOptions {
   /**
    * How long the servers wait for a session that is silent before they end it. They keep it within bounds of their
    * own: `session.sessionTimeoutMs` is what they granted. Short: what a dead host holds is free soon; a
-   * leader is replaced by its lease, see `takeover` of the elections. Long: a pause or a lost connection costs no session.
+   * leader is replaced by its lease, see `takeover` of the elections. Long: a pause or a lost connection costs no session. A value
+   * below 100 is refused: no server in use grants it, and it is mostly meant in seconds.
    * @default 6000
    */
   readonly sessionTimeoutMs?: number;
@@ -95,6 +96,8 @@ export const SESSION_OPTIONS = [
   'signal',
   'environment',
 ] as const;
+/** What is shorter was meant in seconds: replies take as long when a process or a server is busy. */
+export const LEAST_SESSION_TIMEOUT_MS = 100;
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
 
 export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedSessionOptions {
@@ -102,6 +105,10 @@ export function resolveSessionOptions(given: unknown, logger: Logger): ResolvedS
   const sessionTimeoutMs = checkPositiveMs('sessionTimeoutMs', options.sessionTimeoutMs, 6000);
   if (sessionTimeoutMs > MAX_SESSION_TIMEOUT_MS || !Number.isInteger(sessionTimeoutMs)) {
     const expected = `a whole number of at most ${MAX_SESSION_TIMEOUT_MS}`;
+    throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
+  }
+  if (sessionTimeoutMs < LEAST_SESSION_TIMEOUT_MS) {
+    const expected = `milliseconds, ${LEAST_SESSION_TIMEOUT_MS} or more; did you mean ${sessionTimeoutMs * 1000}, which is ${sessionTimeoutMs} s?`;
     throw new InvalidOptionError('sessionTimeoutMs', sessionTimeoutMs, expected);
   }
   const { environment = systemEnvironment } = options;

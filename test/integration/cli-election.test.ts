@@ -3,31 +3,15 @@ import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.js';
 import { parseRecord } from '../../src/election/nodes/record.js';
+import { conclave } from '../support/conclave/command-line.js';
 import { campaign, candidateNodes, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { until } from '../support/waiting.mjs';
+import { deferred, until } from '../support/waiting.mjs';
 
-/** Runs a command line in this process, and returns what it printed. */
-async function conclave(...words: string[]) {
-  const lines: string[] = [];
-  const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
-  const complain = vi.spyOn(console, 'error').mockReturnValue();
-  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const env = process.env.ZOOKEEPER;
-  process.env.ZOOKEEPER = connectString();
-  try {
-    const exitCode = await runCommandLine(words);
-    return { exitCode, stdout: lines, stderr: [...complain.mock.calls, ...write.mock.calls].join('') };
-  } finally {
-    if (env === undefined) delete process.env.ZOOKEEPER;
-    else process.env.ZOOKEEPER = env;
-    for (const spy of [print, complain, write]) spy.mockRestore();
-  }
-}
-
-const COMMANDS = ['run', 'elect', 'observe', 'status', 'resign'];
+const COMMANDS = ['run', 'elect', 'observe', 'status', 'resign', 'hand-over'];
 
 describe('a command about an election', () => {
   it.each(COMMANDS)('%s has a complete help page', async (name) => {
@@ -63,15 +47,25 @@ describe('a command about an election', () => {
     [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],
     [
       ['status', '/a', '--session-timeout', '0'],
-      'Expected a duration, as 500ms, 30s, 2m or 1h, 1 ms at least.',
+      'Expected a duration, as 500ms, 30s, 2m or 1h, 100 ms at least.',
     ],
     [['status', '/a', '--session-timeout', '5 s'], 'Expected a duration'],
-    [['status', '/a', '--session-timeout', '6'], '6 would be 6 milliseconds: write 6s for seconds, or 6ms.'],
-    [['status', '/a', '--connect-timeout', '99'], '99 would be 99 milliseconds: write 99s'],
-    [['elect', '/a', '--wait-timeout', '30'], '30 would be 30 milliseconds: write 30s'],
-    [['elect', '/a', '--takeover-delay', '5'], '5 would be 5 milliseconds: write 5s'],
-    [['run', '/a', '--grace', '10', '--', 'ls'], '10 would be 10 milliseconds: write 10s'],
-    [['resign', '/a', '--grace', '10'], '10 would be 10 milliseconds: write 10s'],
+    [
+      ['status', '/a', '--session-timeout', '6'],
+      "option '--session-timeout <duration>' argument '6' is invalid. 6 is 6 ms: did you mean 6s? The least is 100ms.",
+    ],
+    [
+      ['status', '/a', '--session-timeout', '6ms'],
+      'Expected a duration, as 500ms, 30s, 2m or 1h, 100 ms at least.',
+    ],
+    [['status', '/a', '--connect-timeout', '99'], '99 is 99 ms: did you mean 99s? If not, write 99ms.'],
+    [['elect', '/a', '--wait-timeout', '30'], '30 is 30 ms: did you mean 30s'],
+    [['elect', '/a', '--takeover-delay', '5'], '5 is 5 ms: did you mean 5s'],
+    [['run', '/a', '--grace', '10', '--', 'ls'], '10 is 10 ms: did you mean 10s'],
+    [['resign', '/a', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
+    [['hand-over', '/a', '--to', 'b', '--grace', '10'], '10 is 10 ms: did you mean 10s'],
+    [['hand-over', '/a'], "required option '--to <id>' not specified"],
+    [['hand-over', '/a', '--to', ''], 'Expected a string of 1 to 256 printable characters.'],
     [['elect', '/a', '--takeover', 'never'], 'Allowed choices are lease, session.'],
     [['elect', '/a', '--seats', '0'], 'Expected a whole number from 1 to 10000.'],
     [['run', '/a', '--seats', 'x', '--', 'ls'], 'Expected a whole number from 1 to 10000.'],
@@ -99,7 +93,7 @@ describe('a command about an election', () => {
 
   it('logs to standard error, at the level that the environment names', async () => {
     // The servers grant another session timeout, which is a warning.
-    const words = ['status', '/a', '--session-timeout', '1ms'];
+    const words = ['status', '/a', '--session-timeout', '100ms'];
     const log = new RunningCommand(words, { env: { CONCLAVE_LOG_LEVEL: 'warn' } });
     expect(await log.exit()).toBe(1);
     expect(log.stdout).toBe('there is no such election\n');
@@ -235,6 +229,66 @@ describe('conclave resign', () => {
     const { exitCode, stdout, stderr } = await conclave('resign', path, '--grace', '1s');
     expect({ exitCode, stdout }).toEqual({ exitCode: 75, stdout: [] });
     expect(stderr).toBe('conclave: "one" did not step down: it refused'.replaceAll('"', ''));
+  });
+});
+
+describe('conclave hand-over', () => {
+  it('lets the named candidate lead, past others in the queue, and prints the former and the new leader', async () => {
+    const path = uniquePath('cli');
+    const session = await openSession();
+    await lead(session, path, { id: 'one' });
+    const elected: string[] = [];
+    for (const id of ['two', 'three']) {
+      const elector = await campaign(await openSession(), path, { id });
+      elector.on('elected', () => void elected.push(id));
+    }
+    expect(await conclave('hand-over', path, '--to', 'three')).toMatchObject({
+      exitCode: 0,
+      stdout: ['one → three'],
+      stderr: '',
+    });
+    await until(() => elected.length > 0, 'the next term');
+    expect(elected).toEqual(['three']);
+    expect(await conclave('hand-over', path, '--to', 'three')).toMatchObject({
+      exitCode: 0,
+      stdout: ['three leads already'],
+    });
+  });
+
+  it('exits with 64 if there is no such candidate, 75 if the leader refuses, and 1 if there is no leader', async () => {
+    const path = uniquePath('cli');
+    expect(await conclave('hand-over', path, '--to', 'two')).toMatchObject({
+      exitCode: 1,
+      stdout: ['nobody leads'],
+    });
+    const [, term] = await lead(await openSession(), path, { id: 'one', onRevoke: () => false });
+    const missing = await conclave('hand-over', path, '--to', 'two');
+    expect(missing).toMatchObject({ exitCode: 64, stdout: [] });
+    expect(missing.stderr).toBe('conclave: there is no candidate "two" that can be asked to lead');
+    await campaign(await openSession(), path, { id: 'two' });
+    const refused = await conclave('hand-over', path, '--to', 'two', '--grace', '1s');
+    expect(refused).toMatchObject({ exitCode: 75, stdout: [] });
+    expect(refused.stderr).toBe('conclave: one did not step down: it refused');
+    expect(term.isHeld()).toBe(true);
+  });
+
+  it('exits with 75 and says who leads, if the candidate leaves before the leader has settled', async () => {
+    const path = uniquePath('cli');
+    const settled = deferred();
+    const [leader] = await lead(await openSession(), path, { id: 'one', lead: () => settled.promise });
+    const demoted = nextEvent(leader, 'demoted');
+    await campaign(await openSession(), path, { id: 'two' });
+    const named = await campaign(await openSession(), path, { id: 'three' });
+    const handedOver = conclave('hand-over', path, '--to', 'three', '--grace', '10s');
+    await demoted;
+    await named.stop();
+    settled.resolve();
+    expect(await handedOver).toMatchObject({
+      exitCode: 75,
+      stdout: ['one → two'],
+      stderr: 'conclave: three does not lead: it left the queue meanwhile, or the leader lost its term',
+    });
+    await leader.stop(); // The other way round it might lead once more.
   });
 });
 

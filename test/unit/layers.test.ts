@@ -80,6 +80,7 @@ describe('the layers', () => {
         'cli/options/connection.ts',
         'cli/commands/dev-server.ts',
         'cli/commands/elect.ts',
+        'cli/commands/hand-over.ts',
         'cli/commands/observe.ts',
         'cli/commands/resign.ts',
         'cli/commands/run.ts',

@@ -51,6 +51,14 @@ describe('what a session goes by', () => {
     expect(resolved.environment).toBe(environment);
   });
 
+  it('has no session timeout that was meant in seconds', () => {
+    const wrong =
+      'sessionTimeoutMs is 6: expected milliseconds, 100 or more; did you mean 6000, which is 6 s?';
+    expect(() => session({ sessionTimeoutMs: 6 })).toThrow(wrong);
+    expect(() => session({ sessionTimeoutMs: 99 })).toThrow(InvalidOptionError);
+    expect(session({ sessionTimeoutMs: 100 }).sessionTimeoutMs).toBe(100);
+  });
+
   it('lets no other client touch its nodes when it has credentials, unless its access option says otherwise', () => {
     expect(session({ auth: ALICE }).access).toBe('creator');
     expect(session({ auth: ALICE, access: 'world' }).access).toBe('world');

@@ -1,4 +1,4 @@
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
@@ -51,7 +51,11 @@ function subcommand(shards: Command, name: string, summary: string, description:
 }
 
 const withTimeout = (command: Command) =>
-  command.option('--timeout <duration>', 'how long to wait until it is done', duration({ least: 1 }), 60_000);
+  command.addOption(
+    new Option('--timeout <duration>', 'how long to wait until it is done')
+      .default(60_000, '60s')
+      .argParser(duration({ least: 1 })),
+  );
 
 function addStatus(shards: Command, setExitCode: (code: number) => void): void {
   subcommand(

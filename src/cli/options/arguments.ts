@@ -11,20 +11,23 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
   };
 }
 
-const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-const LONGEST_MS = 2 ** 31 - 1;
+const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const LONGEST_MS = 2 ** 31 - 1; // What a timer can wait.
 const LEAST_BARE_MS = 100; // A lower number without a unit is refused: it is more likely to be meant in seconds.
 
-/** Parses an option's value as a duration, into milliseconds. */
-export function duration({ least = 0 } = {}): (text: string) => number {
+/**
+ * Parses an option's value as a duration, into milliseconds.
+ * @param bounds - both included, in milliseconds
+ */
+export function duration({ least = 0, longest = LONGEST_MS } = {}): (text: string) => number {
   return (text) => {
-    const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+    const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
     const value = Math.round(Number(number) * UNITS_MS[(unit ?? 'ms') as keyof typeof UNITS_MS]);
-    if (unit === undefined && value > 0 && value < LEAST_BARE_MS)
-      throw new InvalidArgumentError(
-        `${text} would be ${text} milliseconds: write ${text}s for seconds, or ${text}ms.`,
-      );
-    if (value >= least && value <= LONGEST_MS) return value;
+    if (unit === undefined && value > 0 && value < LEAST_BARE_MS) {
+      const otherwise = value < least ? `The least is ${least}ms.` : `If not, write ${text}ms.`;
+      throw new InvalidArgumentError(`${text} is ${text} ms: did you mean ${text}s? ${otherwise}`);
+    }
+    if (value >= least && value <= longest) return value;
     const bound = least === 0 ? '' : `, ${least} ms at least`;
     throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);
   };

@@ -4,7 +4,7 @@ import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
-import type { SessionOptions } from '../../session/session-options.js';
+import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
 import { EXIT } from '../process/exit-codes.js';
 import { asUserError, orUserError, UserError } from '../process/user-error.js';
 import { duration } from './arguments.js';
@@ -40,7 +40,7 @@ export function withConnection(command: Command): Command {
         'how long ZooKeeper keeps a silent session alive; a lease is a third of it',
       )
         .default(6000, '6s')
-        .argParser(duration({ least: 1 })),
+        .argParser(duration({ least: LEAST_SESSION_TIMEOUT_MS })),
     )
     .addOption(
       new Option('--connect-timeout <duration>', 'how long to look for a server that answers')

@@ -3,6 +3,7 @@ import type { CommandOutcome } from '../../cluster/command/keeper-handle.js';
 import {
   AuthenticationError,
   InvalidOptionError,
+  NoCandidateError,
   SeatsMismatchError,
   UnprotectedPathError,
   UnreadableNodeError,
@@ -29,7 +30,8 @@ export function exitCodeOfSignal(signal: NodeJS.Signals): number {
 
 /** The exit code for an error that lasts until the user changes something; `undefined` for any other error. */
 export function exitCodeOfError(error: unknown): number | undefined {
-  if (error instanceof InvalidOptionError || error instanceof SeatsMismatchError) return EXIT.usage;
+  const mistakes = [InvalidOptionError, NoCandidateError, SeatsMismatchError];
+  if (mistakes.some((type) => error instanceof type)) return EXIT.usage;
   const refusals = [AuthenticationError, UnprotectedPathError, UnreadableNodeError];
   if (refusals.some((type) => error instanceof type)) return EXIT.refused;
   return (error as { code?: unknown } | undefined)?.code === 'NO_AUTH' ? EXIT.refused : undefined;

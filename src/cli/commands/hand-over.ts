@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import type { Candidate } from '../../election/nodes/candidate.js';
+import { ElectionReader } from '../../election/nodes/election-reader.js';
+import { ElectionObserver } from '../../election/observer/observer.js';
+import { revokeLeader } from '../../election/revoke-leader.js';
+import { RevocationRefusedError } from '../../errors.js';
+import { checkId } from '../../platform/checks.js';
+import type { Session } from '../../session/session.js';
+import { checked, duration, withElection } from '../options/arguments.js';
+import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
+import { EXIT } from '../process/exit-codes.js';
+import { printable, printError } from '../process/output.js';
+import { UserError } from '../process/user-error.js';
+
+interface HandOverOptions extends ConnectionOptions {
+  readonly to: string;
+  readonly grace?: number;
+}
+
+const DESCRIPTION = `Asks the leader of an election to step down in favour of one candidate, which may be anywhere in the queue, \
+and waits until that one leads. The leader releases its term to it, so no other candidate leads in between; the others keep \
+their places. If there is no such candidate, or it leaves before the leader has looked for it, the term goes on.
+
+The leader's work ends first, as with conclave resign. Asking takes the right to write the leader's node: if the leader uses \
+--auth, give the same credentials. In an election with several seats the queue decides who leads next: use conclave resign.`;
+
+const MORE_HELP = `
+${DURATIONS}
+
+Prints the former and the new leader, as "old → new". Exits with 0 when that
+candidate leads, also if it led already; 1 if there is no leader, 64 if the
+command line is wrong or there is no such candidate, 69 if no server could be
+reached, 75 if the leader refused or didn't step down in time, or another
+candidate leads now, 77 if the servers refuse.
+
+Example:
+  conclave hand-over /elections/scheduler --to worker-2 -c zk1:2181 --grace 30s`;
+
+/** `conclave hand-over`: asks the leader to step down in favour of one candidate. */
+export function addHandOver(program: Command, setExitCode: (code: number) => void): void {
+  const command = program
+    .command('hand-over')
+    .summary('let a certain candidate lead')
+    .description(DESCRIPTION);
+  withConnection(withElection(command))
+    .requiredOption(
+      '--to <id>',
+      'the candidate that is to lead: its id, or the name of its node; of several with that id the first in the queue',
+      checked((text) => checkId('to', text)),
+    )
+    .option(
+      '--grace <duration>',
+      "how long the leader's work may take to settle (default: the session timeout)",
+      duration(),
+    )
+    .addHelpText('after', MORE_HELP)
+    .action(async (election: string, options: HandOverOptions) => {
+      setExitCode(await withSession(options, (session) => handOver(session, election, options)));
+    });
+}
+
+async function handOver(session: Session, election: string, options: HandOverOptions): Promise<number> {
+  const { to, grace: graceMs } = options;
+  const current = await new ElectionReader(session, election).leader();
+  if (current !== undefined && isNamed(current, to)) {
+    console.log(`${printable(to)} leads already`);
+    return EXIT.ok;
+  }
+  const former = await stepDown(session, election, { to, graceMs });
+  if (former === undefined) {
+    console.log('nobody leads');
+    return EXIT.noLeader;
+  }
+  const next = await nextLeader(session, election, former);
+  if (next === undefined)
+    throw new UserError(EXIT.notInTime, `${printable(former.id)} has stepped down, and nobody leads yet`);
+  console.log(`${printable(former.id)} → ${printable(next.id)}`);
+  if (isNamed(next, to)) return EXIT.ok;
+  printError(`${printable(to)} does not lead: it left the queue meanwhile, or the leader lost its term`);
+  return EXIT.notInTime;
+}
+
+async function stepDown(
+  session: Session,
+  election: string,
+  request: { readonly to: string; readonly graceMs: number | undefined },
+): Promise<Candidate | undefined> {
+  try {
+    return await revokeLeader(session, election, request);
+  } catch (error) {
+    if (!(error instanceof RevocationRefusedError)) throw error;
+    throw new UserError(EXIT.notInTime, printable(error.message), { cause: error });
+  }
+}
+
+/**
+ * Who leads after that candidate, by the record. A release has written that before the former leader's node is gone; after an unclean
+ * end it takes longer, and a session timeout is waited for it. `undefined`: no candidate leads by then.
+ */
+async function nextLeader(
+  session: Session,
+  election: string,
+  former: Candidate,
+): Promise<Candidate | undefined> {
+  const observer = new ElectionObserver(session, election);
+  let isLate = false;
+  const timer = session.clock.after(session.sessionTimeoutMs, () => {
+    isLate = true;
+    void observer.stop(); // Ends the loop below.
+  });
+  try {
+    await observer.start();
+    for await (const leader of observer)
+      if (leader !== undefined && leader.node !== former.node) return leader;
+  } catch (error) {
+    if (!isLate) throw error;
+  } finally {
+    timer.clear();
+    await observer.stop();
+  }
+  session.ended.throwIfAborted();
+  return undefined;
+}
+
+function isNamed({ id, node }: Candidate, name: string): boolean {
+  return id === name || node === name;
+}
