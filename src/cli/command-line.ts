@@ -4,6 +4,7 @@ import { addDevServer } from './commands/dev-server.js';
 import { addElect } from './commands/elect.js';
 import { addHandOver } from './commands/hand-over.js';
 import { addObserve } from './commands/observe.js';
+import { addPrune } from './commands/prune.js';
 import { addResign } from './commands/resign.js';
 import { addRun } from './commands/run.js';
 import { addShards } from './commands/shards.js';
@@ -62,6 +63,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addStatus(program, setExitCode);
   addResign(program, setExitCode);
   addHandOver(program, setExitCode);
+  addPrune(program, setExitCode);
   addShards(program, setExitCode);
   addUi(program);
   addDevServer(program);

@@ -1,0 +1,47 @@
+import { parseRecord, type ReadRecord } from '../../election/nodes/record.js';
+import { parseSeats } from '../../lock/queue/seats.js';
+import type { NodeData } from '../../session/protocol/records.js';
+
+/** A node that was read: its path, and its data with the stat. */
+export interface ReadNode extends NodeData {
+  readonly path: string;
+}
+
+/** All persistent nodes of an election, as they were read, and the names of all its children. */
+export interface ElectionNodes {
+  /** The election's own node, which has its record or the number of its seats. */
+  readonly election: ReadNode;
+  readonly children: readonly string[];
+  /** The records of its seats, if it has several. */
+  readonly seats: readonly ReadNode[];
+  /** What node-cron's coordinator has noted there: the parent, and a node for each task. */
+  readonly runLog: { readonly parent: ReadNode; readonly tasks: readonly ReadNode[] } | undefined;
+}
+
+/** The child of an election below which node-cron's coordinator notes what was run, unless it is told another path. */
+const RUN_LOG = 'cron';
+
+const SEAT = /^seat-\d+$/;
+/** Candidates, their heartbeat nodes, and the signals of releases. */
+const EPHEMERAL = /^_[chb]_/;
+
+/** What a child of an election is, by its name. */
+export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'other' {
+  if (EPHEMERAL.test(name)) return 'candidate';
+  if (SEAT.test(name)) return 'seat';
+  return name === RUN_LOG ? 'run-log' : 'other';
+}
+
+/** Whether a node is that of an election that was led or agreed on its seats: an empty node may be anything, a lock for one. */
+export function isElection({ data, stat }: NodeData, children: readonly string[]): boolean {
+  if (data.length === 0) return false;
+  if (parseRecord(data, stat.version).state !== 'unreadable') return true;
+  return parseSeats(data) !== undefined && children.some((name) => SEAT.test(name)); // Without records it is a semaphore.
+}
+
+/** The election's records: its own, unless that is a number of seats, and those of its seats. */
+export function recordsOf({ election, seats }: ElectionNodes): ReadRecord[] {
+  const own = parseRecord(election.data, election.stat.version);
+  const nodes = own.state === 'unreadable' ? seats : [election, ...seats];
+  return nodes.map(({ data, stat }) => parseRecord(data, stat.version));
+}

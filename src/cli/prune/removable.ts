@@ -1,0 +1,88 @@
+import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
+import { parseLastRun } from '../../node-cron/firing.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import { durationText } from '../process/duration-text.js';
+import { type ElectionNodes, kindOfChild, recordsOf } from './election-nodes.js';
+
+/** What prune makes of an election. */
+export type PruneDecision =
+  | {
+      readonly kind: 'removable';
+      /** Its last term; of several seats the highest. */
+      readonly term: number;
+      /** When it was changed last, by the servers' clock, in milliseconds since 1970. */
+      readonly changedAtMs: number;
+      /** How long to wait from when it was read: until then a leader that ended uncleanly may act on its lease. */
+      readonly waitMs: number;
+      /** Delete all of it, or, if anything has changed since it was read, nothing. */
+      readonly parts: readonly TransactionPart[];
+    }
+  /** `candidates`: it is in use. */
+  | { readonly kind: 'kept'; readonly why: 'candidates' | 'other'; readonly reason: string };
+
+export interface PruneLimits {
+  /** This machine's time, in milliseconds since 1970. */
+  readonly nowMs: number;
+  /** An election that was changed later is kept. */
+  readonly olderThanMs: number;
+}
+
+/** A firing is tried again for a minute at most; an hour is beyond any doubt about the clocks. */
+const RUNS_KEPT_MS = 60 * 60 * 1000;
+
+/**
+ * Whether an election may be removed: it has no candidates, and nothing below it but what Conclave has written for it.
+ *
+ * Its record goes with it. What that protects isn't needed any more by then: a term that ended uncleanly is waited out as a candidate would, and
+ * any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
+ */
+export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
+  const { election, children, seats, runLog } = nodes;
+  const candidates = children.filter((name) => kindOfChild(name) === 'candidate').length;
+  if (candidates > 0) return { kind: 'kept', why: 'candidates', reason: 'it has candidates' };
+  const strangers = children.filter((name) => kindOfChild(name) === 'other');
+  if (strangers.length > 0) return kept(`it has other nodes below it, ${strangers[0]} for one`);
+  const tasks = runLog?.tasks ?? [];
+  const below = [...seats, ...tasks].find(({ stat }) => stat.numChildren > 0);
+  if (below !== undefined) return kept(`${below.path} has nodes below it`);
+  if (runLog !== undefined && !isRunLog(runLog)) return kept(`${runLog.parent.path} is of another kind`);
+  const records = recordsOf(nodes);
+  if (records.some(({ state }) => state === 'unreadable')) return kept('its record can not be read');
+  const ranAtMs = latest(tasks.map(({ stat }) => stat.modifiedAtMs));
+  if (nowMs - ranAtMs < RUNS_KEPT_MS) return kept('a task of node-cron ran less than an hour ago');
+  const all = [election, ...seats, ...tasks];
+  const changedAtMs = latest(all.map(({ stat }) => stat.modifiedAtMs));
+  if (nowMs - changedAtMs < olderThanMs)
+    return kept(`it was changed ${durationText(Math.max(0, nowMs - changedAtMs))} ago`);
+  const held = records.map((record) => (record.state === 'held' ? takeoverDelayMs(record.leaseMs) : 0));
+  return {
+    kind: 'removable',
+    term: latest(records.map((record) => ('term' in record ? record.term : 0))),
+    changedAtMs,
+    waitMs: latest(held),
+    parts: deletionsOf(nodes),
+  };
+}
+
+function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): boolean {
+  return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
+}
+
+function kept(reason: string): PruneDecision {
+  return { kind: 'kept', why: 'other', reason };
+}
+
+/** 0 for none. */
+function latest(numbers: readonly number[]): number {
+  return numbers.reduce((most, each) => Math.max(most, each), 0);
+}
+
+/** Children first. A node with children that came later isn't deleted, nor one that was written later. */
+function deletionsOf({ election, seats, runLog }: ElectionNodes): TransactionPart[] {
+  const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
+  return [...seats, ...runs, election].map(({ path, stat }) => ({
+    kind: 'delete',
+    path,
+    version: stat.version,
+  }));
+}

@@ -1,0 +1,48 @@
+import { BadVersionError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { isUnanswered } from '../../session/operations.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
+import type { TransactionPart } from '../../session/protocol/records.js';
+import type { Session } from '../../session/session.js';
+
+/** What became of an election that was to be removed; the words are for people. */
+export type Removal =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'kept'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * Deletes an election in one transaction, unless it has changed since it was read.
+ * @param parts - the deletions, that of the election's own node at the end
+ * @throws what ended the session, or a server's refusal for another reason
+ */
+export async function remove(session: Session, parts: readonly TransactionPart[]): Promise<Removal> {
+  const { path } = parts.at(-1) as TransactionPart;
+  for (let isRepeated = false; ; isRepeated = true) {
+    try {
+      await session.commit(parts);
+      return { kind: 'removed' };
+    } catch (error) {
+      if (isUnanswered(error)) {
+        await session.whenConnected();
+        continue;
+      }
+      // The reply to a removal that was carried out may have been lost.
+      if (isRepeated && error instanceof NoNodeError && (await isGone(session, path)))
+        return { kind: 'removed' };
+      return outcomeOf(error);
+    }
+  }
+}
+
+function outcomeOf(error: unknown): Removal {
+  if (error instanceof NoNodeError || error instanceof BadVersionError)
+    return { kind: 'kept', reason: 'it has changed meanwhile' };
+  if (error instanceof ZooKeeperError && error.code === 'NOT_EMPTY')
+    return { kind: 'kept', reason: 'a candidate has joined meanwhile' };
+  if (isNoAuth(error)) return { kind: 'refused', reason: 'the servers do not let this client delete it' };
+  throw error;
+}
+
+async function isGone(session: Session, path: string): Promise<boolean> {
+  return !(await session.retryUntilAnswered(() => session.isThere(path)));
+}

@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { remove } from '../../src/cli/prune/removal.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { parseRecord, serializeRecord } from '../../src/election/nodes/record.js';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import { nodeNameOf, serializeLastRun } from '../../src/node-cron/firing.js';
+import type { Session } from '../../src/session/session.js';
+import { conclave } from '../support/conclave/command-line.js';
+import { DEAD, lead } from '../support/conclave/electors.js';
+import { PROGRAM } from '../support/conclave/running-command.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
+
+/** An election that was led once, and that no candidate is in any more. */
+async function leave(session: Session, path: string, options = {}) {
+  const [elector, term] = await lead(session, path, options);
+  await elector.stop();
+  return term;
+}
+
+const isThere = async (session: Session, path: string) => (await session.exists(path)) !== undefined;
+
+describe('conclave prune', () => {
+  it('removes what no process takes part in, and keeps all else', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, `${root}/old`);
+    await leave(session, `${root}/deep/old`);
+    await leave(session, `${root}/old/nested`);
+    await leave(session, `${root}/seats`, { seats: 2 });
+    const [, term] = await lead(await openSession(), `${root}/led`);
+    await new DistributedLock(session, `${root}/lock`).using(() => undefined);
+    await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
+    await session.ensurePath(`${root}/never-led`);
+    await session.create(`${root}/mine`, { data: Buffer.from('{"state":"vacant","term":3}') });
+    const shown = await conclave('prune', '--root', root, '--dry-run');
+    expect(shown.stdout.map((line) => line.replace(/\d+m?s ago/, 'N ago'))).toEqual(
+      ['deep/old', 'old/nested', 'seats'].map((name) => `${root}/${name}  term 1  changed N ago`),
+    );
+    expect(shown.stderr).toBe(`conclave: ${root}/old is kept: it has other nodes below it, nested for one`);
+    expect(await conclave('prune', '--root', root, '--yes')).toMatchObject({
+      exitCode: 0,
+      stdout: [`${root}/deep/old`, `${root}/old/nested`, `${root}/seats`],
+    });
+    expect(await conclave('prune', '--root', root, '-y')).toMatchObject({
+      exitCode: 0,
+      stdout: [`${root}/old`],
+      stderr: '',
+    });
+    expect(await conclave('prune', '--root', root, '-y')).toMatchObject({
+      exitCode: 0,
+      stdout: [],
+      stderr: 'conclave: there is nothing to remove; 1 election in use',
+    });
+    expect((await session.getChildren(root)).sort()).toEqual([
+      'deep',
+      'led',
+      'lock',
+      'mine',
+      'never-led',
+      'semaphore',
+    ]);
+    expect(term.isHeld()).toBe(true);
+  });
+
+  it('keeps the election of a group of shards, which belongs to its group', async () => {
+    const root = uniquePath('prune');
+    const session = await openSession();
+    await session.ensurePath(`${root}/group/planner`);
+    await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
+    await leave(session, `${root}/group/planner`);
+    expect((await conclave('prune', '--root', root, '--yes')).stdout).toEqual([]);
+    expect(await isThere(session, `${root}/group/planner`)).toBe(true);
+  });
+
+  it('removes one that is named, and says why it keeps it otherwise', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    expect(await conclave('prune', path, '--yes')).toMatchObject({
+      exitCode: 64,
+      stderr: `conclave: ${path} is no election that was led`,
+    });
+    const before = await leave(session, path);
+    expect(await conclave('prune', path, '--yes', '--older-than', '1h')).toMatchObject({
+      exitCode: 75,
+      stdout: [],
+    });
+    expect(await conclave('prune', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    expect(await isThere(session, path)).toBe(false);
+    // An election that is used again begins with term 1. Its tokens go on rising.
+    const [elector, term] = await lead(session, path);
+    expect([term.number, term.token > before.token]).toEqual([1, true]);
+    expect(await conclave('prune', path, '--yes')).toMatchObject({
+      exitCode: 75,
+      stderr: `conclave: ${path} is kept: it has candidates`,
+    });
+    await elector.stop();
+  });
+
+  it.each([
+    [[], 'which elections? Give the path of one, or --root.'],
+    [['/a', '--root', '/b'], 'which elections?'],
+    [['--root', 'b'], 'Expected an absolute path, beginning with /.'],
+    [['--root', '/b', '--older-than', '30'], '30 is 30 ms: did you mean 30s?'],
+  ])('refuses %j', async (words, said) => {
+    const { exitCode, stderr } = await conclave('prune', ...words);
+    expect([exitCode, stderr]).toEqual([64, expect.stringContaining(said)]);
+  });
+
+  it('waits out the lease of a leader that ended uncleanly', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await session.create(path);
+    await session.setData(path, serializeRecord({ ...DEAD, leaseMs: 1000 }), 0);
+    const began = session.clock.now();
+    expect(await conclave('prune', path, '--yes')).toMatchObject({ exitCode: 0, stdout: [path] });
+    expect(session.clock.now() - began).toBeGreaterThan(1000);
+  });
+
+  it('keeps one that a candidate has joined, or has led, since it was read', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, path);
+    const { version } = (await session.getData(path)).stat;
+    const parts = [{ kind: 'delete', path, version } as const];
+    const elector = new LeaderElector(await openSession(), path, { id: 'late' });
+    await elector.start();
+    expect(await remove(session, parts)).toEqual({
+      kind: 'kept',
+      reason: expect.stringMatching(/meanwhile$/),
+    });
+    await elector.stop();
+    expect(await remove(session, parts)).toEqual({ kind: 'kept', reason: 'it has changed meanwhile' });
+    const { data, stat } = await session.getData(path);
+    expect(parseRecord(data, stat.version)).toEqual({ state: 'vacant', term: 2 });
+    await session.create(`${path}/child`);
+    expect(await remove(session, [{ kind: 'delete', path, version: stat.version }])).toEqual({
+      kind: 'kept',
+      reason: 'a candidate has joined meanwhile',
+    });
+    expect(await remove(session, [{ kind: 'delete', path: `${path}/none` }])).toMatchObject({ kind: 'kept' });
+  });
+
+  it('finds out that it has removed one when the reply was lost', async () => {
+    const path = uniquePath('prune');
+    const proxy = await startProxy();
+    const session = await openSession({ sessionTimeoutMs: 10_000 }, proxy.connectString);
+    const other = await openSession();
+    await leave(other, path);
+    const { version } = (await session.getData(path)).stat;
+    const lost = proxy.loseReplyTo('multi', { text: path });
+    expect(await remove(session, [{ kind: 'delete', path, version }])).toEqual({ kind: 'removed' });
+    await lost;
+    expect(await isThere(other, path)).toBe(false);
+  });
+
+  it('takes what node-cron has noted along, unless a task ran of late', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, path);
+    await session.create(`${path}/cron`);
+    await session.create(`${path}/cron/${nodeNameOf('backup')}`, {
+      data: serializeLastRun({ at: 1, id: 'x' }, 1n),
+    });
+    expect(await conclave('prune', path, '--yes')).toMatchObject({
+      exitCode: 75,
+      stderr: `conclave: ${path} is kept: a task of node-cron ran less than an hour ago`,
+    });
+  });
+
+  it('exits with 77 if the servers do not let it delete an election', async () => {
+    const path = uniquePath('prune');
+    const auth = { scheme: 'digest', credentials: 'alice:wonder' };
+    const owner = await openSession({ auth });
+    const access = [
+      { scheme: 'auth', id: '', permissions: 31 },
+      { scheme: 'world', id: 'anyone', permissions: 1 },
+    ];
+    await owner.create(path, { access });
+    await owner.create(`${path}/election`, { data: Buffer.alloc(0), access });
+    await owner.setData(`${path}/election`, serializeRecord({ state: 'vacant', term: 3 }));
+    expect(await conclave('prune', '--root', path, '--yes')).toMatchObject({
+      exitCode: 77,
+      stdout: [],
+      stderr: `conclave: ${path}/election is kept: the servers do not let this client delete it`,
+    });
+    await owner.create(`${path}/secret`);
+    expect((await conclave('prune', '--root', path, '--dry-run')).stderr).toBe(
+      `conclave: ${path}/secret can not be read: no permission`,
+    );
+  });
+
+  it('does not remove anything without a terminal to ask, or an answer', async () => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, path);
+    const { exitCode, stdout, stderr } = await inShell(`"$0" "$1" prune "$2" </dev/null`, path);
+    expect([exitCode, stdout]).toEqual([64, '']);
+    expect(stderr).toContain('conclave: 1 election would be removed: give --yes, or run it in a terminal.');
+    expect(await isThere(session, path)).toBe(true);
+  });
+
+  it.each([
+    ['n', 1, true],
+    ['y', 0, false],
+  ])('asks in a terminal, and takes %j for an answer', async (answer, code, stays) => {
+    const path = uniquePath('prune');
+    const session = await openSession();
+    await leave(session, path);
+    const line = `echo ${answer} | script -qec "'$0' '$1' prune '$2'" /dev/null`;
+    const { exitCode, stdout } = await inShell(line, path);
+    expect(stdout).toContain('Remove 1 election? [y/N]');
+    expect([exitCode, await isThere(session, path)]).toEqual([code, stays]);
+  });
+});
+
+/** Runs a line of a shell, which finds Node in `$0`, the program in `$1` and the path in `$2`. */
+async function inShell(line: string, path: string) {
+  const shell = spawn('sh', ['-c', line, process.execPath, PROGRAM, path], {
+    env: { ...process.env, ZOOKEEPER: connectString() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = [shell.stdout, shell.stderr].map((stream) => stream.setEncoding('utf8').toArray());
+  const [exitCode] = await once(shell, 'close');
+  return { exitCode, stdout: (await stdout)?.join(''), stderr: (await stderr)?.join('') };
+}
