@@ -16,6 +16,7 @@ export type {
   TermLoss,
 } from './cluster/supervisor/cleanup-hook.js';
 export type { Health } from './cluster/supervisor/health.js';
+export { type HealthSource, healthHandler } from './cluster/supervisor/health-handler.js';
 export type {
   Shutdown,
   ShutdownLimits,

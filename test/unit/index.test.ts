@@ -31,6 +31,7 @@ describe('what is public', () => {
       'SessionGuardian',
       'ShardObserver',
       'ShardSupervisor',
+      'healthHandler',
       'plan',
       'registerWithGuardian',
       'revokeLeader',

@@ -1,0 +1,90 @@
+import type { Term } from '../../election/term/term.js';
+import { InvalidOptionError } from '../../errors.js';
+
+/** What {@link healthHandler} needs: each `ElectionSupervisor` and each `ShardSupervisor` has it. */
+export interface HealthSource {
+  /** The name of the candidate, or of the member. */
+  readonly id: string;
+  health(): { readonly live: boolean; readonly ready: boolean; readonly reasons: readonly string[] };
+  /** The term that this process leads. A supervisor of shards has none. */
+  readonly term?: Pick<Term, 'number' | 'seat' | 'token' | 'isHeld' | 'remainingMs'> | undefined;
+}
+
+const METHODS = ['GET', 'HEAD'];
+
+/**
+ * Answers health checks over HTTP, for Kubernetes, load balancers and people. Where it is mounted doesn't matter: the end of the
+ * request's path counts. Each answer is JSON, and not to be cached.
+ *
+ * - `/livez`: 200 while `health().live`, else 503: restart the process. The answer is what `health()` says.
+ * - `/readyz`: 200 while `health().ready`, else 503. Ready is a candidate that waits as well as one that leads: see docs/operations/health.md.
+ * - `/leader`: 200 with `{ leading, id, term, seat, token, remainingMs }` while this process leads by its lease, else 503 with
+ *   `{ leading, id }`. The token is a string, since JSON has no numbers of that size. Not of a supervisor of shards.
+ *
+ * `HEAD` gets the same without a body; another method 405, another path 404.
+ *
+ * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. It is a hint, for routing. What must happen
+ * under one leader alone asks `term.isHeld()` where it happens, or is fenced.
+ *
+ * @returns a function that never rejects for a `Request`
+ * @throws InvalidOptionError if it isn't a supervisor
+ *
+ * @example
+ * ```ts
+ * const answer = await healthHandler(supervisor)(new Request('http://localhost/readyz'));
+ * console.log(answer.status, await answer.json());
+ * ```
+ */
+export function healthHandler(supervisor: HealthSource): (request: Request) => Promise<Response> {
+  if (typeof (supervisor as Partial<HealthSource> | undefined)?.health !== 'function')
+    throw new InvalidOptionError('supervisor', supervisor, 'an ElectionSupervisor or a ShardSupervisor');
+  return async ({ url, method }) => {
+    const { pathname } = new URL(url);
+    const page = pageOf(supervisor, pathname.slice(pathname.lastIndexOf('/') + 1));
+    if (page === undefined) return answer(404, { error: 'there is /livez, /readyz and /leader' }, method);
+    if (!METHODS.includes(method))
+      return answer(405, { error: `${method} is not allowed` }, method, { allow: METHODS.join(', ') });
+    return answer(page.isWell ? 200 : 503, page.body, method);
+  };
+}
+
+interface Page {
+  readonly isWell: boolean;
+  readonly body: object;
+}
+
+function pageOf(supervisor: HealthSource, name: string): Page | undefined {
+  switch (name) {
+    case 'livez': {
+      const health = supervisor.health();
+      return { isWell: health.live, body: health };
+    }
+    case 'readyz': {
+      const health = supervisor.health();
+      return { isWell: health.ready, body: health };
+    }
+    case 'leader':
+      return 'term' in supervisor ? leaderPage(supervisor) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function leaderPage({ id, term }: HealthSource): Page {
+  if (term === undefined || !term.isHeld()) return { isWell: false, body: { leading: false, id } };
+  const { number, seat, token } = term;
+  const remainingMs = Math.floor(term.remainingMs());
+  return { isWell: true, body: { leading: true, id, term: number, seat, token: String(token), remainingMs } };
+}
+
+function answer(
+  status: number,
+  body: object,
+  method: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(method === 'HEAD' ? null : JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  });
+}
