@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addDevServer } from './commands/dev-server.js';
 import { addElect } from './commands/elect.js';
 import { addHandOver } from './commands/hand-over.js';
+import { addList } from './commands/list.js';
 import { addObserve } from './commands/observe.js';
 import { addPrune } from './commands/prune.js';
 import { addResign } from './commands/resign.js';
@@ -44,7 +45,7 @@ Examples:
   conclave dev-server &
   export ZOOKEEPER=127.0.0.1:2181
   conclave run /elections/scheduler -- node scheduler.mjs &
-  conclave status /elections/scheduler`;
+  conclave status --root / --watch`;
 
 /** The `conclave` command. Subcommands whose exit code isn't always 0 call `setExitCode`. */
 function makeProgram(setExitCode: (code: number) => void): Command {
@@ -61,6 +62,7 @@ function makeProgram(setExitCode: (code: number) => void): Command {
   addElect(program, setExitCode);
   addObserve(program);
   addStatus(program, setExitCode);
+  addList(program);
   addResign(program, setExitCode);
   addHandOver(program, setExitCode);
   addPrune(program, setExitCode);

@@ -11,7 +11,7 @@ import { nextEvent } from '../support/events.mjs';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 
-const COMMANDS = ['run', 'elect', 'observe', 'status', 'resign', 'hand-over'];
+const COMMANDS = ['run', 'elect', 'observe', 'status', 'list', 'resign', 'hand-over', 'prune'];
 
 describe('a command about an election', () => {
   it.each(COMMANDS)('%s has a complete help page', async (name) => {
@@ -30,9 +30,9 @@ describe('a command about an election', () => {
       '69',
       '77',
       'Example',
-      `conclave ${name} /`,
     ])
       expect(text).toContain(part);
+    expect(text).toMatch(new RegExp(`conclave ${name} (--root )?/`));
     const options = page.slice(page.indexOf('Options:'), page.indexOf('Durations:'));
     // Each has a description.
     const named = [...options.matchAll(/^ {2}(-\S.*?)(?: {2,}(.*)|$)/gm)];
@@ -41,7 +41,11 @@ describe('a command about an election', () => {
   });
 
   it.each<[words: string[], said: string]>([
-    [['status'], "missing required argument 'election'"],
+    [['status'], 'which election? Give its path, or --root for all below a path.'],
+    [['status', '/a', '--root', '/b'], 'which election?'],
+    [['status', '--root', '/a', '--seat', '1'], '--seat is for one election.'],
+    [['status', '--root', 'a'], 'Expected an absolute path, beginning with /.'],
+    [['list', '--root', '/a/'], 'Expected a path that does not end with /.'],
     [['status', 'jobs'], 'Expected an absolute path, beginning with /.'],
     [['status', '/zookeeper/x'], 'Expected a path outside /zookeeper.'],
     [['status', '/a', '--seat', 'x'], 'Expected a whole number from 0 to 9999.'],

@@ -44,6 +44,8 @@ const ROOMS = [
   ['cli/process'],
   ['cli/options'],
   ['cli/prune'],
+  ['cli/table'],
+  ['cli/status'],
   ['cli/campaign'],
   ['cli/commands'],
   ['cli'],
@@ -82,6 +84,7 @@ describe('the layers', () => {
         'cli/commands/dev-server.ts',
         'cli/commands/elect.ts',
         'cli/commands/hand-over.ts',
+        'cli/commands/list.ts',
         'cli/commands/observe.ts',
         'cli/commands/prune.ts',
         'cli/commands/resign.ts',
@@ -105,6 +108,7 @@ describe('the layers', () => {
       ],
     ],
     ['p-retry', ['platform/retry/retrying.ts']],
+    ['string-width', ['cli/table/text-width.ts']],
     [
       'node:net',
       [

@@ -4,21 +4,18 @@ import { ElectionObserver } from '../../election/observer/observer.js';
 import { describe } from '../../errors.js';
 import { LazyAbortController } from '../../platform/async/lazy-abort.js';
 import { systemEnvironment } from '../../platform/environment.js';
-import type { Timer } from '../../platform/time/clock.js';
 import { withElection } from '../options/arguments.js';
 import {
   type ConnectionOptions,
   DURATIONS,
-  type Target,
+  startInTime,
   targetOf,
   withConnection,
 } from '../options/connection.js';
 import { type SeatOptions, withSeat } from '../options/seat.js';
-import { onOutputClosed } from '../process/closed-output.js';
-import { EXIT } from '../process/exit-codes.js';
 import { candidateJson, candidateLine, printError } from '../process/output.js';
-import { untilSignal } from '../process/signals.js';
-import { asUserError, orUserError, UserError } from '../process/user-error.js';
+import { whenStopAsked } from '../process/stop-asked.js';
+import { orUserError } from '../process/user-error.js';
 
 interface ObserveOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
@@ -65,36 +62,13 @@ async function observe(election: string, options: ObserveOptions): Promise<void>
   );
   observer.on('error', (error) => printError(describe(error)));
   const ended = new LazyAbortController();
-  const stop = () => void observer.stop();
-  void untilSignal().then(stop);
-  process.stdout.once('error', stop); // EPIPE: the reader has closed the pipe.
-  // EPIPE comes with the next change of the leader only, perhaps in a week.
-  const watched = onOutputClosed(process.stdout.fd, systemEnvironment.clock, ended, stop);
+  const watched = whenStopAsked(systemEnvironment.clock, ended, () => void observer.stop());
   try {
-    await Promise.all([start(observer, target), watched]);
+    await Promise.all([startInTime(observer, target), watched]);
     for await (const leader of observer) console.log(format(leader, options.json ?? false));
     await observer.stop(); // Waits until the session is closed.
   } finally {
     ended.abort(undefined);
-  }
-}
-
-/** Resolves when the observer has read the election, or was stopped before. @throws UserError if it can't */
-async function start(observer: ElectionObserver, { connect, session }: Target): Promise<void> {
-  const { connectTimeoutMs } = session;
-  let timer: Timer | undefined;
-  const unreachable = new Promise<never>((_, reject) => {
-    timer = systemEnvironment.clock.after(connectTimeoutMs, () =>
-      reject(new UserError(EXIT.unavailable, `no server of ${connect} in ${connectTimeoutMs} ms`)),
-    );
-  });
-  try {
-    await Promise.race([observer.start(), unreachable]);
-  } catch (error) {
-    await observer.stop();
-    throw asUserError(error);
-  } finally {
-    timer?.clear();
   }
 }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { describe } from '../../errors.js';
+import { systemEnvironment } from '../../platform/environment.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
+import type { Timer } from '../../platform/time/clock.js';
 import type { Credentials } from '../../session/connection/connection.js';
 import { Session } from '../../session/session.js';
 import { LEAST_SESSION_TIMEOUT_MS, type SessionOptions } from '../../session/session-options.js';
@@ -104,6 +106,31 @@ export async function withSession<T>(
     throw asUserError(error);
   } finally {
     await session?.close();
+  }
+}
+
+/** What reads with sessions of its own, and waits for servers as long as it takes. */
+export interface Startable {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Resolves when it has read all, or was stopped before. @throws UserError if it can't, or finds no server in time */
+export async function startInTime(reader: Startable, { connect, session }: Target): Promise<void> {
+  const { connectTimeoutMs } = session;
+  let timer: Timer | undefined;
+  const unreachable = new Promise<never>((_, reject) => {
+    timer = systemEnvironment.clock.after(connectTimeoutMs, () =>
+      reject(new UserError(EXIT.unavailable, `no server of ${connect} in ${connectTimeoutMs} ms`)),
+    );
+  });
+  try {
+    await Promise.race([reader.start(), unreachable]);
+  } catch (error) {
+    await reader.stop();
+    throw asUserError(error);
+  } finally {
+    timer?.clear();
   }
 }
 

@@ -1,5 +1,5 @@
 import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
-import { parseLastRun } from '../../node-cron/firing.js';
+import { parseJsonObject } from '../../platform/json.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/duration-text.js';
 import { type ElectionNodes, kindOfChild, recordsOf } from './election-nodes.js';
@@ -65,7 +65,13 @@ export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits
 }
 
 function isRunLog({ parent, tasks }: NonNullable<ElectionNodes['runLog']>): boolean {
-  return parent.data.length === 0 && tasks.every(({ data }) => parseLastRun(data) !== undefined);
+  return parent.data.length === 0 && tasks.every(({ data }) => isLastRun(data));
+}
+
+/** As `node-cron/firing.ts` writes it. Importing that would give `conclave/node-cron` one file more to load. */
+function isLastRun(data: Buffer): boolean {
+  const { at, note, token } = parseJsonObject(data) ?? {};
+  return typeof at === 'number' && typeof note === 'string' && typeof token === 'string';
 }
 
 function kept(reason: string): PruneDecision {

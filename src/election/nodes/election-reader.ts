@@ -62,7 +62,7 @@ export class ElectionReader {
    * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that leads the
    * ensemble. `undefined` if its heartbeats raise no version: then only the end of its session shows its end.
    */
-  async heartbeatAtMs({ node }: Candidate): Promise<number | undefined> {
+  async heartbeatAtMs({ node }: Pick<Candidate, 'node'>): Promise<number | undefined> {
     const path = `${this.#path}/${heartbeatNodeOf(node)}`;
     return (await this.#session.retryUntilAnswered(() => this.#session.exists(path)))?.modifiedAtMs;
   }

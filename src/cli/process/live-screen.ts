@@ -1,0 +1,47 @@
+/** What a {@link LiveScreen} needs of a terminal: `process.stdout` has it. */
+export interface Terminal {
+  readonly rows: number;
+  write(text: string): unknown;
+}
+
+// Sequences that every terminal of today knows; one that doesn't know the last two ignores them.
+const ALTERNATE_SCREEN = { on: '\u001b[?1049h', off: '\u001b[?1049l' };
+const CURSOR = { hide: '\u001b[?25l', show: '\u001b[?25h' };
+const HOME = '\u001b[H';
+const CLEAR_TO_LINE_END = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+const UPDATE = { begin: '\u001b[?2026h', end: '\u001b[?2026l' }; // The terminal shows all of it at once.
+
+/**
+ * Text that is redrawn in a terminal, on its alternate screen: what stood there before comes back in the end. A frame is written over the
+ * last one, without clearing it first, so nothing flickers.
+ */
+export class LiveScreen {
+  readonly #terminal: Terminal;
+  #isOn = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** @param lines - printable, and no wider than the terminal; what doesn't fit below is left out, and the last line says so */
+  draw(lines: readonly string[]): void {
+    const begin = this.#isOn ? '' : ALTERNATE_SCREEN.on + CURSOR.hide;
+    this.#isOn = true;
+    const shown = fitted(lines, Math.max(1, this.#terminal.rows));
+    const text = shown.map((line) => line + CLEAR_TO_LINE_END).join('\r\n');
+    this.#terminal.write(begin + UPDATE.begin + HOME + text + CLEAR_BELOW + UPDATE.end);
+  }
+
+  /** Gives the terminal back as it was. */
+  end(): void {
+    if (this.#isOn) this.#terminal.write(CURSOR.show + ALTERNATE_SCREEN.off);
+    this.#isOn = false;
+  }
+}
+
+function fitted(lines: readonly string[], rows: number): readonly string[] {
+  if (lines.length <= rows) return lines;
+  const shown = lines.slice(0, rows - 1);
+  return [...shown, `… ${lines.length - shown.length} more`];
+}

@@ -1,0 +1,107 @@
+import type { ElectionView, OverviewState } from '../../overview/model/views.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { LiveScreen } from '../process/live-screen.js';
+import { printable } from '../process/output.js';
+import { cutToWidth } from '../table/text-width.js';
+import { electionJson, electionLine } from './election-lines.js';
+
+/** Shows the elections that are watched, whenever they may have changed. */
+export interface Presentation {
+  show(state: OverviewState): void;
+  end(): void;
+}
+
+const REDRAW_MS = 1000; // Ages go on, without a change of what was read.
+const UNNAMED_SIZE = { columns: 80, rows: 24 }; // Of a terminal that doesn't say.
+
+/** Redraws a page in the terminal. */
+export class LivePage implements Presentation {
+  readonly #clock: Clock;
+  readonly #page: (state: OverviewState, nowMs: number, width: number) => string[];
+  readonly #stdout = process.stdout;
+  readonly #screen: LiveScreen;
+  #state: OverviewState | undefined;
+  #timer: Timer | undefined;
+
+  /** @param page - the lines, of which each is cut to the terminal's width */
+  constructor(clock: Clock, page: (state: OverviewState, nowMs: number, width: number) => string[]) {
+    this.#clock = clock;
+    this.#page = page;
+    const stdout = this.#stdout;
+    this.#screen = new LiveScreen({
+      get rows() {
+        return stdout.rows || UNNAMED_SIZE.rows;
+      },
+      write: (text) => stdout.write(text),
+    });
+    stdout.on('resize', this.#draw);
+    process.on('exit', this.#leave); // Whatever ends the process: the terminal is given back.
+  }
+
+  show(state: OverviewState): void {
+    this.#state = state;
+    this.#draw();
+  }
+
+  readonly #draw = () => {
+    if (this.#state === undefined) return;
+    this.#timer?.clear();
+    this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
+    const width = this.#stdout.columns || UNNAMED_SIZE.columns;
+    const nowMs = this.#clock.date().getTime();
+    const lines = [...this.#page(this.#state, nowMs, width), ...notesOf(this.#state)];
+    this.#screen.draw(lines.map((line) => cutToWidth(line, width)));
+  };
+
+  readonly #leave = () => this.#screen.end();
+
+  end(): void {
+    this.#timer?.clear();
+    this.#stdout.off('resize', this.#draw);
+    process.off('exit', this.#leave);
+    this.#leave();
+  }
+}
+
+/** What has to be known of a page beside what is on it. */
+export function notesOf({ connected, limits = [] }: OverviewState): string[] {
+  const notes = limits.map(printable);
+  return connected ? notes : [...notes, 'no server is connected: what is shown may be old'];
+}
+
+/** Prints a line for each election now, and one whenever that line has changed. */
+export class ChangeLines implements Presentation {
+  readonly #print: (line: string) => void;
+  readonly #isJson: boolean;
+  #lines = new Map<string, string>();
+
+  constructor(print: (line: string) => void, isJson: boolean) {
+    this.#print = print;
+    this.#isJson = isJson;
+  }
+
+  show({ elections }: OverviewState): void {
+    const before = this.#lines;
+    const sorted = [...elections].sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.#lines = new Map(sorted.map((view) => [view.path, electionLine(view)]));
+    for (const path of before.keys()) if (!this.#lines.has(path)) this.#print(this.#removed(path));
+    for (const view of sorted) {
+      const line = this.#lines.get(view.path) as string;
+      if (line !== before.get(view.path)) this.#print(this.#isJson ? jsonLine(view) : line);
+    }
+  }
+
+  #removed(path: string): string {
+    return this.#isJson
+      ? JSON.stringify({ election: path, state: 'removed' })
+      : `${printable(path)}  removed`;
+  }
+
+  end(): void {
+    // What was printed stays.
+  }
+}
+
+function jsonLine(view: ElectionView): string {
+  return JSON.stringify(electionJson(view));
+}

@@ -1,0 +1,53 @@
+import { describe } from '../../errors.js';
+import type { OverviewState } from '../../overview/model/views.js';
+import { Overview } from '../../overview/overview.js';
+import { LazyAbortController } from '../../platform/async/lazy-abort.js';
+import { deferred } from '../../platform/async/promises.js';
+import { systemEnvironment } from '../../platform/environment.js';
+import { startInTime, type Target } from '../options/connection.js';
+import { printError } from '../process/output.js';
+import { whenStopAsked } from '../process/stop-asked.js';
+import { orUserError } from '../process/user-error.js';
+import type { Presentation } from './presentations.js';
+
+/**
+ * Shows the elections at a path and below it, until a signal to stop, or until no process reads the output.
+ * @param present - makes what shows them. It is called when the elections were read
+ * @param only - what of it is shown
+ * @throws UserError if no server could be reached at the start, or the servers refuse
+ */
+export async function watchElections(
+  root: string,
+  target: Target,
+  present: () => Presentation,
+  only: (state: OverviewState) => OverviewState = (state) => state,
+): Promise<void> {
+  const { connect, session } = target;
+  const overview = orUserError(() => new Overview(connect, { root, session }));
+  overview.on('error', (error) => printError(describe(error)));
+  const ended = new LazyAbortController();
+  const stopAsked = deferred();
+  let isStopAsked = false;
+  let presentation: Presentation | undefined;
+  const show = () => presentation?.show(only(overview.state));
+  // One line may be all that the reader waits for: it is looked for before anything is printed.
+  const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
+    isStopAsked = true;
+    stopAsked.resolve();
+    void overview.stop(); // Ends a start that is under way.
+  });
+  try {
+    await Promise.all([startInTime(overview, target), watched]);
+    overview.attend();
+    presentation = present();
+    overview.on('change', show);
+    show();
+    await stopAsked.promise;
+  } catch (error) {
+    if (!isStopAsked) throw error; // A start that was ended rejects.
+  } finally {
+    presentation?.end();
+    ended.abort(undefined);
+    await overview.stop();
+  }
+}

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { DistributedLock } from '../../src/lock/distributed-lock.js';
+import { Semaphore } from '../../src/lock/semaphore.js';
+import { conclave } from '../support/conclave/command-line.js';
+import { campaign, lead } from '../support/conclave/electors.js';
+import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { until } from '../support/waiting.mjs';
+
+const withoutTimes = (line: string) =>
+  line
+    .replace(/\d+(ms|s)\b(?= {2})/, 'T')
+    .replace(/\d\.\ds of \d\.\ds/, 'L')
+    .replace(/ {2,}/g, '  ');
+
+/** Two elections, of which one is led. */
+async function startTwo() {
+  const root = uniquePath('status');
+  const session = await openSession();
+  const [leader] = await lead(session, `${root}/b`, { id: 'one', data: 'here' });
+  await campaign(await openSession(), `${root}/b`, { id: 'two' });
+  const [gone] = await lead(session, `${root}/deep/a`, { id: 'three' });
+  await gone.stop();
+  return { root, session, leader };
+}
+
+describe('conclave status --root', () => {
+  it('prints a table of all elections below it, with the lease of each leader; exits with 1 unless each is led', async () => {
+    const { root } = await startTwo();
+    const { exitCode, stdout, stderr } = await conclave('status', '--root', root);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
+    expect(stdout.map(withoutTimes)).toEqual([
+      'ELECTION  STATE  LEADER  TERM  SINCE  LEASE  CANDIDATES',
+      `${root}/b  led  one  1  T  L  2`,
+      `${root}/deep/a  deserted  -  -  -  -  0`,
+    ]);
+    expect((await conclave('status', '--root', `${root}/b`)).exitCode).toBe(0);
+    expect(await conclave('status', '--root', `${root}/none`)).toMatchObject({
+      exitCode: 1,
+      stdout: [expect.anything()],
+    });
+  });
+
+  it('prints it as JSON', async () => {
+    const { root } = await startTwo();
+    const { stdout } = await conclave('status', '--root', root, '--json');
+    expect(JSON.parse(stdout.join(''))).toMatchObject([
+      {
+        election: `${root}/b`,
+        state: 'led',
+        seats: 1,
+        leader: { id: 'one', term: 1, takeover: 'lease', heartbeatAt: expect.any(Number) },
+        candidates: [{ id: 'one', leads: true, data: 'here' }, { id: 'two' }],
+        next: { id: 'two', why: 'queue' },
+      },
+      { election: `${root}/deep/a`, state: 'deserted', leader: null, candidates: [] },
+    ]);
+  });
+
+  it('with --watch prints a line for each election, and one whenever it has changed, until a signal', async () => {
+    const { root, session, leader } = await startTwo();
+    const watch = new RunningCommand(['status', '--root', root, '--watch']);
+    await until(() => watch.stdout.split('\n').length > 2, 'the first lines');
+    expect(watch.stdout).toBe(
+      `${root}/b  led  one term 1  2 candidates\n${root}/deep/a  deserted  -  0 candidates\n`,
+    );
+    await leader.handOver('two');
+    await until(() => watch.stdout.includes(`${root}/b  led  two term 2  2 candidates\n`), 'the next leader');
+    const [election] = await lead(session, `${root}/new`, { id: 'new' });
+    await until(() => watch.stdout.includes(`${root}/new  led  new term 1  1 candidate\n`), 'a new election');
+    await election.stop();
+    await until(() => watch.stdout.includes(`${root}/new  deserted`), 'its end');
+    await session.remove(`${root}/new`);
+    await until(() => watch.stdout.endsWith(`${root}/new  removed\n`), 'its removal');
+    watch.signal('SIGINT');
+    expect(await watch.exit()).toBe(0);
+    expect(watch.stderr).toBe('');
+  });
+
+  it('with --watch ends behind head -1', async () => {
+    const { root } = await startTwo();
+    const shell = inShell('"$0" "$1" status --root "$2" --watch | head -1', root);
+    expect(await shell).toEqual({ exitCode: 0, stdout: `${root}/b  led  one term 1  2 candidates\n` });
+  });
+
+  it('with --watch redraws a terminal, no wider than that is, and gives it back at a signal', async () => {
+    const { root, leader } = await startTwo();
+    const command = `stty cols 60 rows 10; exec '${process.execPath}' '${PROGRAM}' status --root '${root}' --watch`;
+    const script = spawn('script', ['-qefc', command, '/dev/null'], {
+      env: { ...process.env, ZOOKEEPER: connectString(), TERM: 'xterm' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void script.kill('SIGKILL'));
+    let screen = '';
+    script.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text;
+    });
+    await until(() => screen.includes('one'), 'the first frame');
+    expect(screen).toContain('\u001b[?1049h');
+    await leader.handOver('two');
+    await until(() => /two/.test(screen), 'the next leader');
+    script.stdin.write('\u0003'); // Ctrl+C, to the terminal.
+    const [exitCode] = await once(script, 'close');
+    expect(exitCode).toBe(0);
+    expect(screen.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's commands are what is removed
+    const lines = screen.replaceAll(/\u001b\[[?\d;]*[a-zA-Z]/g, '\n').split(/\r?\n/);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
+  });
+
+  it('with --watch exits with 69 if no server is there', async () => {
+    const watch = new RunningCommand(['status', '--root', '/a', '--watch', '--connect-timeout', '200ms'], {
+      connect: '127.0.0.1:1',
+    });
+    expect(await watch.exit()).toBe(69);
+    expect(watch.stderr).toContain('conclave: no server of 127.0.0.1:1 in 200 ms');
+  });
+});
+
+describe('conclave status --watch', () => {
+  it('follows one election, and not those below it', async () => {
+    const path = uniquePath('status');
+    const session = await openSession();
+    const [leader] = await lead(session, path, { id: 'one' });
+    await lead(session, `${path}/below`, { id: 'other' });
+    const watch = new RunningCommand(['status', path, '--watch', '--json']);
+    await until(() => watch.stdout.includes('\n'), 'the first line');
+    await leader.stop();
+    await until(() => watch.stdout.includes('"deserted"'), 'the end of the term');
+    watch.signal('SIGTERM');
+    expect(await watch.exit()).toBe(0);
+    const lines = watch.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toMatchObject({ election: path, state: 'led', leader: { id: 'one' } });
+    expect(new Set(lines.map(({ election }) => election))).toEqual(new Set([path]));
+  });
+});
+
+describe('conclave list', () => {
+  it('prints the path and the kind of each election, lock and group', async () => {
+    const { root, session } = await startTwo();
+    const hold = await new DistributedLock(session, `${root}/lock`).acquire();
+    await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
+    await session.create(`${root}/group`, { data: Buffer.from('{"format":"conclave.shards.1","count":2}') });
+    await session.ensurePath(`${root}/empty`);
+    const expected = [
+      [`${root}/b`, 'election'],
+      [`${root}/deep/a`, 'election'],
+      [`${root}/group`, 'group'],
+      [`${root}/lock`, 'lock'],
+      [`${root}/semaphore`, 'semaphore'],
+    ];
+    expect(await conclave('list', '--root', root)).toEqual({
+      exitCode: 0,
+      stdout: expected.map((words) => words.join('  ')),
+      stderr: '',
+    });
+    const { stdout } = await conclave('list', '--root', root, '--json');
+    expect(JSON.parse(stdout.join(''))).toEqual(expected.map(([path, kind]) => ({ path, kind })));
+    await hold.release();
+    expect(await conclave('list', '--root', `${root}/none`)).toEqual({ exitCode: 0, stdout: [], stderr: '' });
+  });
+});
+
+async function inShell(line: string, root: string) {
+  const shell = spawn('sh', ['-c', line, process.execPath, PROGRAM, root], {
+    env: { ...process.env, ZOOKEEPER: connectString() },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // So that all of the pipeline can be ended.
+  });
+  onTestFinished(() => {
+    if (shell.exitCode === null) process.kill(-(shell.pid as number), 'SIGKILL');
+  });
+  const stdout = shell.stdout.setEncoding('utf8').toArray();
+  const [exitCode] = await once(shell, 'close');
+  return { exitCode, stdout: (await stdout).join('') };
+}

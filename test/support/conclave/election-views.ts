@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import type {
+  CandidateView,
+  ElectionView,
+  LeaderView,
+  OverviewState,
+} from '../../../src/overview/model/views.js';
+
+export const NOW = 1_800_000_000_000;
+
+export const LEADER: LeaderView = {
+  id: 'one',
+  node: 'n1',
+  term: 7,
+  since: NOW - 125_000,
+  seat: 0,
+  leaseMs: 2000,
+  takeover: 'lease',
+  heartbeatAt: NOW - 400,
+};
+
+const ONE: CandidateView = { id: 'one', node: 'n1', position: 0, priority: 0, leads: true, data: 'here' };
+const TWO: CandidateView = { id: 'two', node: 'n2', position: 1, priority: 0, leads: false };
+
+/** An election that is led, unless it is said to be otherwise. */
+export function electionView(given: Partial<ElectionView> = {}): ElectionView {
+  const leaders = given.leaders ?? [LEADER];
+  return {
+    path: '/a',
+    state: 'led',
+    seats: 1,
+    leader: leaders.find((leader) => leader !== null) ?? null,
+    candidates: [ONE, TWO],
+    next: null,
+    terms: [],
+    ...given,
+    leaders,
+  };
+}
+
+export function stateOf(
+  elections: readonly ElectionView[],
+  more: Partial<OverviewState> = {},
+): OverviewState {
+  const nothing = { locks: [], groups: [], servers: [], transitions: [] };
+  return { connected: true, disconnectedSince: null, elections, ...nothing, ...more };
+}
+
+const text = fc.string({ unit: 'binary', maxLength: 60 });
+const leader: fc.Arbitrary<LeaderView> = fc.record({
+  id: text,
+  node: text,
+  term: fc.maxSafeNat(),
+  since: fc.integer({ min: 0, max: NOW * 2 }),
+  seat: fc.nat(3),
+  leaseMs: fc.nat(10_000_000),
+  takeover: fc.constantFrom('lease' as const, 'session' as const),
+  heartbeatAt: fc.option(fc.integer({ min: 0, max: NOW * 2 })),
+});
+
+/** An election with names that other clients may have written. */
+export const anyElection: fc.Arbitrary<ElectionView> = fc
+  .record({
+    path: text.map((name) => `/${name}`),
+    state: fc.constantFrom<ElectionView['state']>('led', 'vacant', 'taking-over', 'deserted', 'unreadable'),
+    leaders: fc.array(fc.option(leader), { minLength: 1, maxLength: 4 }),
+  })
+  .map((given) => electionView({ ...given, seats: given.leaders.length }));
