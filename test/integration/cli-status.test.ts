@@ -7,6 +7,7 @@ import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
 const withoutTimes = (line: string) =>
@@ -108,6 +109,21 @@ describe('conclave status --root', () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's commands are what is removed
     const lines = screen.replaceAll(/\u001b\[[?\d;]*[a-zA-Z]/g, '\n').split(/\r?\n/);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60);
+  });
+
+  it('with --watch goes on over a lost connection, and shows what has changed meanwhile', async () => {
+    const root = uniquePath('status');
+    const proxy = await startProxy();
+    const session = await openSession();
+    await lead(session, `${root}/a`, { id: 'one' });
+    const watch = new RunningCommand(['status', '--root', root, '--watch'], { connect: proxy.connectString });
+    await until(() => watch.stdout.includes('one'), 'the first line');
+    proxy.cut();
+    await lead(session, `${root}/b`, { id: 'two' });
+    proxy.restore();
+    await until(() => watch.stdout.includes(`${root}/b  led  two term 1  1 candidate\n`), 'the new election');
+    watch.signal('SIGTERM');
+    expect(await watch.exit()).toBe(0);
   });
 
   it('with --watch exits with 69 if no server is there', async () => {

@@ -760,5 +760,48 @@ export const MUTANTS = [
     file: 'unit/election/successor/handover-signal.test.ts',
     test: 'a signal > is waited for anew with each version of the record, and on each connection',
   },
+  {
+    name: 'hand-over-to-nobody',
+    what: 'a leader that is asked to hand over does not look again for the candidate when its policy has agreed',
+    danger: 'its work ends for a candidate that has left meanwhile, and another one leads',
+    edits: [
+      {
+        file: 'election/request-handler.ts',
+        from: 'successor: to === undefined ? undefined : await this.#port.findSuccessor(to) };',
+        to: 'successor: undefined };',
+      },
+    ],
+    file: 'integration/revocation.test.ts',
+    test: 'a leader that is asked to hand over > goes on when the candidate leaves while its policy thinks',
+  },
+  {
+    name: 'prune-any-version',
+    what: 'prune deletes elections at whatever version they are',
+    danger:
+      'the record of a term that has begun and ended uncleanly since is lost, and nobody waits for its lease',
+    edits: [
+      {
+        file: 'cli/prune/removable.ts',
+        from: '    version: stat.version,',
+        to: '    version: 0 * stat.version - 1,',
+      },
+    ],
+    file: 'unit/cli/prune/removable.test.ts',
+    test: 'an election that is pruned > is deleted at the version that was read',
+  },
+  {
+    name: 'prune-without-wait',
+    what: 'prune does not wait out the lease of a leader that ended uncleanly',
+    danger: 'the next candidate leads a new election while that leader still acts',
+    edits: [
+      {
+        file: 'cli/commands/prune.ts',
+        from: 'readAt + waitMs - session.clock.now()',
+        to: 'readAt + 0 * waitMs - session.clock.now()',
+      },
+    ],
+    file: 'integration/cli-prune.test.ts',
+    test: 'conclave prune > waits out the lease of a leader that ended uncleanly',
+  },
   ...SHARD_MUTANTS,
 ];

@@ -1,13 +1,15 @@
 import type { ElectionView, OverviewState } from '../../overview/model/views.js';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { LiveScreen } from '../process/live-screen.js';
-import { printable } from '../process/output.js';
+import { printable, printError } from '../process/output.js';
 import { cutToWidth } from '../table/text-width.js';
 import { electionJson, electionLine } from './election-lines.js';
 
 /** Shows the elections that are watched, whenever they may have changed. */
 export interface Presentation {
   show(state: OverviewState): void;
+  /** Something went wrong, and it goes on. */
+  report(message: string): void;
   end(): void;
 }
 
@@ -22,6 +24,8 @@ export class LivePage implements Presentation {
   readonly #screen: LiveScreen;
   #state: OverviewState | undefined;
   #timer: Timer | undefined;
+  /** The last thing that went wrong: a line on standard error would stand in the middle of the page. */
+  #problem: string | undefined;
 
   /** @param page - the lines, of which each is cut to the terminal's width */
   constructor(clock: Clock, page: (state: OverviewState, nowMs: number, width: number) => string[]) {
@@ -43,13 +47,19 @@ export class LivePage implements Presentation {
     this.#draw();
   }
 
+  report(message: string): void {
+    this.#problem = printable(message);
+    this.#draw();
+  }
+
   readonly #draw = () => {
     if (this.#state === undefined) return;
     this.#timer?.clear();
     this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
     const width = this.#stdout.columns || UNNAMED_SIZE.columns;
     const nowMs = this.#clock.date().getTime();
-    const lines = [...this.#page(this.#state, nowMs, width), ...notesOf(this.#state)];
+    const problem = this.#problem === undefined ? [] : [this.#problem];
+    const lines = [...this.#page(this.#state, nowMs, width), ...notesOf(this.#state), ...problem];
     this.#screen.draw(lines.map((line) => cutToWidth(line, width)));
   };
 
@@ -89,6 +99,10 @@ export class ChangeLines implements Presentation {
       const line = this.#lines.get(view.path) as string;
       if (line !== before.get(view.path)) this.#print(this.#isJson ? jsonLine(view) : line);
     }
+  }
+
+  report(message: string): void {
+    printError(message);
   }
 
   #removed(path: string): string {

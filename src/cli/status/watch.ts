@@ -1,13 +1,13 @@
-import { describe } from '../../errors.js';
+import { AuthenticationError, describe } from '../../errors.js';
 import type { OverviewState } from '../../overview/model/views.js';
 import { Overview } from '../../overview/overview.js';
 import { LazyAbortController } from '../../platform/async/lazy-abort.js';
-import { deferred } from '../../platform/async/promises.js';
+import { deferred, ignore } from '../../platform/async/promises.js';
 import { systemEnvironment } from '../../platform/environment.js';
 import { startInTime, type Target } from '../options/connection.js';
 import { printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-asked.js';
-import { orUserError } from '../process/user-error.js';
+import { asUserError, orUserError } from '../process/user-error.js';
 import type { Presentation } from './presentations.js';
 
 /**
@@ -24,11 +24,17 @@ export async function watchElections(
 ): Promise<void> {
   const { connect, session } = target;
   const overview = orUserError(() => new Overview(connect, { root, session }));
-  overview.on('error', (error) => printError(describe(error)));
   const ended = new LazyAbortController();
   const stopAsked = deferred();
-  let isStopAsked = false;
   let presentation: Presentation | undefined;
+  overview.on('error', (error) => {
+    if (error instanceof AuthenticationError)
+      stopAsked.reject(asUserError(error)); // It reads no more.
+    else if (presentation === undefined) printError(describe(error));
+    else presentation.report(describe(error));
+  });
+  stopAsked.promise.catch(ignore); // At the start the overview says so itself.
+  let isStopAsked = false;
   const show = () => presentation?.show(only(overview.state));
   // One line may be all that the reader waits for: it is looked for before anything is printed.
   const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
