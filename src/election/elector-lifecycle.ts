@@ -21,8 +21,14 @@ import { type Clock, lowerBoundNow, sleep } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { Advertisement } from './advertisement.js';
 import { Demotion } from './demotion.js';
+import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import { holdUpOf, type LeaderElectorEvents, type LifecycleState } from './elector-state.js';
+import {
+  type ElectorNote,
+  holdUpOf,
+  type LeaderElectorEvents,
+  type LifecycleState,
+} from './elector-state.js';
 import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
@@ -38,6 +44,8 @@ class StopRequest extends Error {}
 export interface ElectorPort {
   emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;
   readonly report: (error: Error) => void;
+  /** What is no event, and is measured. */
+  note(what: ElectorNote): void;
 }
 
 /** The life of an elector: its states ({@link ElectorState}), what leads from one to the next, and what it does in each. */
@@ -71,7 +79,8 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.clock = session.clock;
     this.path = path;
     this.options = options;
-    this.claims = claimsOf(session, path, options.id, options);
+    const onTakeoverWait = () => port.note('takeoverWait');
+    this.claims = claimsOf(session, path, options.id, { ...options, onTakeoverWait });
     this.advertisement = new Advertisement(options.id, options.data);
     this.rejoinBackoff = new RejoinBackoff(session.environment, options.logger);
     this.stopping = new Stopping(this);
@@ -137,16 +146,19 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
   async #campaign(): Promise<void> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
+    const joinsAt = lowerBoundNow(this.clock);
     const place = await QueuePlace.join(this, this.#stop);
     this.#place = place;
+    let term: ElectedTerm | undefined;
     try {
       const claim = await place.untilElected(this.#stop); // Waiting, and claiming.
-      await this.#lead(place, claim);
+      term = await this.#lead(place, claim, joinsAt);
       await place.release();
     } finally {
       this.#place = undefined;
       await place.leave();
     }
+    if (term !== undefined) logRelease(this.options.logger, term, place.given);
   }
 
   /** Campaigns again and again, until it is stopped or the session is over. Never rejects. */
@@ -165,6 +177,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   }
 
   onWaiting(position: QueuePosition): void {
+    if (this.#state.name !== 'waiting') this.options.logger.info(position, 'waiting');
     this.#become({ name: 'waiting', ...position });
     this.#placed.resolve();
     this.#port.emit('waiting', position);
@@ -175,15 +188,15 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#placed.resolve();
   }
 
-  /** From the term's beginning until its work has settled. */
-  async #lead(place: QueuePlace, claim: Claim): Promise<void> {
+  /** From the term's beginning until its work has settled. `undefined`: the application has heard of none. */
+  async #lead(place: QueuePlace, claim: Claim, joinsAt: number): Promise<ElectedTerm | undefined> {
     // Stopped, or lost, between the claim and now: the term is given back before the application has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
-      return place.planRelease();
+      place.planRelease();
+      return undefined;
     }
     const { lead, logger } = this.options;
-    const beganAt = lowerBoundNow(this.clock);
     const ended = deferred();
     const term: ElectedTerm = new ElectedTerm(
       claim,
@@ -195,18 +208,19 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     term.whenEnded(ended.resolve);
     this.#become({ name: 'leading', term });
     this.#watchdog?.guard(place.node, term.signal);
-    logger.info(term.describe(), 'elected');
+    logElection(logger, term, joinsAt);
     term.run(() => {
       this.#port.emit('elected', term);
       if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'));
     });
     place.handleRequests(); // What was asked between the claim and now.
     await ended.promise;
-    this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - beganAt, this.session.leaseMs);
+    this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
     place.planRelease(term.ending.successor); // While the work settles.
     await this.#untilSettled(term);
-    const lastedMs = this.clock.now() - beganAt;
-    this.rejoinBackoff.note(term.endedFor === 'finished' && lastedMs < this.session.leaseMs);
+    const tookMs = this.clock.now() - term.beganAt;
+    this.rejoinBackoff.note(term.endedFor === 'finished' && tookMs < this.session.leaseMs);
+    return term;
   }
 
   /** Until all that has to be done before the term is given back is done, and it is known why it ended. */
@@ -235,7 +249,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
 
   #announceEnd(term: ElectedTerm, reason: DemotionReason): void {
     this.#become({ name: 'ending', term, reason });
-    this.options.logger.info(term.describe(reason), 'demoted');
+    logDemotion(this.options.logger, term, reason);
     this.#port.emit('demoted', term, reason);
   }
 
@@ -246,6 +260,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause });
     if ('demotion' in this.#state) this.#state.demotion.conclude(); // Before the others hear of the session's end.
     if (!expired) return;
+    this.options.logger.info({}, 'ended with its session');
     if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
     this.#port.emit('expired');
   }
@@ -306,6 +321,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       this.#placed.reject(new InvalidStateError('stopped before it had a place'));
     this.#placed.resolve(); // The first of these counts.
     if (cause instanceof SessionExpiredError) return this.#become({ name: 'expired' });
+    if (this.#state.name !== 'idle') this.options.logger.info({}, 'left the election');
     this.#become({ name: 'stopped' });
     this.#port.emit('stopped');
   }

@@ -30,6 +30,9 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
 
+/** What an elector notes for `conclave/metrics` beside its events: that it waits for the lease of a leader that released nothing. */
+export type ElectorNote = 'takeoverWait';
+
 /** The state with what an elector keeps for itself: a `demotion` while the leader's node is gone and it isn't known yet why. */
 export type LifecycleState =
   | ElectorState<ElectedTerm>

@@ -4,7 +4,7 @@ import { describe, InvalidOptionError, type ListenerError, type StopWait } from 
 import { type StartOptions, start } from '../platform/async/starting.js';
 import { resolveStop, type StopOptions } from '../platform/async/stopping.js';
 import { checkInstance, checkMetadata, checkPath } from '../platform/checks.js';
-import { logError } from '../platform/logging/logger.js';
+import { logError, withFields } from '../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../platform/safe-emitter.js';
 import { Session } from '../session/session.js';
 import { ElectorLifecycle } from './elector-lifecycle.js';
@@ -53,11 +53,13 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     super();
     this.#session = checkInstance('session', session, Session);
     this.path = checkPath('path', path);
-    const resolved = resolveElectorOptions(options, session);
+    const given = resolveElectorOptions(options, session);
+    const resolved = { ...given, logger: withFields(given.logger, { election: path, id: given.id }) };
     this.id = resolved.id;
     this.#lifecycle = new ElectorLifecycle(session, path, resolved, {
       emit: (event, ...args) => this.emit(event, ...args),
       report: (error) => this.#report(error),
+      note: (what) => this.note(what),
     });
   }
 
@@ -163,6 +165,11 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   get isOverdue(): boolean {
     const { state, stopping } = this.#lifecycle;
     return state.name === 'ending' && state.term.hasWork && stopping.isOverdue;
+  }
+
+  /** How many lead at once. @internal */
+  get seats(): number {
+    return this.#lifecycle.options.seats;
   }
 
   /** What holds up its stop. @internal */

@@ -186,6 +186,11 @@ export class QueuePlace {
     void this.#release?.give(next); // Never rejects.
   }
 
+  /** To which candidate the term was given, once the servers have answered its release. */
+  get given(): NextLeader | undefined {
+    return this.#release?.given;
+  }
+
   /** Gives the place back, if that hasn't been done with the term. Never rejects. */
   leave(): Promise<void> {
     this.#watching?.clear();

@@ -1,4 +1,4 @@
-// Longer than 350 lines: 365; what is known of one node: its lease, watch and heartbeats begin and end together.
+// Longer than 350 lines: 374; what is known of one node: its lease, watch and heartbeats begin and end together.
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
@@ -85,6 +85,11 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   /** See {@link Lease.remainingAtMostMs}: never for whether to act. */
   remainingAtMostMs(): number {
     return this.#lease.remainingAtMostMs();
+  }
+
+  /** See {@link Lease.proofAgeMs}. */
+  proofAgeMs(): number {
+    return this.#lease.proofAgeMs();
   }
 
   /** Whether the node is neither lost nor released and its lease lasts, at this very moment. */

@@ -61,6 +61,11 @@ export abstract class Hold {
     return this.isHeld() ? this.#node.remainingMs() : 0;
   }
 
+  /** @internal How long ago the newest committed heartbeat was sent, in milliseconds. */
+  get proofAgeMs(): number {
+    return this.#node.proofAgeMs();
+  }
+
   transaction(): GuardedTransaction {
     return new HolderTransaction([this.#node], () => {
       this.isHeld(); // Ends the hold, if nothing else has.

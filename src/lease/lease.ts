@@ -43,6 +43,11 @@ export class Lease {
     return Math.max(0, this.#sentAt + leaseMs - lowerBoundNow(clock));
   }
 
+  /** How long ago the newest write that the lease counts from was sent, in milliseconds; `Infinity` before the first. */
+  proofAgeMs(): number {
+    return this.#terms.clock.now() - this.#sentAt;
+  }
+
   /** Asks the clock: after a stalled event loop, only the clock tells the truth. */
   isHeld(): boolean {
     return this.remainingMs() > 0;

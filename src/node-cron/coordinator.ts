@@ -5,7 +5,7 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { onAbort } from '../platform/async/lazy-abort.js';
 import { deferred } from '../platform/async/promises.js';
 import { checkMs, checkOptions, checkPath } from '../platform/checks.js';
-import { type Logger, resolveLogger } from '../platform/logging/logger.js';
+import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
 import type { Timer } from '../platform/time/clock.js';
 import type { Session } from '../session/session.js';
 import { keyOf, parseKey } from './firing.js';
@@ -93,7 +93,8 @@ export class LeaderRunCoordinator {
     this.#leadership = leadership;
     this.#graceMs = checkMs('graceMs', given.graceMs) ?? 500;
     this.#settleWithinMs = checkMs('settleWithinMs', given.settleWithinMs);
-    this.#logger = resolveLogger(given.logger);
+    const { path: election, id } = leadership;
+    this.#logger = withFields(resolveLogger(given.logger), { election, id });
     const path = checkPath('path', given.path === undefined ? `${leadership.path}/cron` : given.path);
     this.#log = new RunLog(path, this.#logger);
   }

@@ -3,6 +3,9 @@ import { InvalidOptionError, ListenerError } from '../errors.js';
 
 type Listener = (...args: unknown[]) => unknown;
 
+/** Hears what an emitter does without being a listener: each event, and each note. It must not throw. */
+export type Tap = (event: string, ...args: readonly unknown[]) => void;
+
 /** The names of an emitter's events, each with whether it is public. */
 export type EventNames<Events> = Readonly<Record<keyof Events & string, boolean>>;
 
@@ -20,6 +23,8 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   #queue: (() => void)[] | undefined;
   #emitting = false;
   #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
+  /** `undefined` unless something is measured: then an event costs this one look. */
+  #taps: readonly Tap[] | undefined;
 
   /** @internal A getter, since there may be very many emitters. */
   protected abstract get knownEvents(): EventNames<Events>;
@@ -64,8 +69,38 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this.#emitter?.listenerCount(event) ?? 0;
   }
 
+  /**
+   * @internal Calls `tap` with each event, before its listeners, and with each {@link note}, until the function that this returns is
+   * called. A tap is no listener: an error that it hears is still one that no listener has heard, and is logged.
+   */
+  tap(tap: Tap): () => void {
+    this.#taps = [...(this.#taps ?? []), tap];
+    return () => {
+      const left = this.#taps?.filter((each) => each !== tap);
+      this.#taps = left?.length === 0 ? undefined : left;
+    };
+  }
+
+  /** @internal Whether anything that happens is to be noted. */
+  get isTapped(): boolean {
+    return this.#taps !== undefined;
+  }
+
+  /** @internal For taps alone: what is no event of the emitter's. */
+  protected note(event: string, ...args: readonly unknown[]): void {
+    if (this.#taps === undefined) return;
+    for (const tap of this.#taps) {
+      try {
+        tap(event, ...args);
+      } catch {
+        // What is measured must not disturb what is done, and there is no place to report it to that isn't measured.
+      }
+    }
+  }
+
   /** Calls the listeners of `event`, after those being called now: all get events in one order, also if one causes the next. */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
+    if (this.#taps !== undefined) this.note(event, ...(args as unknown[]));
     this.#queue ??= [];
     const queue = this.#queue;
     queue.push(() => this.#emitter?.emit(event, ...(args as unknown[])));

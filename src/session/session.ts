@@ -73,7 +73,8 @@ export class Session extends Operations<SessionEvents> {
     if (owner.onError !== undefined) this.on('error', owner.onError);
     this.#search = new ServerSearch(this, servers, options, owner.outage, credentials);
     this.guard = new PathGuard(this, this.logger, pathPolicyOf(options));
-    this.heartbeat = new Heartbeat(this.clock, this.logger, options.access);
+    const onAnswered = (tookMs: number) => this.note('heartbeat', tookMs);
+    this.heartbeat = new Heartbeat(this.clock, this.logger, options.access, onAnswered);
   }
 
   /**
@@ -231,14 +232,21 @@ export class Session extends Operations<SessionEvents> {
 
   /** @internal */
   serve(connection: Connection): void {
-    const wasSuspended = this.#state.name === 'suspended';
+    const before = this.#state;
     const { repliedZxid, leaseMs, sessionTimeoutMs } = this.#search.identity;
     connection.restoreWatches(this.watchPortions(WATCHES_PORTION_BYTES), repliedZxid);
     this.#connections++;
     this.#become({ name: 'connected', connection });
     this.outbox.open(connection);
     this.heartbeat.start(connection, { leaseMs, sessionTimeoutMs });
-    if (wasSuspended) this.emit('resumed');
+    const { server } = connection;
+    if (before.name === 'suspended') {
+      const suspendedMs = Math.round(this.clock.now() - before.sinceMs);
+      this.logger.info({ server, suspendedMs }, 'session resumed');
+      this.emit('resumed');
+    } else {
+      this.logger.info({ server, sessionTimeoutMs, leaseMs }, 'session opened');
+    }
     // Its end may have been reported before it served the session.
     if (connection.end !== undefined) this.connectionEnded(connection, connection.end);
   }

@@ -136,8 +136,11 @@ describe('what is printed, and written as JSON,', () => {
       throw 'a string';
     });
     await clock.advanceUntil(elector.stop());
-    expect(logged).toContainEqual({ term: 1, token: String(token), reason: 'stopped' });
+    const fields = { election: '/elections/one', id: elector.id };
+    expect(logged).toContainEqual(
+      expect.objectContaining({ ...fields, term: 1, token: String(token), reason: 'stopped' }),
+    );
     const cause = "a listener of 'demoted' failed: a string";
-    expect(logged).toContainEqual({ path: '/elections/one', cause });
+    expect(logged).toContainEqual({ ...fields, cause, code: 'LISTENER_FAILED' });
   });
 });

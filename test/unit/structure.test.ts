@@ -25,6 +25,7 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',
   'join-and-claim.test.ts': 'the write that joins a queue and claims, and the candidate that sends it',
   'layers.test.ts': 'all sources',
+  'log-docs.test.ts': 'what docs/operations/logs.md says of all sources',
   'needless-waits.test.ts': 'claims, takeovers and releases that come at an unlucky moment',
   'outstanding-cleanup.test.ts':
     'the supervisor, the election and the session at a clean-up that is not done yet',

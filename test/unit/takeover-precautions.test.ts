@@ -211,7 +211,7 @@ describe('what a claim by takeover deletes', () => {
       ?.version as number;
     const leader = { record, version: 1, zxid: term.token, connection: other.connectionNumber };
     await clock.advance(BEAT_MS);
-    const claiming = other.commit(deletionsOf(PATH, { seat: 0, leader, heartbeatVersion }));
+    const claiming = other.commit(deletionsOf(PATH, { seat: 0, leader, heartbeatVersion, silentSince: 0 }));
     await expect(clock.advanceUntil(claiming)).rejects.toBeInstanceOf(BadVersionError);
     expect(server.paths(PATH)).toContain(node);
     expect(term.isHeld()).toBe(true);

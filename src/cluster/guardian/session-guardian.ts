@@ -133,6 +133,11 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     this.#children.set(process, this.#guard(process));
   }
 
+  /** @internal How many processes it guards. */
+  get guarded(): number {
+    return this.#children.size;
+  }
+
   /** @internal The role of a guarded process, as far as it has reported it. */
   roleOf(child: ChildProcess): ElectionRole {
     return this.#children.get(child)?.known.role ?? 'none';

@@ -50,6 +50,13 @@ export type CleanupDecision = 'restart' | 'stop';
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that returns nothing is the usual one
 export type CleanupHook = (loss: SessionLoss) => Promise<CleanupDecision | void> | CleanupDecision | void;
 
+/** One call of the hook, when it has ended. */
+export interface EndedAttempt {
+  readonly attempt: number;
+  readonly tookMs: number;
+  readonly error: CleanupAttemptError | undefined;
+}
+
 export interface CleanupCall<L extends object> {
   readonly hook: (known: L & CleanupAttempt) => unknown;
   readonly loss: L;
@@ -57,6 +64,7 @@ export interface CleanupCall<L extends object> {
   readonly policy: RetryPolicy;
   readonly environment: Pick<Environment, 'clock' | 'random'>;
   readonly onFailure: (error: CleanupAttemptError) => void; // Called after each failed attempt.
+  readonly onAttempt: (attempt: EndedAttempt) => void; // Called after each attempt. Must not throw.
   readonly stop: AbortSignal; // Aborts when the supervisor is stopped.
 }
 
@@ -95,12 +103,14 @@ export async function callCleanup<L extends object>(call: CleanupCall<L>): Promi
 }
 
 async function attemptCleanup<L extends object>(
-  { hook, loss, environment, stop }: CleanupCall<L>,
+  { hook, loss, environment, stop, onAttempt }: CleanupCall<L>,
   attempt: number,
   limitMs: number,
 ): Promise<CleanupDecision> {
   const { signal, late, end } = limit(environment.clock, limitMs, stop);
   const known = { ...loss, attempt, signal, stopping: stop.aborted };
+  const beganAt = environment.clock.now();
+  let error: CleanupAttemptError | undefined;
   try {
     const decision = await Promise.race([callHook(hook, known), late]);
     if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
@@ -108,9 +118,11 @@ async function attemptCleanup<L extends object>(
     }
     return decision ?? 'restart';
   } catch (cause) {
-    throw new CleanupAttemptError(attempt, cause);
+    error = new CleanupAttemptError(attempt, cause);
+    throw error;
   } finally {
     end();
+    onAttempt({ attempt, tookMs: environment.clock.now() - beganAt, error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { checkFunction, checkMs, checkOptions, checkPositiveMs } from '../../platform/checks.js';
 import type { Environment } from '../../platform/environment.js';
-import { type Logger, resolveLogger } from '../../platform/logging/logger.js';
+import { type Logger, resolveLogger, withFields } from '../../platform/logging/logger.js';
 import { type RetryOptions, type RetryPolicy, resolveRetryOptions } from '../../platform/retry/backoff.js';
 import { parseConnectString } from '../../session/connection/connect-string.js';
 import {
@@ -32,6 +32,12 @@ export interface LoopOptions<L> {
   readonly retry: RetryPolicy;
   readonly cooldownMs: number | undefined;
   readonly logger: Logger;
+}
+
+/** Options whose logger, also that of the sessions, has these fields in each line. */
+export function withLoggedFields<L>(options: LoopOptions<L>, fields: object): LoopOptions<L> {
+  const logger = withFields(options.logger, fields);
+  return { ...options, logger, sessionOptions: { ...options.sessionOptions, logger } };
 }
 
 /** How often the application's code is tried again, if `retry` doesn't say. */

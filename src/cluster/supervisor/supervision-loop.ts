@@ -13,7 +13,7 @@ import { backoffMs } from '../../platform/retry/backoff.js';
 import { type Failure, retrying } from '../../platform/retry/retrying.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Session } from '../../session/session.js';
-import { callCleanup } from './cleanup-hook.js';
+import { callCleanup, type EndedAttempt } from './cleanup-hook.js';
 import type { LoopOptions } from './loop-options.js';
 import { Cooldown } from './lost-term-cooldown.js';
 import type { Loss, Participation } from './participation.js';
@@ -32,6 +32,8 @@ export interface LoopPort<P> {
   /** Whether another attempt can't succeed. */
   isFinal?(error: unknown): boolean;
   onCleaned(): void;
+  /** A call of the clean-up hook has ended. */
+  onHookCalled(attempt: EndedAttempt): void;
   onRestarting(restart: Restart): void;
   readonly report: (thrown: unknown) => void;
   /** Called when all work has settled, before anything is given back. Must not reject. */
@@ -130,7 +132,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     const { clock } = this.#options.environment;
     this.#become({ name: 'cooling' });
     const delayMs = Math.max(0, this.cooldown.untilMs - clock.now());
-    this.#port.onRestarting({ attempt: 1, delayMs });
+    this.#restarting({ attempt: 1, delayMs });
     if (delayMs > 0) await sleep(clock, delayMs, this.#stop.signal);
   }
 
@@ -169,8 +171,14 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     if (!unreachable && retriesLeft > 0) this.#port.report(error);
     if (retriesLeft <= 0) return;
     const delayMs = backoffMs(attempt, retry, environment.random());
-    this.#port.onRestarting({ attempt: attempt + 1, delayMs });
+    this.#restarting({ attempt: attempt + 1, delayMs });
     await sleep(environment.clock, delayMs, this.#stop.signal);
+  }
+
+  #restarting(restart: Restart): void {
+    const { attempt, delayMs } = restart;
+    this.#options.logger.info({ attempt, delayMs: Math.round(delayMs) }, 'restarting');
+    this.#port.onRestarting(restart);
   }
 
   /** Lets the work settle and closes the session, before anything else happens. Gives what was lost. */
@@ -186,12 +194,15 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
   }
 
   async #cleanUp(loss: L): Promise<'restart' | 'stop'> {
-    const { cleanup, cleanupTimeoutMs, cleanupRetry, environment } = this.#options;
+    const { cleanup, cleanupTimeoutMs, cleanupRetry, environment, logger } = this.#options;
     this.#become({ name: 'cleaning', attempt: 1 });
     if (cleanup === undefined) return 'restart';
+    const beganAt = environment.clock.now();
+    let attempts = 0;
     const decision = await callCleanup({
       hook: (known) => {
-        this.#become({ name: 'cleaning', attempt: known.attempt });
+        attempts = known.attempt;
+        this.#become({ name: 'cleaning', attempt: attempts });
         return runWithin(this.#cleaning, () => cleanup(known));
       },
       loss,
@@ -199,8 +210,11 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
       policy: cleanupRetry,
       environment,
       onFailure: this.#port.report,
+      onAttempt: (attempt) => this.#port.onHookCalled(attempt),
       stop: this.#stop.signal,
     });
+    const tookMs = Math.round(environment.clock.now() - beganAt);
+    logger.info({ reason: loss.reason, attempts, tookMs }, 'cleaned');
     this.#port.onCleaned();
     return decision;
   }
@@ -210,6 +224,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.sessions.end(new InvalidStateError('the supervisor has stopped'));
     this.#become({ name: 'stopped' });
     this.#cleaning.finish();
+    this.#options.logger.info({}, 'stopped');
     this.#port.onStopped();
   }
 

@@ -15,7 +15,7 @@ import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
 import { Candidacy } from './candidacy.js';
-import { holdUpOfCandidacy, termOf, whatIsLeft } from './candidacy-state.js';
+import { holdUpOfCandidacy, type OpenCandidacy, termOf, whatIsLeft } from './candidacy-state.js';
 import type { TermLoss } from './cleanup-hook.js';
 import { type Health, healthOf } from './health.js';
 import { resolveShutdown, type ShutdownOptions, SignalShutdown } from './signal-shutdown.js';
@@ -69,8 +69,13 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     const port = { emit, report, beforeRelease: () => this.#shutdown?.cleanUp() };
     this.#loop = new SupervisionLoop(this.#options, {
       ...port,
-      participate: (session) => new Candidacy(session, this.#options, this.#loop.cooldown, port),
+      participate: (session) => {
+        const candidacy = new Candidacy(session, this.#options, this.#loop.cooldown, port);
+        this.note('candidacy', candidacy);
+        return candidacy;
+      },
       onCleaned: () => this.emit('cleaned'),
+      onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
       onStopped: () => {
         this.#stopping.end();
@@ -286,6 +291,16 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     });
     this.#shutdown = shutdown;
     return () => shutdown.disarm();
+  }
+
+  /** @internal What it takes part with now. */
+  get candidacy(): OpenCandidacy | undefined {
+    return this.#loop.participation;
+  }
+
+  /** @internal How many lead at once. */
+  get seats(): number {
+    return this.#options.candidacy.seats ?? 1;
   }
 
   get #elector(): LeaderElector | undefined {

@@ -107,6 +107,16 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     return this.#slots.filter((slot) => slot.child !== undefined).map((slot) => this.#statusOf(slot));
   }
 
+  /** @internal The processes of all workers that run. */
+  get children(): readonly { readonly slot: number; readonly child: ChildProcess }[] {
+    return this.#slots.flatMap(({ number, child }) => (child === undefined ? [] : [{ slot: number, child }]));
+  }
+
+  /** @internal */
+  get environment(): Environment {
+    return this.#environment;
+  }
+
   /** @internal */
   start(): void {
     for (const slot of this.#slots) slot.start();
@@ -146,6 +156,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     await Promise.all(followers.map((slot) => slot.end(false)));
     await Promise.all(this.#slots.map((slot) => slot.end(false)));
     await this.guardian.close();
+    this.#options.logger.info({}, 'stopped all workers');
     this.emit('stopped');
   }
 
@@ -183,7 +194,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   }
 
   #port(): SlotPort {
-    const { restart, stopSignal, stopTimeoutMs, fork } = this.#options;
+    const { restart, stopSignal, stopTimeoutMs, fork, logger } = this.#options;
     return {
       environment: this.#environment,
       restart,
@@ -192,10 +203,18 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
       fork: (slot) => forkedProcess(fork(slot)),
       onSpawned: (slot, child) => {
         if (child.pid !== undefined) this.guardian.watch(child);
+        logger.info({ worker: slot, pid: child.pid }, 'worker started');
         this.emit('spawned', this.#statusOf(this.#slots[slot] as WorkerSlot));
       },
-      onExited: (exit) => this.emit('exited', exit),
-      onRestarting: (slot, attempt, delayMs) => this.emit('restarting', { slot, attempt, delayMs }),
+      onExited: (exit) => {
+        const { slot: worker, ...end } = exit;
+        logger.info({ worker, ...end }, 'worker ended');
+        this.emit('exited', exit);
+      },
+      onRestarting: (slot, attempt, delayMs) => {
+        logger.info({ worker: slot, attempt, delayMs: Math.round(delayMs) }, 'restarting a worker');
+        this.emit('restarting', { slot, attempt, delayMs });
+      },
       onError: (error) => this.#report(error),
     };
   }

@@ -82,4 +82,6 @@ export interface Vacancy {
   readonly connection: number | undefined;
   /** Whether the election had no candidates. */
   readonly isDeserted?: boolean;
+  /** After a leader that released nothing: since when it is known to be gone or silent, by the session's clock. */
+  readonly leaderLostAt?: number;
 }

@@ -12,7 +12,7 @@ import { type Deferred, deferred } from '../../platform/async/promises.js';
 import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { logError } from '../../platform/logging/logger.js';
+import { logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import type { Session } from '../../session/session.js';
 import type { SessionSource } from '../../session/session-source.js';
@@ -79,7 +79,8 @@ export class ElectionObserver
   constructor(session: Session | SessionSource | string, path: string, options?: ElectionObserverOptions) {
     super();
     this.path = checkPath('path', path);
-    this.#options = resolveObserverOptions(session, options, (error) => this.#report(error));
+    const resolved = resolveObserverOptions(session, options, (error) => this.#report(error));
+    this.#options = { ...resolved, logger: withFields(resolved.logger, { election: path }) };
   }
 
   /** The leader as the last `change` said. `undefined` if none is known, before `start` and after `stop`. */

@@ -1,6 +1,7 @@
 import { describe, NodeLostError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { ignore, microtask } from '../../platform/async/promises.js';
+import { lowerBoundNow } from '../../platform/time/clock.js';
 import { nextTick } from '../../platform/time/timers.js';
 import { parseRecord } from '../nodes/record.js';
 import { signalNodeOf } from '../nodes/signal-node.js';
@@ -71,7 +72,8 @@ export class HandoverSignal {
       node: node.path,
       connection: session.connectionNumber,
     };
-    return { ...place, term: record.term + 1, version: version + 1, token };
+    const origin = { kind: 'handover', sinceMs: lowerBoundNow(session.clock) } as const;
+    return { ...place, term: record.term + 1, version: version + 1, token, origin };
   }
 
   /**

@@ -24,6 +24,8 @@ export interface LeaderFailure {
   readonly leader: HeldRecord;
   /** The last version of its heartbeat node. The claim depends on that it is the last one. */
   readonly heartbeatVersion: number;
+  /** When that version was first seen, by the session's clock. */
+  readonly silentSince: number;
 }
 
 /** One record whose leader is followed, and what is done if it fails. */
@@ -243,7 +245,10 @@ export class FailureDetector implements AccompanyingReads {
       case 'claim':
         this.stop();
         lastObservation.forget(); // If the claim is refused, the next one is as far away as this one was.
-        onFailure({ seat, leader, heartbeatVersion: observation.version });
+        onFailure({
+          ...{ seat, leader, heartbeatVersion: observation.version },
+          silentSince: observation.since,
+        });
     }
   }
 

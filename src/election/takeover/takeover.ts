@@ -18,6 +18,10 @@ import { type HeldRecord, LastObservation } from './lease-observation.js';
 export interface ClaimOptions {
   readonly takeover: 'lease' | 'session';
   readonly takeoverDelayMs: number | undefined;
+  /** @default the session's */
+  readonly logger?: Session['logger'];
+  /** Called when the candidate waits, or has waited, for the end of the lease of a leader that released nothing. Must not throw. */
+  readonly onTakeoverWait?: () => void;
 }
 
 /** What a candidate that waits is told of leaders. */
@@ -78,9 +82,14 @@ export class Takeover {
     claim: (deletions: TransactionPart[]) => Promise<Claim | undefined>,
   ): Promise<Claim | undefined> {
     const { record, version, zxid, connection } = failure.leader;
-    const { logger } = this.#session;
+    const { clock } = this.#session;
+    const { logger = this.#session.logger, onTakeoverWait } = this.#options;
+    onTakeoverWait?.();
     logger.info(
-      { term: record.term, formerLeader: record.id ?? record.node },
+      {
+        ...{ term: record.term, formerLeader: record.id ?? record.node },
+        silentMs: Math.round(clock.now() - failure.silentSince),
+      },
       'no heartbeat of the leader for longer than its lease: taking over',
     );
     const deletions = deletionsOf(contender.queue, failure);

@@ -8,7 +8,7 @@ import { isUnanswered } from '../../session/operations.js';
 import type { PartResult, Stat, TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 import { serializeRecord, type Vacancy } from '../nodes/record.js';
-import type { Claim } from './claim.js';
+import type { Claim, TermOrigin } from './claim.js';
 
 /** Sends the claims of one candidate on one record: each is a single transaction, sent over the connection that has shown the record. */
 export class ClaimWriter {
@@ -93,10 +93,11 @@ export class ClaimWriter {
     zxid: bigint,
     version: number,
     connection: number | undefined,
+    origin: TermOrigin,
   ): Claim {
     const { node } = contender;
     const record = this.#recordPath;
-    return { term, seat: this.#seat, token: zxid, record, version, node: node.path, connection };
+    return { term, seat: this.#seat, token: zxid, record, version, node: node.path, connection, origin };
   }
 
   #isShown({ connection }: Vacancy): boolean {
@@ -112,8 +113,10 @@ export class ClaimWriter {
     return { kind: 'set', path: this.#recordPath, data, version };
   }
 
-  #begun(contender: Contender, { term, connection }: Vacancy, { mzxid, version }: Stat): Claim {
-    return this.claimed(contender, term, mzxid, version, connection);
+  #begun(contender: Contender, { term, connection, leaderLostAt }: Vacancy, { mzxid, version }: Stat): Claim {
+    const origin: TermOrigin =
+      leaderLostAt === undefined ? { kind: 'vacant' } : { kind: 'failover', sinceMs: leaderLostAt };
+    return this.claimed(contender, term, mzxid, version, connection, origin);
   }
 
   /** The record's stat, as the claim left it. */

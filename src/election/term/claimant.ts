@@ -4,7 +4,7 @@ import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import { abortable, anyAbort, ignore } from '../../platform/async/promises.js';
-import { sleep } from '../../platform/time/clock.js';
+import { lowerBoundNow, sleep } from '../../platform/time/clock.js';
 import { isUnanswered } from '../../session/operations.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -73,7 +73,8 @@ export class Claimant {
     this.#session = session;
     this.#writer = new ClaimWriter(session, recordPath(path, seat), id, seat ?? 0);
     this.#recordPath = recordPath(path, seat);
-    this.#uncleanEnd = new UncleanEndNote(session.logger, this.#recordPath);
+    const { logger = session.logger, onTakeoverWait } = options;
+    this.#uncleanEnd = new UncleanEndNote(logger, this.#recordPath, onTakeoverWait);
     this.#options = options;
     this.#seat = seat ?? 0;
     this.#search = new SuccessorSearch(session, path);
@@ -166,6 +167,7 @@ export class Claimant {
     onSent?: () => void,
   ): Promise<Claim | Blocked | RetryAfter> {
     const ownNode = contender.entry.node;
+    const noticedAt = lowerBoundNow(this.#session.clock);
     for (let ahead = turn.reading; ; ahead = undefined) {
       signal.throwIfAborted();
       const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
@@ -187,16 +189,18 @@ export class Claimant {
       });
       switch (step.kind) {
         case 'ours': {
-          const read = { record, version, zxid };
+          const read = { record, version, zxid, noticedAt };
           const claim = await this.#adopt(contender, read, connectionNumber, signal, onSent);
           if (claim !== undefined) return claim;
           break;
         }
         case 'wait':
-          this.#uncleanEnd.report(record);
+          this.#uncleanEnd.report(record, step.ms);
           return { retryAfterMs: step.ms };
         case 'claim': {
-          const vacancy = { ...step, connection: connectionNumber };
+          const leaderLostAt = record.state === 'vacant' ? undefined : this.#uncleanEnd.end.seenAt;
+          const lost = leaderLostAt === undefined ? {} : { leaderLostAt };
+          const vacancy = { ...step, connection: connectionNumber, ...lost };
           if (other !== undefined && !turn.outOfTurn && this.#preferredAt !== zxid) {
             this.#preferredAt = zxid;
             const preferred = await this.#handOver(contender, vacancy, other, signal);
@@ -221,7 +225,7 @@ export class Claimant {
     onSent?: () => void,
   ): Promise<Claim | undefined> {
     const { record, version, connection } = failure.leader;
-    const vacancy = { term: record.term + 1, version, connection };
+    const vacancy = { term: record.term + 1, version, connection, leaderLostAt: failure.silentSince };
     const claimed = await this.#takeover.carryOut(contender, failure, signal, (deletions) =>
       this.#tryClaim(contender, vacancy, signal, onSent, deletions),
     );
@@ -242,6 +246,7 @@ export class Claimant {
     ahead?: RecordReading,
   ): Promise<Claim | undefined> {
     const ownNode = contender.entry.node;
+    const noticedAt = lowerBoundNow(this.#session.clock);
     for (let sent = ahead; ; sent = undefined) {
       const { connectionNumber, reading } = sent ?? this.readAhead(signal);
       if (sent === undefined) onSent?.();
@@ -250,7 +255,8 @@ export class Claimant {
       const isOurs = record.state === 'held' && record.node === ownNode;
       contender.node.claimSettled();
       if (!isOurs) return undefined;
-      const claim = await this.#adopt(contender, read, connectionNumber, signal, onSent);
+      const adopted = { ...read, noticedAt };
+      const claim = await this.#adopt(contender, adopted, connectionNumber, signal, onSent);
       if (claim !== undefined) return claim;
     }
   }
@@ -261,7 +267,7 @@ export class Claimant {
    */
   async #adopt(
     contender: Contender,
-    { record, version, zxid }: RecordRead,
+    { record, version, zxid, noticedAt }: RecordRead & { readonly noticedAt: number },
     connection: number | undefined,
     signal: Abortable,
     onSent?: () => void,
@@ -272,7 +278,10 @@ export class Claimant {
     if (!node.isHeld()) await node.renew(signal);
     const isBasis = record.leaseMs >= this.#session.leaseMs; // Others wait for no longer than it says.
     if (isBasis && (record.takeover !== 'lease' || node.raiseOrLose()))
-      return this.#writer.claimed(contender, record.term, zxid, version, connection);
+      return this.#writer.claimed(contender, record.term, zxid, version, connection, {
+        kind: 'handover',
+        sinceMs: noticedAt,
+      });
     // A leader that knew less has written that. In that term the contender's checks have begun no lease: it claims the next one.
     return await this.#tryClaim(contender, { term: record.term + 1, version, connection }, signal, onSent);
   }

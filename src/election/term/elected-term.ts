@@ -5,7 +5,7 @@ import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { HeldWork } from '../../lease/held-work.js';
 import { Hold, type LossReason } from '../../lease/hold.js';
 import type { Logger } from '../../platform/logging/logger.js';
-import type { Clock } from '../../platform/time/clock.js';
+import { type Clock, lowerBoundNow } from '../../platform/time/clock.js';
 import type { MarkedSuccessor } from '../successor/successor.js';
 import { callLead } from './call-lead.js';
 import type { Claim } from './claim.js';
@@ -28,11 +28,15 @@ export class ElectedTerm extends Hold implements Term {
   readonly seat: number;
   readonly token: bigint;
   readonly claim: Claim;
+  /** By the session's clock. */
+  readonly beganAt: number;
+  readonly #clock: Clock;
   readonly #node: EphemeralNode;
   readonly #work: HeldWork<'lead' | 'waitUntil'>;
   readonly #onLoss: (reason: DemotionReason, cause?: Error) => void;
   #ending: TermEnding = {};
   #endedFor: DemotionReason | undefined;
+  #endedAt = 0;
 
   /**
    * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
@@ -50,6 +54,8 @@ export class ElectedTerm extends Hold implements Term {
     this.seat = claim.seat;
     this.token = claim.token;
     this.claim = claim;
+    this.beganAt = lowerBoundNow(clock);
+    this.#clock = clock;
     this.#node = node;
     this.#onLoss = onLoss;
     this.#work = new HeldWork(this, node, clock, onWorkFailed);
@@ -112,8 +118,19 @@ export class ElectedTerm extends Hold implements Term {
     return this.hasWork && (isLost || !this.#node.isHeld());
   }
 
-  describe(reason?: DemotionReason): object {
-    return { term: this.number, token: String(this.token), ...(reason !== undefined && { reason }) };
+  /** For a log. */
+  describe(): object {
+    return { term: this.number, token: String(this.token) };
+  }
+
+  /** How long it lasted, in whole milliseconds, when it has ended. */
+  get lastedMs(): number {
+    return Math.round(this.#endedAt - this.beganAt);
+  }
+
+  /** How long ago it ended, in whole milliseconds. */
+  get endedAgoMs(): number {
+    return Math.round(lowerBoundNow(this.#clock) - this.#endedAt);
   }
 
   get ending(): TermEnding {
@@ -127,6 +144,7 @@ export class ElectedTerm extends Hold implements Term {
   end(reason: DemotionReason, ending: TermEnding): void {
     this.#ending = ending;
     this.#endedFor = reason;
+    this.#endedAt = lowerBoundNow(this.#clock);
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 

@@ -46,12 +46,18 @@ export class Release {
   readonly #claim: Claim;
   readonly #succession: Succession | undefined;
   #ready: ReadyRelease | undefined;
+  #given: NextLeader | undefined;
 
   /** @param succession - finds out anew who leads next, if the servers refuse what was known */
   constructor(contender: Contender, claim: Claim, succession?: Succession) {
     this.#contender = contender;
     this.#claim = claim;
     this.#succession = succession;
+  }
+
+  /** To which candidate the term was given, once the servers have answered that. */
+  get given(): NextLeader | undefined {
+    return this.#given;
   }
 
   /** Makes ready what is to be sent, as long as nothing changes: the next leader waits for it, and code that runs now and then is slow. */
@@ -76,7 +82,9 @@ export class Release {
     let next = first;
     for (;;) {
       try {
-        return await this.#send(this.#transactionFor(next));
+        await this.#send(this.#transactionFor(next));
+        this.#given = next;
+        return;
       } catch (error) {
         if (node.raised?.deletionRefused(error)) continue;
         if (!(error instanceof ZooKeeperError) || isVacancy(next)) throw error;

@@ -1,3 +1,4 @@
+import { ignore } from '../../platform/async/promises.js';
 import type { Logger } from '../../platform/logging/logger.js';
 import type { ReadRecord } from '../nodes/record.js';
 
@@ -23,12 +24,15 @@ export function takeoverDelayMs(leaseMs: number): number {
 export class UncleanEndNote {
   readonly #logger: Logger;
   readonly #recordPath: string;
+  readonly #onWait: () => void;
   #end: UncleanEnd | undefined;
   #reportedAt: bigint | undefined;
 
-  constructor(logger: Logger, recordPath: string) {
+  /** @param onWait - called when an end begins to be waited out */
+  constructor(logger: Logger, recordPath: string, onWait: () => void = ignore) {
     this.#logger = logger;
     this.#recordPath = recordPath;
+    this.#onWait = onWait;
   }
 
   /** Whether an end at that record, seen now, is a new one: then it is noted. */
@@ -43,16 +47,17 @@ export class UncleanEndNote {
     return this.#end as UncleanEnd;
   }
 
-  /** Reports that it is being waited out, once for each. */
-  report(record: ReadRecord): void {
+  /** Reports that it is being waited out, once for each. @param waitMs - for how long */
+  report(record: ReadRecord, waitMs: number): void {
     if (this.#reportedAt === this.#end?.zxid) return;
     this.#reportedAt = this.#end?.zxid;
+    this.#onWait();
     if (record.state === 'unreadable') {
       this.#logger.warn({ path: this.#recordPath }, 'the election record can not be read: taken for held');
     } else if (record.state === 'held') {
       const formerLeader = record.id ?? record.node;
       const message = 'the former leader ended uncleanly: waiting for its lease to end';
-      this.#logger.info({ term: record.term, formerLeader }, message);
+      this.#logger.info({ term: record.term, formerLeader, waitMs: Math.round(waitMs) }, message);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { describe, InvalidOptionError } from '../../errors.js';
+import { ConclaveError, describe, InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
 import { sayOnStandardError } from './standard-error.js';
@@ -24,7 +24,7 @@ const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
  */
 export function resolveLogger(given: unknown, option = 'logger'): Logger {
   if (given === undefined) return defaultLogger();
-  if (given === LAST_RESORT) return LAST_RESORT; // Passed on by Conclave's own code.
+  if (isOwn(given)) return given; // Passed on by Conclave's own code.
   if (!isLogger(given))
     throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
   return safeLogger(given);
@@ -62,9 +62,45 @@ const LAST_RESORT: Logger = {
   error: (details, message) => sayOnStandardError('error', message, details),
 };
 
+/** A class, since there may be very many. */
+class BoundLogger implements Logger {
+  readonly logger: Logger;
+  readonly #fields: object;
+
+  constructor(logger: Logger, fields: object) {
+    this.logger = logger;
+    this.#fields = fields;
+  }
+
+  debug(details: object, message: string): void {
+    this.logger.debug({ ...this.#fields, ...details }, message);
+  }
+
+  info(details: object, message: string): void {
+    this.logger.info({ ...this.#fields, ...details }, message);
+  }
+
+  warn(details: object, message: string): void {
+    this.logger.warn({ ...this.#fields, ...details }, message);
+  }
+
+  error(details: object, message: string): void {
+    this.logger.error({ ...this.#fields, ...details }, message);
+  }
+}
+
+function isOwn(logger: unknown): logger is Logger {
+  return logger === LAST_RESORT || logger instanceof BoundLogger;
+}
+
+/** The same logger, with these fields in each line: which election it is about, say. */
+export function withFields(logger: Logger, fields: object): Logger {
+  return logger === SILENT ? SILENT : new BoundLogger(logger, fields);
+}
+
 /** Whether no logger is configured, so that standard error is used. */
 export function isLastResort(logger: Logger): boolean {
-  return logger === LAST_RESORT;
+  return logger === LAST_RESORT || (logger instanceof BoundLogger && isLastResort(logger.logger));
 }
 
 const logged = new WeakSet<Error>();
@@ -74,12 +110,15 @@ export function logError(
   logger: Logger,
   error: Error,
   message: string,
-  emitter: { readonly path?: string; listenerCount(event: 'error'): number },
+  emitter: { listenerCount(event: 'error'): number },
 ): void {
   if (logged.has(error) || (isLastResort(logger) && emitter.listenerCount('error') > 0)) return;
   logged.add(error);
-  const { path } = emitter;
-  logger.error({ ...(path !== undefined && { path }), cause: describe(error) }, message);
+  logger.error({ cause: describe(error), ...codeOf(error) }, message);
+}
+
+function codeOf(error: Error): object {
+  return error instanceof ConclaveError ? { code: error.code } : {};
 }
 
 const warnedOf = new Set<string>();

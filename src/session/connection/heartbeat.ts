@@ -1,4 +1,5 @@
 import { ConnectionLossError, NoNodeError, ZooKeeperError } from '../../errors.js';
+import { ignore } from '../../platform/async/promises.js';
 import {
   hasMember,
   membersOf,
@@ -89,12 +90,22 @@ export class Heartbeat {
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
   readonly #lateReplies: LateReplies;
+  readonly #onAnswered: (tookMs: number) => void;
 
-  /** @param access - of the nodes that heartbeats create */
-  constructor(clock: Clock, logger: Logger, access: Access = 'world') {
+  /**
+   * @param access - of the nodes that heartbeats create
+   * @param onAnswered - called after each heartbeat that has proved nodes; must not throw
+   */
+  constructor(
+    clock: Clock,
+    logger: Logger,
+    access: Access = 'world',
+    onAnswered: (tookMs: number) => void = ignore,
+  ) {
     this.#clock = clock;
     this.#lateReplies = new LateReplies(logger);
     this.#access = access;
+    this.#onAnswered = onAnswered;
   }
 
   /** Begins to beat over `connection`, the first time at once if there is a node to confirm. */
@@ -230,7 +241,11 @@ export class Heartbeat {
     if (this.#connection !== connection) return;
     // A connection reports its own end. After any other failure it isn't known whether it is of use: take another.
     if (lost !== undefined) connection.destroy(lost.reason as Error);
-    else if (proves) this.#lateReplies.note(this.#clock.now() - this.#lastAt, this.#times.leaseMs);
+    else if (proves) {
+      const tookMs = this.#clock.now() - this.#lastAt;
+      this.#lateReplies.note(tookMs, this.#times.leaseMs);
+      this.#onAnswered(tookMs);
+    }
     this.#beating = false;
     this.#schedule();
   }

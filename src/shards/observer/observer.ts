@@ -12,7 +12,7 @@ import { abortable, type Deferred, deferred } from '../../platform/async/promise
 import { markStopped, type StartOptions, start } from '../../platform/async/starting.js';
 import { checkPath } from '../../platform/checks.js';
 import { DropOldestQueue } from '../../platform/collections/drop-oldest-queue.js';
-import { logError } from '../../platform/logging/logger.js';
+import { logError, withFields } from '../../platform/logging/logger.js';
 import { type EventNames, SafeEmitter } from '../../platform/safe-emitter.js';
 import { EnsembleHistory } from '../../session/ensemble-history.js';
 import type { Session } from '../../session/session.js';
@@ -80,7 +80,8 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
   constructor(session: Session | SessionSource | string, path: string, options?: ShardObserverOptions) {
     super();
     this.path = checkPath('path', path);
-    this.#options = resolveShardObserverOptions(session, options, (error) => this.#report(error));
+    const resolved = resolveShardObserverOptions(session, options, (error) => this.#report(error));
+    this.#options = { ...resolved, logger: withFields(resolved.logger, { group: path }) };
   }
 
   /**

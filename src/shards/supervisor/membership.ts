@@ -22,7 +22,8 @@ import { ShardWork } from './shard-work.js';
 
 export interface MembershipPort {
   onAcquired(shard: Shard): void;
-  onReleased(shard: Shard, reason: ShardEndReason): void;
+  /** @param settledMs - how long its work has taken to settle, and the release, since it ended; whole milliseconds */
+  onReleased(shard: Shard, reason: ShardEndReason, settledMs: number): void;
   onLost(shard: Shard, reason: ShardEndReason): void;
   onPlanned(plan: ReadonlyMap<string, string>): void;
   onExpired(): void;
@@ -86,6 +87,7 @@ export class Membership implements Participation<LostShards> {
     this.#joining = GroupMember.join(this.session, path, options, this.#listener, this.#withdrawn);
     this.#member = await this.#joining;
     this.#joinedAt = this.session.clock.now();
+    this.#options.logger.info({}, 'joined the group');
     this.refusalsChanged();
     this.#withdrawn.throwIfAborted();
   }
@@ -208,9 +210,11 @@ export class Membership implements Participation<LostShards> {
   }
 
   #ended(shard: OwnedShard): void {
+    const { clock } = this.session;
+    const settledMs = Math.round(clock.now() - (this.#shards.get(shard) ?? clock.now()));
     this.#shards.delete(shard);
     const reason = shard.endedFor as ShardEndReason;
-    if (!isLostShard(reason)) this.#port.onReleased(shard, reason);
+    if (!isLostShard(reason)) this.#port.onReleased(shard, reason, settledMs);
     // Its lease had ended, and no other member has owned it before it was given back.
     else if (this.isMember && !this.session.ended.aborted && this.#lost.get(shard.id) === shard)
       this.#lost.delete(shard.id);

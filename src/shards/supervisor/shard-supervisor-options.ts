@@ -1,4 +1,9 @@
-import { CODE_RETRIES, type LoopOptions, resolveLoopOptions } from '../../cluster/supervisor/loop-options.js';
+import {
+  CODE_RETRIES,
+  type LoopOptions,
+  resolveLoopOptions,
+  withLoggedFields,
+} from '../../cluster/supervisor/loop-options.js';
 import { defaultId } from '../../election/elector-options.js';
 import { InvalidOptionError } from '../../errors.js';
 import {
@@ -121,10 +126,12 @@ export function resolveShardOptions(given: unknown): ResolvedShardOptions {
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');
   const options = checkOptions<ShardSupervisorOptions>('supervisor', given, KNOWN);
   const loop = resolveLoopOptions<LostShards>(options);
+  const path = checkPath('path', options.path);
+  const id = checkId('id', options.id) ?? defaultId(loop.environment.uuid());
   return {
-    ...loop,
-    path: checkPath('path', options.path),
-    id: checkId('id', options.id) ?? defaultId(loop.environment.uuid()),
+    ...withLoggedFields(loop, { group: path, id }),
+    path,
+    id,
     keepsHome: options.id !== undefined,
     shards: options.shards === undefined ? undefined : ShardList.of(options.shards),
     weight: checkWeight(options.weight),

@@ -97,6 +97,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
       isFinal: (error) => error instanceof ShardsMismatchError,
       onSettled: (membership) => membership.cool(this.#loop.cooldown),
       onCleaned: () => this.emit('cleaned'),
+      onHookCalled: (attempt) => this.note('hook', attempt),
       onRestarting: (restart) => this.emit('restarting', restart),
       report,
       beforeRelease: () => this.#shutdown?.cleanUp(),
@@ -116,14 +117,29 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
   }
 
   #participate(session: Session): Membership {
-    return new Membership(session, this.#options, this.#refusals, {
-      onAcquired: (shard) => this.emit('acquired', shard),
-      onReleased: (shard, reason) => this.emit('released', shard, reason),
-      onLost: (shard, reason) => this.emit('lost', shard, reason),
-      onPlanned: (plan) => this.emit('planned', plan),
+    const { logger } = this.#options;
+    const membership = new Membership(session, this.#options, this.#refusals, {
+      onAcquired: (shard) => {
+        logger.info(describeShard(shard), 'acquired');
+        this.emit('acquired', shard);
+      },
+      onReleased: (shard, reason, settledMs) => {
+        logger.info({ ...describeShard(shard), reason, settledMs }, 'released');
+        this.emit('released', shard, reason);
+      },
+      onLost: (shard, reason) => {
+        logger.info({ ...describeShard(shard), reason }, 'lost');
+        this.emit('lost', shard, reason);
+      },
+      onPlanned: (plan) => {
+        logger.info({ shards: plan.size }, 'planned');
+        this.emit('planned', plan);
+      },
       onExpired: () => this.emit('expired'),
       report: (thrown) => this.#report(thrown),
     });
+    this.note('membership', membership);
+    return membership;
   }
 
   /** The group's path. */
@@ -268,6 +284,11 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     return () => shutdown.disarm();
   }
 
+  /** @internal What it takes part with now. */
+  get membership(): Pick<Membership, 'session' | 'owned'> | undefined {
+    return this.#loop.participation;
+  }
+
   /** Whether the caller is a hook: it mustn't wait for its own end. */
   get #isWithinHook(): boolean {
     return this.#loop.isWithinHook || (this.#shutdown?.isWithinHook ?? false);
@@ -288,6 +309,11 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     if (error.event === 'error') this.#options.logger.error({ cause: describe(error) }, 'a listener failed');
     else this.#report(error);
   }
+}
+
+/** For a log. */
+function describeShard({ id, number, token }: Shard): object {
+  return { shard: id, term: number, token: String(token) };
 }
 
 /** What holds up the stop of a member. */

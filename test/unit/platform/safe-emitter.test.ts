@@ -10,6 +10,10 @@ class Bell extends SafeEmitter<{ ring(times: number): void; crack(): void }> {
     this.emit('ring', times);
   }
 
+  swing(): void {
+    this.note('swing', 1, 2);
+  }
+
   protected override get knownEvents() {
     return { ring: true, crack: false };
   }
@@ -139,5 +143,37 @@ describe('an emitter', () => {
     expect(heard).toEqual(['always', 'once', 'always']);
     bell.once('ring', once).off('ring', once).off('ring', always);
     expect(bell.listenerCount('ring')).toBe(0);
+  });
+});
+
+describe('a tap', () => {
+  it('hears each event before the listeners, and what is noted, and is no listener', () => {
+    const bell = new Bell();
+    const heard: unknown[] = [];
+    bell.on('ring', () => void heard.push('listener'));
+    const untap = bell.tap((event, ...args) => void heard.push([event, ...args]));
+    bell.ring(2);
+    bell.swing();
+    expect(heard).toEqual([['ring', 2], 'listener', ['swing', 1, 2]]);
+    expect([bell.listenerCount('ring'), bell.isTapped]).toEqual([1, true]);
+    untap();
+    untap();
+    bell.ring(3);
+    expect([heard.length, bell.isTapped]).toEqual([4, false]);
+  });
+
+  it('that throws disturbs neither the listeners nor another tap, and is reported by no event', () => {
+    const bell = new Bell();
+    const heard: unknown[] = [];
+    bell.tap(() => {
+      throw new Error('deaf');
+    });
+    const untap = bell.tap((event) => void heard.push(event));
+    bell.on('ring', (times) => void heard.push(times));
+    bell.ring(2);
+    expect(heard).toEqual(['ring', 2]);
+    expect(bell.reported).toEqual([]);
+    untap();
+    expect(bell.isTapped).toBe(true);
   });
 });

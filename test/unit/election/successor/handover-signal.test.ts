@@ -13,7 +13,7 @@ import { parseEntry } from '../../../../src/lock/queue/order.js';
 import { PERMISSION } from '../../../../src/session/protocol/acl.js';
 import type { SessionOptions } from '../../../../src/session/session-options.js';
 import { nextEvent } from '../../../support/events.mjs';
-import { settle } from '../../../support/fake-clock.js';
+import { FakeClock, settle } from '../../../support/fake-clock.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -258,6 +258,7 @@ function waiting({ beats = [12n], isHeld = true, raises = true, trusts = true } 
     lose: (error: Error) => void lost.push(error),
   };
   const session = {
+    clock: new FakeClock(),
     connectionNumber: 1,
     leaseMs: LEASE_MS,
     guard: { trustsCreations: () => trusts },
@@ -289,14 +290,15 @@ const recordOf = (node: string, version: number, leaseMs = LEASE_MS) => ({
 
 describe('a signal', () => {
   it('gives the next term, at the next version, with the newest heartbeat for a token', async () => {
-    const { signal, watched, taken, read, lost } = waiting();
+    const { signal, session, watched, taken, read, lost } = waiting();
     signal.follow(leaderAt(7));
     expect(watched.map(({ path }) => path)).toEqual([`/q/_b_${UUID}_8`]);
     read.push(() => recordOf(NODE, 8));
     watched[0]?.created();
     await settle();
     const place = { seat: 0, record: '/q', node: '/q/own', connection: 1 };
-    expect(taken).toEqual([{ ...place, term: 5, version: 8, token: 12n }]);
+    const origin = { kind: 'handover', sinceMs: session.clock.now() };
+    expect(taken).toEqual([{ ...place, term: 5, version: 8, token: 12n, origin }]);
     expect(lost).toEqual([]);
   });
 

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { NoCandidateError } from '../../../../src/errors.js';
 import {
   isLastResort,
   type Logger,
   logError,
   resolveLogger,
   warnOfSetup,
+  withFields,
 } from '../../../../src/platform/logging/logger.js';
 import { formatLine } from '../../../../src/platform/logging/standard-error.js';
 
@@ -97,11 +99,21 @@ describe('an error that an event reports', () => {
 
   it('is logged with the path of the election that it is about, since a process may join several', () => {
     const { logger, said } = byDefault();
-    const emitter = { ...unheard, path: '/elections/a' };
-    logError(logger, new Error('the reason'), 'something went wrong', emitter);
+    const bound = withFields(logger, { election: '/elections/a', id: 'one' });
+    logError(bound, new NoCandidateError('b'), 'something went wrong', unheard);
     expect(said).toEqual([
-      expect.stringMatching(/something went wrong path=\/elections\/a cause="the reason"$/),
+      expect.stringMatching(
+        /something went wrong election=\/elections\/a id=one cause=".+" code=NO_CANDIDATE$/,
+      ),
     ]);
+  });
+
+  it('is not logged by default with a listener, also by a logger that is bound to an election', () => {
+    const { logger, said } = byDefault();
+    const bound = withFields(withFields(logger, { election: '/a' }), { id: 'one' });
+    expect([isLastResort(bound), resolveLogger(bound) === bound]).toEqual([true, true]);
+    logError(bound, new Error('the reason'), 'something went wrong', heard);
+    expect(said).toEqual([]);
   });
 
   it('is logged to a logger that was given, once, also if another emitter reports it too', () => {
@@ -110,5 +122,28 @@ describe('an error that an event reports', () => {
     const error = new Error('the reason');
     for (const emitter of [heard, unheard]) logError(given, error, 'something went wrong', emitter);
     expect(log).toEqual([{ cause: 'the reason' }]);
+  });
+});
+
+describe('a logger that is bound to an election', () => {
+  it('has its fields in each line, at each level, behind which those of the line come', () => {
+    const log: unknown[] = [];
+    const method = (level: string) => (details: object, message: string) =>
+      void log.push([level, details, message]);
+    const given = {
+      debug: method('debug'),
+      info: method('info'),
+      warn: method('warn'),
+      error: method('error'),
+    };
+    const bound = withFields(resolveLogger(given), { election: '/a', id: 'one' });
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) bound[level]({ term: 1 }, 'a line');
+    bound.info({ id: 'two' }, 'another');
+    const fields = { election: '/a', id: 'one' };
+    expect(log).toEqual([
+      ...['debug', 'info', 'warn', 'error'].map((level) => [level, { ...fields, term: 1 }, 'a line']),
+      ['info', { election: '/a', id: 'two' }, 'another'],
+    ]);
+    expect(isLastResort(bound)).toBe(false);
   });
 });

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { logMessagesIn } from './log-messages.js';
+import { readModules, SOURCES } from './structure.js';
+
+const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operations/logs.md'), 'utf8');
+
+/** The rows of its tables: the level, and the message between backquotes. */
+const documented = [...PAGE.matchAll(/^\| (debug|info|warn|error) \| `([^`]+)` \|/gm)].map(
+  ([, level, message]) => `${level}: ${message}`,
+);
+/** With what is logged by another name: a backquote can't stand between backquotes. */
+const logged = readModules(SOURCES)
+  .flatMap(logMessagesIn)
+  .map(({ level, message }) => `${level}: ${message.replaceAll('`', "'")}`);
+
+describe('docs/operations/logs.md', () => {
+  it('has each message that is logged, at its level, and no other', () => {
+    expect(logged.length).toBeGreaterThan(50);
+    expect([...documented].sort()).toEqual([...new Set(logged)].sort());
+  });
+
+  it('has each once', () => {
+    expect(new Set(documented).size).toBe(documented.length);
+  });
+});
+
+describe('the search for what is logged', () => {
+  const read = (text: string) =>
+    logMessagesIn({ file: 'a.ts', text }).map(({ level, message }) => `${level}: ${message}`);
+
+  it('finds literals, templates, constants, choices, and what is handed on', () => {
+    expect(read("logger.info({}, 'a'); this.#logger.warn({}, `b $" + '{c} d`);')).toEqual([
+      'info: a',
+      'warn: b … d',
+    ]);
+    expect(read("const MESSAGE = 'a' + 'b'; warnOfSetup(logger, {}, MESSAGE);")).toEqual(['warn: ab']);
+    expect(read("logError(logger, error, is ? 'a' : 'b', this);")).toEqual(['error: a', 'error: b']);
+  });
+
+  it('takes no other call for one', () => {
+    expect(read("console.info('a'); this.report(error); spans.error({}, 'b');")).toEqual([]);
+    expect(() => read('logger.info({}, made());')).toThrow('can not read the message made()');
+  });
+});
