@@ -25,6 +25,7 @@ describe('what is built', () => {
     expect(loadedWith('index.js')).toEqual(['base.js', 'core.js', 'index.js']);
     expect(loadedWith('node-cron/index.js')).toEqual(['base.js', 'core.js', 'node-cron/index.js']);
     expect(loadedWith('dashboard/index.js')).toContain('dashboard/index.js');
+    expect(loadedWith('metrics/index.js')).toEqual(['base.js', 'core.js', 'metrics/index.js']);
     expect(loadedWith('testing/index.js')).toEqual(['base.js', 'testing.js', 'testing/index.js']);
     expect(loadedWith('cluster/command/keeper.js')).not.toContain('core.js');
   });

@@ -18,7 +18,7 @@ const NEEDS_NODE = '/// <reference types="node" />';
  * missing from it.
  *
  * Each class is declared once, because TypeScript treats two declarations with private members as different classes. So
- * `conclave/testing`, `conclave/node-cron` and `conclave/dashboard` import from `conclave` what they share with it.
+ * `conclave/testing`, `conclave/node-cron`, `conclave/metrics` and `conclave/dashboard` import from `conclave` what they share with it.
  *
  * @param {ReadonlyMap<string, readonly string[]>} values - what the JavaScript of each entry exports: all other exports are types
  * @param {{ checked: boolean }} options whether type errors fail the build

@@ -4,8 +4,14 @@ export const ROOT = join(import.meta.dirname, '../..');
 export const SOURCES = join(ROOT, 'src');
 export const BUILT = join(ROOT, 'dist');
 
-/** The modules that users import: `conclave`, `conclave/testing`, `conclave/node-cron` and `conclave/dashboard`. */
-export const PUBLIC_ENTRIES = ['index', 'testing/index', 'node-cron/index', 'dashboard/index'];
+/** The modules that users import: `conclave`, and `conclave/testing`, `/node-cron`, `/metrics` and `/dashboard`. */
+export const PUBLIC_ENTRIES = [
+  'index',
+  'testing/index',
+  'node-cron/index',
+  'metrics/index',
+  'dashboard/index',
+];
 
 /** @param {string} name of a source, without extension @returns {string} its path */
 export function sourceOf(name) {

@@ -39,7 +39,7 @@ const STRICT = {
 
 /**
  * Compiles typical programs, and a program that uses everything that is exported, with each compiler and each kind of module
- * resolution: with node-cron and without, because it is optional; and without the types of Node, which must fail clearly.
+ * resolution: with node-cron, prom-client and OpenTelemetry's API, and without, because they are optional; and without the types of Node, which must fail clearly.
  *
  * @param {string} installed - a user's folder in which Conclave is installed
  * @param {(name: string) => string} folderFor - makes an empty folder of that name
@@ -58,19 +58,20 @@ export function compilations(installed, folderFor) {
     writeUses(folder);
     return folder;
   };
-  const withCron = consumer('with-node-cron', ['@types/node', 'node-cron'], ['typical.mts', 'jobs.mts']);
-  const withoutCron = consumer('without-node-cron', ['@types/node'], ['typical.mts']);
+  const peers = ['@types/node', 'node-cron', 'prom-client', '@opentelemetry/api'];
+  const withPeers = consumer('with-peers', peers, ['typical.mts', 'jobs.mts', 'measured.mts']);
+  const withoutPeers = consumer('without-peers', ['@types/node'], ['typical.mts']);
   const withoutNode = consumer('without-types-of-node', [], []);
   const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));
   const ends = ways.filter(({ compiler }) => [COMPILERS.at(0), COMPILERS.at(-1)].includes(compiler));
   return [
     ...ways.map((way) => ({
-      name: `compiles with ${nameOf(way)}, and with node-cron`,
-      check: () => compilesCleanly(withCron, way),
+      name: `compiles with ${nameOf(way)}, and with the optional packages`,
+      check: () => compilesCleanly(withPeers, way),
     })),
     ...ends.map((way) => ({
-      name: `compiles with ${nameOf(way)}, without node-cron`,
-      check: () => compilesCleanly(withoutCron, way),
+      name: `compiles with ${nameOf(way)}, without the optional packages`,
+      check: () => compilesCleanly(withoutPeers, way),
     })),
     ...ends.slice(-1).map((way) => ({
       name: `says by ${nameOf(way)} that the types of Node are missing, where they are`,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DASHBOARD_OPTIONS } from '../../src/dashboard/dashboard-options.js';
 import * as dashboard from '../../src/dashboard/index.js';
 import * as conclave from '../../src/index.js';
+import * as metrics from '../../src/metrics/index.js';
 import * as nodeCron from '../../src/node-cron/index.js';
 import { EmbeddedSession } from '../../src/testing/controls/embedded-session.js';
 import * as testing from '../../src/testing/index.js';
@@ -51,6 +52,11 @@ describe('what is public', () => {
     const page = read('docs/operations/dashboard.md');
     for (const name of [...Object.keys(dashboard), ...DASHBOARD_OPTIONS]) expect(page).toContain(name);
     expect(readme).toContain('docs/operations/dashboard.md');
+  });
+
+  it('is, of conclave/metrics, spoken of in the README', () => {
+    expect(Object.keys(metrics)).toEqual(['metrics']);
+    expect(readme).toContain("import { metrics } from 'conclave/metrics';");
   });
 
   it('has errors that show what was wrong, whatever that is, and never at length', () => {

@@ -1,0 +1,52 @@
+import { ConclaveError } from '../../errors.js';
+import type { Session } from '../../session/session.js';
+import type { SessionState } from '../../session/session-state.js';
+import type { Measurements } from '../model/measurements.js';
+import type { Labels, Series } from '../model/series.js';
+
+const STATES: readonly SessionState['name'][] = ['connecting', 'connected', 'suspended', 'expired', 'closed'];
+
+/** Measures the sessions of one source, which has one after the other. */
+export class SessionTaps {
+  readonly #measurements: Measurements;
+  readonly #labels: Labels;
+  #session: Session | undefined;
+  #untap: (() => void) | undefined;
+
+  constructor(measurements: Measurements, labels: Labels) {
+    this.#measurements = measurements;
+    this.#labels = labels;
+    measurements.begin('conclave_reconnects_total');
+  }
+
+  /**
+   * From now on that session is measured, and no other one.
+   * @param countsErrors - whether its errors are reported by no other emitter that is measured
+   */
+  follow(session: Session, countsErrors = false): void {
+    this.#untap?.();
+    this.#session = session;
+    this.#untap = session.tap((event, value) => {
+      if (event === 'heartbeat')
+        this.#measurements.observe('conclave_heartbeat_latency_seconds', (value as number) / 1000);
+      else if (event === 'resumed') this.#measurements.count('conclave_reconnects_total');
+      else if (event === 'error' && countsErrors) countError(this.#measurements, value);
+    });
+  }
+
+  states(): Series[] {
+    const now = this.#session?.state.name;
+    return STATES.map((state) => ({ labels: { ...this.#labels, state }, value: state === now ? 1 : 0 }));
+  }
+
+  close(): void {
+    this.#untap?.();
+  }
+}
+
+/** Codes are a closed list: an error of another library might have any text as its code. */
+export function countError(measurements: Measurements, error: unknown): void {
+  const code = error instanceof ConclaveError ? error.code : 'OTHER';
+  measurements.count('conclave_errors_total', { code });
+  if (code === 'WORK_OVERRUN') measurements.count('conclave_overruns_total');
+}

@@ -1,0 +1,126 @@
+import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
+import { countOf, type Labels, merged, type Series, type Snapshot } from '../model/series.js';
+
+/** The part of a registry of prom-client's that is needed. */
+export interface PromClientRegistry {
+  registerMetric(metric: never): void;
+  getSingleMetric(name: string): unknown;
+  removeSingleMetric(name: string): void;
+}
+
+/** Gives what it has measured. Never rejects. */
+export interface SnapshotSource {
+  collect(): Promise<Snapshot>;
+}
+
+interface Value {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly metricName?: string;
+}
+
+/** What a registry calls a metric: it asks for the values when they are asked for, and keeps none. */
+interface RegisteredMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly aggregator: string;
+  readonly labelNames: readonly string[];
+  get(): Promise<object>;
+  reset(): void;
+}
+
+const bridges = new WeakMap<PromClientRegistry, Bridge>();
+
+/**
+ * Registers the metrics with a registry of prom-client's, whose metrics say the values of `source` from now on. One registry takes any
+ * number of sources: each metric is registered once.
+ * @returns ends that
+ * @throws what the registry throws, if it has another metric of one of these names
+ */
+export function registerWith(registry: PromClientRegistry, source: SnapshotSource): () => void {
+  const bridge = bridges.get(registry) ?? new Bridge(registry);
+  bridge.add(source);
+  bridges.set(registry, bridge);
+  return () => bridge.remove(source);
+}
+
+class Bridge {
+  readonly #registry: PromClientRegistry;
+  readonly #sources = new Set<SnapshotSource>();
+  readonly #metrics: ReadonlyMap<FamilyName, RegisteredMetric>;
+  /** The registry asks for all metrics in one go: one collection is for all of them. */
+  #collecting: Promise<Snapshot> | undefined;
+
+  constructor(registry: PromClientRegistry) {
+    this.#registry = registry;
+    this.#metrics = new Map(FAMILY_NAMES.map((name) => [name, this.#metric(name)]));
+  }
+
+  add(source: SnapshotSource): void {
+    const added: string[] = [];
+    try {
+      for (const [name, metric] of this.#metrics) {
+        // The application may have cleared its registry since.
+        if (this.#registry.getSingleMetric(name) === metric) continue;
+        this.#registry.registerMetric(metric as never);
+        added.push(name);
+      }
+    } catch (error) {
+      for (const name of added) this.#registry.removeSingleMetric(name);
+      throw error;
+    }
+    this.#sources.add(source);
+  }
+
+  remove(source: SnapshotSource): void {
+    this.#sources.delete(source);
+    if (this.#sources.size > 0) return;
+    for (const [name, metric] of this.#metrics)
+      if (this.#registry.getSingleMetric(name) === metric) this.#registry.removeSingleMetric(name);
+  }
+
+  #metric(name: FamilyName): RegisteredMetric {
+    const { type, help, labels } = FAMILIES[name];
+    const described = { help, type, aggregator: 'sum' };
+    const metric: RegisteredMetric = {
+      ...{ ...described, name, labelNames: labels },
+      get: async () => {
+        const series = (await this.#collect()).get(name) ?? [];
+        // A registry for OpenMetrics changes the name of a counter before it asks.
+        return { ...described, name: metric.name, values: series.flatMap((each) => valuesOf(name, each)) };
+      },
+      reset: () => undefined, // What has happened has happened.
+    };
+    return metric;
+  }
+
+  #collect(): Promise<Snapshot> {
+    this.#collecting ??= Promise.all([...this.#sources].map((source) => source.collect()))
+      .then(merged)
+      .finally(() => {
+        this.#collecting = undefined;
+      });
+    return this.#collecting;
+  }
+}
+
+/** As prom-client keeps them: of a histogram, the counts of the buckets up to each bound. */
+function valuesOf(name: FamilyName, { labels, value }: Series): Value[] {
+  if (typeof value === 'number') return [{ value, labels }];
+  const bounds: readonly (number | string)[] = [...(FAMILIES[name].buckets ?? []), '+Inf'];
+  let sum = 0;
+  const buckets = bounds.map((le, index) => {
+    sum += value.counts[index] ?? 0;
+    return { value: sum, labels: withBound(labels, le), metricName: `${name}_bucket` };
+  });
+  return [
+    ...buckets,
+    { value: value.sum, labels, metricName: `${name}_sum` },
+    { value: countOf(value), labels, metricName: `${name}_count` },
+  ];
+}
+
+function withBound(labels: Labels, le: number | string): Readonly<Record<string, string | number>> {
+  return { le, ...labels };
+}

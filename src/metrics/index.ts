@@ -1,0 +1,15 @@
+export type {
+  HistogramInstrument,
+  InstrumentOptions,
+  Meter,
+  Observations,
+} from './export/open-telemetry.js';
+export type { PromClientRegistry } from './export/prom-client.js';
+export type { Span, SpanOptions, Tracer } from './export/spans.js';
+export {
+  type Instrumentation,
+  type Metrics,
+  type MetricsOptions,
+  type MetricsSource,
+  metrics,
+} from './metrics.js';

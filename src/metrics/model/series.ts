@@ -1,0 +1,71 @@
+import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from './families.js';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The values of a histogram. */
+export interface HistogramValue {
+  /** How many values were in each bucket, not counted in any other; the last number is of those over all bounds. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+/** One value of a metric, with its labels. */
+export interface Series {
+  readonly labels: Labels;
+  readonly value: number | HistogramValue;
+}
+
+/** What a source, or all of them, say at one moment. */
+export type Snapshot = ReadonlyMap<FamilyName, readonly Series[]>;
+
+/** A name for the labels: the same for the same labels, whatever their order. */
+export function keyOf(labels: Labels): string {
+  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * All series of the snapshots, in the order of the table. Of series with the same labels one is left, as a registry would refuse two: the sum of
+ * counters and histograms; of gauges that of the later snapshot, since a source that replaces another one is given after it.
+ */
+export function merged(snapshots: Iterable<Snapshot>): Snapshot {
+  const all = [...snapshots];
+  const result = new Map<FamilyName, readonly Series[]>();
+  for (const name of FAMILY_NAMES) {
+    const byLabels = new Map<string, Series>();
+    for (const series of all.flatMap((each) => each.get(name) ?? [])) {
+      const key = keyOf(series.labels);
+      const before = byLabels.get(key);
+      byLabels.set(key, before === undefined ? series : combined(FAMILIES[name], before, series));
+    }
+    if (byLabels.size > 0) result.set(name, [...byLabels.values()]);
+  }
+  return result;
+}
+
+/** Each series with one label more. */
+export function withLabel(snapshot: Snapshot, label: string, value: string): Snapshot {
+  const labelled = ({ labels, value: of }: Series): Series => ({
+    labels: { ...labels, [label]: value },
+    value: of,
+  });
+  return new Map([...snapshot].map(([name, all]) => [name, all.map(labelled)]));
+}
+
+/** The number of values in a histogram. */
+export function countOf({ counts }: HistogramValue): number {
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+function combined(family: Family, before: Series, after: Series): Series {
+  const { merge = family.type === 'gauge' ? 'last' : 'sum' } = family;
+  const { labels } = before;
+  if (merge === 'last') return after;
+  if (typeof before.value === 'number' && typeof after.value === 'number') {
+    const [a, b] = [before.value, after.value];
+    return { labels, value: merge === 'max' ? Math.max(a, b) : a + b };
+  }
+  if (typeof before.value === 'number' || typeof after.value === 'number') return after;
+  const [a, b] = [before.value, after.value];
+  const counts = a.counts.map((count, index) => count + (b.counts[index] ?? 0));
+  return { labels, value: { counts, sum: a.sum + b.sum } };
+}

@@ -1,0 +1,288 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SpanStatusCode } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ElectionSupervisor } from '../../src/cluster/supervisor/supervisor.js';
+import { LeaderElector } from '../../src/election/elector.js';
+import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
+import { metrics } from '../../src/metrics/index.js';
+import { FAMILY_NAMES } from '../../src/metrics/model/families.js';
+import { EmbeddedZooKeeper } from '../../src/testing/index.js';
+import { lead } from '../support/conclave/electors.js';
+import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { nextEvent } from '../support/events.mjs';
+import { lookUp, parseText } from '../support/metrics.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { until } from '../support/waiting.mjs';
+
+/** An elector that leads, and what measures it. */
+async function startMeasured(id = 'one') {
+  const path = uniquePath('metrics');
+  const session = await openSession();
+  const elector = new LeaderElector(session, path, { id });
+  const measured = metrics(elector);
+  onTestFinished(() => measured.close());
+  onTestFinished(() => elector.stop());
+  const elected = nextEvent(elector, 'elected');
+  await elector.start();
+  await elected;
+  return { path, session, elector, measured };
+}
+
+/** A supervisor of one election on a server of its own, whose session can be ended. */
+async function startSupervised(cleanup?: () => void) {
+  const server = await EmbeddedZooKeeper.start({ logger: SILENT });
+  onTestFinished(() => server.stop());
+  const supervisor = new ElectionSupervisor({
+    ...{ connect: server.connectString, path: '/app/election', id: 'one', logger: SILENT },
+    retry: { minTimeout: 1, maxTimeout: 1 },
+    cleanup: cleanup ?? (() => undefined),
+  });
+  const measured = metrics(supervisor);
+  onTestFinished(() => measured.close());
+  onTestFinished(() => supervisor.stop());
+  const start = async () => {
+    const elected = nextEvent(supervisor, 'elected');
+    await supervisor.start();
+    await elected;
+  };
+  return { server, supervisor, measured, start };
+}
+
+describe('a registry of prom-client', () => {
+  it('says what text() says, beside the metrics of the application', async () => {
+    const { path, measured } = await startMeasured();
+    const registry = new Registry();
+    const own = new Gauge({ name: 'own_metric', help: 'of the application', registers: [registry] });
+    own.set(7);
+    measured.register(registry);
+    const text = await registry.metrics();
+    const found = lookUp(parseText(text));
+    expect(found('own_metric')).toBe(7);
+    expect(found('conclave_leader', { election: path, id: 'one' })).toBe(1);
+    expect(found('conclave_transitions_total', { to: 'elected', reason: 'vacant' })).toBe(1);
+    const steady = ([series]: [string, number]) => !/seconds|heartbeat|own_metric/.test(series);
+    const expected = [...parseText(await measured.text())].filter(steady);
+    expect([...parseText(text)].filter(steady).sort()).toEqual(expected.sort());
+    const json = await registry.getMetricsAsJSON();
+    expect(json.find(({ name }) => name === 'conclave_term')).toMatchObject({
+      values: [{ value: 1, labels: { election: path, id: 'one' } }],
+    });
+  });
+
+  it('has the buckets of histograms as its own ones have them', async () => {
+    const { measured } = await startMeasured();
+    const registry = new Registry();
+    measured.register(registry);
+    const name = 'conclave_heartbeat_latency_seconds';
+    let all = new Map<string, number>();
+    await until(async () => {
+      all = parseText(await registry.metrics());
+      return lookUp(all)(`${name}_count`) !== undefined;
+    }, 'a heartbeat');
+    const buckets = [...all].filter(([series]) => series.startsWith(`${name}_bucket`));
+    expect(buckets).toHaveLength(12);
+    const counts = buckets.map(([, count]) => count);
+    expect([...counts].sort((a, b) => a - b)).toEqual(counts);
+    expect(lookUp(all)(`${name}_count`)).toBe(counts.at(-1));
+  });
+
+  it('registers each metric once, for as many supervisors as there are one after the other', async () => {
+    const registry = new Registry();
+    const first = await startMeasured('first');
+    first.measured.register(registry);
+    first.measured.register(registry);
+    await first.elector.stop();
+    const second = await startMeasured('second');
+    second.measured.register(registry);
+    const both = lookUp(parseText(await registry.metrics()));
+    expect(both('conclave_leader', { id: 'first' })).toBe(0);
+    expect(both('conclave_leader', { id: 'second' })).toBe(1);
+    first.measured.close();
+    const left = lookUp(parseText(await registry.metrics()));
+    expect(left('conclave_leader')).toBe(1);
+    second.measured.close();
+    expect(registry.getMetricsAsArray()).toEqual([]);
+  });
+
+  it('that was cleared can be given again', async () => {
+    const { measured } = await startMeasured();
+    const registry = new Registry();
+    measured.register(registry);
+    registry.clear();
+    measured.register(registry);
+    expect(lookUp(parseText(await registry.metrics()))('conclave_leader')).toBe(1);
+  });
+
+  it('that has another metric of such a name refuses all, and keeps none', async () => {
+    const { measured } = await startMeasured();
+    const registry = new Registry();
+    new Gauge({ name: 'conclave_queue_length', help: "another one's", registers: [registry] });
+    expect(() => measured.register(registry)).toThrow('has already been registered');
+    expect(registry.getMetricsAsArray().map(({ name }) => name)).toEqual(['conclave_queue_length']);
+  });
+
+  it('for OpenMetrics gets names that it makes right', async () => {
+    const { measured } = await startMeasured();
+    const registry = new Registry<OpenMetricsContentType>();
+    registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    measured.register(registry);
+    const text = await registry.metrics();
+    expect(text).toContain('# TYPE conclave_transitions counter\n');
+    expect(text).toMatch(/^conclave_transitions_total\{.*\} 1$/m);
+    expect(text).not.toContain('_total_total');
+    measured.close();
+    expect(registry.getMetricsAsArray()).toEqual([]);
+  });
+});
+
+/** What OpenTelemetry's SDK would export. */
+function startMeter() {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const provider = new MeterProvider({ readers: [reader] });
+  onTestFinished(() => provider.shutdown());
+  const collect = async () => {
+    exporter.reset();
+    await provider.forceFlush();
+    const all = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
+    return new Map(all.flatMap((scope) => scope.metrics).map((each) => [each.descriptor.name, each]));
+  };
+  return { meter: provider.getMeter('test'), collect };
+}
+
+describe("OpenTelemetry's meter", () => {
+  it('exports gauges, counters and histograms, with their units and labels', async () => {
+    const { path, elector, measured } = await startMeasured();
+    const { meter, collect } = startMeter();
+    const add = vi.spyOn(meter, 'addBatchObservableCallback');
+    const remove = vi.spyOn(meter, 'removeBatchObservableCallback');
+    measured.instrument({ meter });
+    const other = await openSession();
+    const successor = new LeaderElector(other, path, { id: 'two' });
+    const its = metrics(successor);
+    onTestFinished(() => its.close());
+    onTestFinished(() => successor.stop());
+    its.instrument({ meter });
+    await successor.start();
+    const elected = nextEvent(successor, 'elected');
+    await elector.handOver('two');
+    await elected;
+    const all = await collect();
+    const points = (name: string) => all.get(name)?.dataPoints ?? [];
+    const found = (name: string, attributes: Record<string, string>) =>
+      points(name).find((point) =>
+        Object.entries(attributes).every(([key, value]) => point.attributes[key] === value),
+      )?.value;
+    expect(found('conclave.leader', { election: path, id: 'one' })).toBe(0);
+    expect(found('conclave.leader', { election: path, id: 'two' })).toBe(1);
+    expect(found('conclave.transitions', { id: 'one', to: 'demoted', reason: 'resigned' })).toBe(1);
+    expect(found('conclave.handover_duration', { id: 'two' })).toMatchObject({ count: 1 });
+    expect(all.get('conclave.lease_remaining')?.descriptor.unit).toBe('s');
+    its.close();
+    measured.close();
+    const removed = remove.mock.calls.map(([callback]) => callback);
+    expect(removed).toEqual([add.mock.calls[1]?.[0], add.mock.calls[0]?.[0]]);
+  });
+
+  it('gets a name of its own for each metric', () => {
+    const names = FAMILY_NAMES.map(instrumentName);
+    expect(new Set(names).size).toBe(FAMILY_NAMES.length);
+    for (const name of names) expect(name).not.toMatch(/_total$|_seconds$/);
+  });
+});
+
+function startTracer() {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  onTestFinished(() => provider.shutdown());
+  const named = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
+  return { tracer: provider.getTracer('test'), named };
+}
+
+const tookMs = ({ duration: [seconds, nanos] }: ReadableSpan) => seconds * 1000 + nanos / 1e6;
+
+describe("OpenTelemetry's tracer", () => {
+  it('gets a span for each term, also for one that goes on, and for each call of the hook', async () => {
+    let calls = 0;
+    const { server, supervisor, measured, start } = await startSupervised(() => {
+      calls++;
+      if (calls === 1) throw new Error('the cache is locked');
+    });
+    const { tracer, named } = startTracer();
+    await start();
+    measured.instrument({ tracer });
+    const token = String(supervisor.term?.token);
+    const again = nextEvent(supervisor, 'elected');
+    server.expireSession(() => true);
+    await again;
+    const [term] = named('conclave.term');
+    expect(term?.attributes).toEqual({
+      'conclave.election': '/app/election',
+      'conclave.id': 'one',
+      'conclave.term': 1,
+      'conclave.token': token,
+      'conclave.reason': 'session-expired',
+    });
+    expect(term?.status.code).toBe(SpanStatusCode.ERROR);
+    expect(term?.parentSpanContext).toBeUndefined();
+    const [failed, succeeded] = named('conclave.hook');
+    expect(failed?.attributes).toMatchObject({ 'conclave.attempt': 1 });
+    expect([failed?.status.code, succeeded?.status.code]).toEqual([
+      SpanStatusCode.ERROR,
+      SpanStatusCode.UNSET,
+    ]);
+    expect(failed?.events[0]?.attributes?.['exception.message']).toContain('the cache is locked');
+    measured.close();
+    expect(named('conclave.term')).toHaveLength(2);
+  });
+
+  it('gets a span for a takeover, as long as that took', async () => {
+    const path = uniquePath('metrics');
+    const dead = await openSession({ leaseMs: 600 });
+    await lead(dead, path, { takeover: 'session' });
+    const session = await openSession({ leaseMs: 600 });
+    const successor = new LeaderElector(session, path, { id: 'two' });
+    const measured = metrics(successor);
+    const { tracer, named } = startTracer();
+    measured.instrument({ tracer });
+    onTestFinished(() => measured.close());
+    onTestFinished(() => successor.stop());
+    await successor.start();
+    const elected = nextEvent(successor, 'elected');
+    await dead.close(); // Nothing is released: the node goes with the session.
+    await elected;
+    const [takeover] = named('conclave.takeover');
+    expect(takeover?.attributes).toMatchObject({ 'conclave.election': path, 'conclave.term': 2 });
+    expect(tookMs(takeover as ReadableSpan)).toBeGreaterThan(600);
+  });
+});
+
+describe('an endpoint for Prometheus', () => {
+  it('is a few lines of the application', async () => {
+    const { path, measured } = await startMeasured();
+    const server = createServer(async (_, response) => {
+      response.setHeader('content-type', measured.contentType);
+      response.end(await measured.text());
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await response.text()).toContain(`conclave_leader{election="${path}",id="one"} 1\n`);
+  });
+});

@@ -1,0 +1,315 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
+import type { ElectionSupervisorOptions } from '../../../src/cluster/supervisor/supervisor-options.js';
+import { LeaderElector } from '../../../src/election/elector.js';
+import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
+import { type MetricsSource, metrics } from '../../../src/metrics/metrics.js';
+import { A_WHILE_MS } from '../../support/conclave/group-members.js';
+import { startSupervisors } from '../../support/conclave/shard-supervisors.js';
+import { nextEvent } from '../../support/events.mjs';
+import { ask } from '../../support/metrics.js';
+import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { SILENT } from '../../support/silent-logger.mjs';
+import { deferred } from '../../support/waiting.mjs';
+
+const PATH = '/app/election';
+const TIMES = { sessionTimeoutMs: 10_000, leaseMs: 2000 };
+
+/** Candidates of one election in time that stands still, and what measures them. */
+async function startElection() {
+  const { clock, server, open } = await startWithTestClock();
+  const measure = (...sources: MetricsSource[]) => {
+    const measured = metrics(sources);
+    onTestFinished(() => measured.close());
+    return measured;
+  };
+  const make = (id: string, options: Partial<ElectionSupervisorOptions> = {}) => {
+    const supervisor = new ElectionSupervisor({
+      ...{ connect: server.connectString, path: PATH, id, logger: SILENT },
+      session: { ...TIMES, environment: clock.environment },
+      ...options,
+    });
+    onTestFinished(async () => {
+      server.heal();
+      await clock.advanceUntil(supervisor.stop());
+    });
+    return supervisor;
+  };
+  const start = async (id: string, options: Partial<ElectionSupervisorOptions> = {}) => {
+    const supervisor = make(id, options);
+    const measured = measure(supervisor);
+    await clock.advanceUntil(supervisor.start());
+    const session = await supervisor.session();
+    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    return { supervisor, measured, session, atServer };
+  };
+  const elector = async (id: string) => {
+    const session = await open(TIMES);
+    const made = new LeaderElector(session, PATH, { id });
+    const measured = measure(made);
+    await clock.advanceUntil(made.start());
+    onTestFinished(() => clock.advanceUntil(made.stop()));
+    const atServer = server.sessions().find((each) => each.id === session.credentials.id);
+    return { elector: made, session, measured, atServer };
+  };
+  return { clock, server, open, make, start, elector, measure };
+}
+
+const demoted = { to: 'demoted' };
+
+describe('the metrics of an election', () => {
+  it('say who leads, in which term, by which lease, and who waits where', async () => {
+    const { clock, start, elector } = await startElection();
+    const first = await start('a');
+    const second = await elector('b');
+    await clock.advance(A_WHILE_MS);
+    const [a, b] = [await ask(first.measured), await ask(second.measured)];
+    expect([a('conclave_leader'), b('conclave_leader')]).toEqual([1, 0]);
+    expect(a('conclave_leader', { election: PATH, id: 'a' })).toBe(1);
+    expect(a('leader_election_master_status', { name: PATH })).toBe(1);
+    expect([a('conclave_term'), b('conclave_term')]).toEqual([1, 0]);
+    expect(a('conclave_lease_remaining_seconds')).toBeGreaterThan(1);
+    expect(b('conclave_lease_remaining_seconds')).toBe(0);
+    expect(a('conclave_proof_age_seconds')).toBeLessThanOrEqual(0.5);
+    expect(b('conclave_proof_age_seconds')).toBeUndefined();
+    expect([a('conclave_queue_position'), b('conclave_queue_position')]).toEqual([0, 1]);
+    expect([a('conclave_queue_length'), b('conclave_queue_length')]).toEqual([2, undefined]);
+    expect([a('conclave_seats'), a('conclave_wedged'), b('conclave_wedged')]).toEqual([1, 0, 0]);
+    expect(a('conclave_session_state', { state: 'connected' })).toBe(1);
+    expect(a('conclave_session_state', { state: 'expired' })).toBe(0);
+    expect(a('conclave_heartbeat_latency_seconds_count')).toBeGreaterThan(0);
+    expect(a('conclave_transitions_total', { to: 'elected', reason: 'vacant' })).toBe(1);
+    expect(b('conclave_transitions_total', { to: 'waiting' })).toBe(1);
+  });
+
+  it('tell a handover from a failover, and how long each took', async () => {
+    const { clock, start, elector } = await startElection();
+    const first = await start('a');
+    const second = await elector('b');
+    const third = await start('c');
+    await clock.advance(A_WHILE_MS);
+    const handedOver = nextEvent(second.elector, 'elected');
+    await clock.advanceUntil(first.supervisor.resign());
+    await handedOver;
+    const b = await ask(second.measured);
+    expect(b('conclave_leader')).toBe(1);
+    expect(b('conclave_transitions_total', { to: 'elected', reason: 'handover' })).toBe(1);
+    expect(b('conclave_handover_duration_seconds_count')).toBe(1);
+    expect(b('conclave_failover_duration_seconds_count')).toBeUndefined();
+    expect(
+      (await ask(first.measured))('conclave_transitions_total', { ...demoted, reason: 'resigned' }),
+    ).toBe(1);
+
+    await clock.advance(A_WHILE_MS);
+    const silentAt = clock.now();
+    const elected = nextEvent(third.supervisor, 'elected');
+    second.atServer?.partition();
+    await clock.advanceUntil(elected);
+    const c = await ask(third.measured);
+    expect(c('conclave_leader')).toBe(1);
+    expect(c('conclave_transitions_total', { to: 'elected', reason: 'failover' })).toBe(1);
+    expect(c('conclave_takeover_waits_total')).toBe(1);
+    expect(c('conclave_failover_duration_seconds_count')).toBe(1);
+    const tookMs = 1000 * (c('conclave_failover_duration_seconds_sum') ?? 0);
+    expect(tookMs).toBeGreaterThan(TIMES.leaseMs);
+    expect(tookMs).toBeLessThanOrEqual(clock.now() - silentAt + TIMES.leaseMs / 2);
+  });
+
+  it('say that a leader is wedged whose work outlasts its lease, and count that', async () => {
+    const { clock, server, start } = await startElection();
+    const work = deferred();
+    const { supervisor, measured } = await start('a', { lead: () => work.promise });
+    await clock.advance(A_WHILE_MS);
+    server.partition();
+    await clock.advance(2 * TIMES.leaseMs);
+    const wedged = await ask(measured);
+    expect([wedged('conclave_wedged'), wedged('conclave_leader')]).toEqual([1, 0]);
+    expect(wedged('conclave_overruns_total')).toBe(1);
+    expect(wedged('conclave_errors_total', { code: 'WORK_OVERRUN' })).toBe(1);
+    expect(wedged('conclave_transitions_total', { ...demoted, reason: 'lease-expired' })).toBe(1);
+    expect(wedged('conclave_queue_position')).toBeUndefined();
+    server.heal();
+    work.resolve();
+    await clock.advanceUntil(nextEvent(supervisor, 'elected'));
+    expect((await ask(measured))('conclave_wedged')).toBe(0);
+  });
+});
+
+describe('the metrics of a supervisor', () => {
+  it('go on over the end of a session, each series once, with what the clean-up hook did', async () => {
+    const { clock, start } = await startElection();
+    let calls = 0;
+    const { supervisor, measured, atServer, session } = await start('a', {
+      cleanup: () => {
+        calls++;
+        if (calls === 1) throw new Error('the cache is locked');
+      },
+    });
+    await clock.advance(A_WHILE_MS);
+    const beats = (await ask(measured))('conclave_heartbeat_latency_seconds_count') as number;
+    const again = nextEvent(supervisor, 'elected');
+    atServer?.expire();
+    await clock.advanceUntil(again);
+    await clock.advance(A_WHILE_MS);
+    const now = await ask(measured);
+    expect(now('conclave_leader')).toBe(1);
+    expect(now('conclave_term')).toBe(2);
+    for (const to of ['expired', 'cleaned', 'restarting'])
+      expect(now('conclave_transitions_total', { to })).toBe(1);
+    expect(now('conclave_hook_failures_total')).toBe(1);
+    expect(now('conclave_hook_duration_seconds_count')).toBe(2);
+    expect(now('conclave_errors_total', { code: 'CLEANUP_ATTEMPT_FAILED' })).toBe(1);
+    expect(now('conclave_session_state', { state: 'connected' })).toBe(1);
+    expect(now('conclave_heartbeat_latency_seconds_count')).toBeGreaterThan(beats);
+    expect(session.isTapped).toBe(false);
+  });
+
+  it('count the reconnections of its session', async () => {
+    const { clock, start } = await startElection();
+    const { measured, atServer, session } = await start('a');
+    const suspended = nextEvent(session, 'suspended');
+    atServer?.dropConnection();
+    await suspended;
+    const meanwhile = await ask(measured);
+    expect(meanwhile('conclave_session_state', { state: 'suspended' })).toBe(1);
+    expect(meanwhile('conclave_reconnects_total')).toBe(0);
+    await clock.advanceUntil(nextEvent(session, 'resumed'));
+    expect((await ask(measured))('conclave_reconnects_total')).toBe(1);
+  });
+
+  it('can be asked for before it was started and after it has stopped, and until it is closed', async () => {
+    const { clock, make, measure } = await startElection();
+    const supervisor = make('a');
+    const measured = measure(supervisor);
+    const unstarted = await ask(measured);
+    expect(unstarted('conclave_leader')).toBe(0);
+    expect(unstarted('conclave_session_state', { state: 'connected' })).toBe(0);
+    await clock.advanceUntil(supervisor.start());
+    await clock.advanceUntil(supervisor.stop());
+    const stopped = await ask(measured);
+    expect(stopped('conclave_leader')).toBe(0);
+    expect(stopped('conclave_transitions_total', { to: 'stopped' })).toBe(1);
+    expect(stopped('conclave_session_state', { state: 'closed' })).toBe(1);
+    measured.close();
+    await expect(measured.text()).rejects.toBeInstanceOf(InvalidStateError);
+    expect(() => measured.register({} as never)).toThrow(InvalidStateError);
+    expect(() => measured.instrument({})).toThrow(InvalidStateError);
+    measured.close();
+  });
+
+  it('are those of both, if another one with its id comes after it', async () => {
+    const { clock, make, measure } = await startElection();
+    const [former, latter] = [make('a'), make('a')];
+    const measured = measure(former, latter, latter);
+    await clock.advanceUntil(former.start());
+    await clock.advanceUntil(former.stop());
+    await clock.advanceUntil(latter.start());
+    const now = await ask(measured);
+    expect(now('conclave_leader')).toBe(1);
+    expect(now('conclave_transitions_total', { to: 'elected', reason: 'vacant' })).toBe(2);
+    const series = (await measured.text()).split('\n').filter((line) => /^\w/.test(line));
+    expect(new Set(series.map((line) => line.split(' ')[0])).size).toBe(series.length);
+  });
+});
+
+describe('what is measured', () => {
+  it('costs nothing before it is asked for and after it is closed: nothing is tapped, and no listener is added', async () => {
+    const { clock, make } = await startElection();
+    const supervisor = make('a');
+    await clock.advanceUntil(supervisor.start());
+    const session = await supervisor.session();
+    const { elector } = supervisor.candidacy ?? {};
+    const tapped = () => [supervisor, session, elector].map((each) => each?.isTapped);
+    const listeners = () =>
+      (['error', 'elected', 'demoted', 'expired', 'stopped'] as const).map((event) => [
+        supervisor.listenerCount(event),
+        elector?.listenerCount(event),
+      ]);
+    const before = listeners();
+    expect(tapped()).toEqual([false, false, false]);
+    const [first, second] = [metrics(supervisor), metrics(supervisor)];
+    expect(tapped()).toEqual([true, true, true]);
+    expect(listeners()).toEqual(before);
+    first.close();
+    expect(tapped()).toEqual([true, true, true]);
+    expect((await ask(second))('conclave_leader')).toBe(1);
+    second.close();
+    expect(tapped()).toEqual([false, false, false]);
+    expect(listeners()).toEqual(before);
+  });
+
+  it('is counted by each from its own beginning', async () => {
+    const { clock, start, measure } = await startElection();
+    const { supervisor, measured } = await start('a');
+    await clock.advance(A_WHILE_MS);
+    const later = measure(supervisor);
+    expect((await ask(measured))('conclave_transitions_total', { to: 'elected' })).toBe(1);
+    expect((await ask(later))('conclave_transitions_total', { to: 'elected' })).toBeUndefined();
+    expect((await ask(later))('conclave_term')).toBe(1);
+  });
+
+  it('is nothing but supervisors, electors and clusters of this copy', async () => {
+    const { make } = await startElection();
+    expect(() => metrics({} as never)).toThrow(InvalidOptionError);
+    expect(() => metrics(undefined as never)).toThrow('source is undefined: expected an ElectionSupervisor');
+    expect(() => metrics([make('a'), 'b'] as never)).toThrow('source is "b"');
+    const foreign = Object.create(
+      {},
+      {
+        [Symbol.for('conclave.class')]: { value: { name: 'ElectionSupervisor', copy: { version: '0.0.1' } } },
+      },
+    );
+    expect(() => metrics(foreign)).toThrow('an ElectionSupervisor of another copy of conclave (0.0.1)');
+    expect(() => metrics([], { workerTimeoutMs: 0 })).toThrow('workerTimeoutMs is 0');
+    expect(() => metrics([], { workers: 1 } as never)).toThrow('no such option');
+    const none = metrics([]);
+    expect(await none.text()).toBe('');
+    expect(() => none.register({} as never)).toThrow('a Registry of prom-client');
+    expect(() => none.instrument({})).toThrow('a meter, a tracer or both');
+    expect(() => none.instrument({ meter: {} as never })).toThrow('a Meter of @opentelemetry/api');
+    expect(() => none.instrument({ tracer: {} as never })).toThrow('a Tracer of @opentelemetry/api');
+  });
+});
+
+describe('the metrics of a group of shards', () => {
+  it('say what each member owns, who plans, and what has moved', async () => {
+    const { clock, make, start } = await startSupervisors();
+    const first = await start('a');
+    const a = metrics(first.supervisor);
+    await clock.advance(A_WHILE_MS);
+    const second = make('b');
+    const b = metrics(second.supervisor);
+    onTestFinished(() => [a, b].forEach((each) => void each.close()));
+    await clock.advanceUntil(second.supervisor.start());
+    onTestFinished(() => clock.advanceUntil(second.supervisor.stop()));
+    await clock.advance(A_WHILE_MS);
+    const [of, other] = [await ask(a), await ask(b)];
+    expect([of('conclave_shards_owned'), other('conclave_shards_owned')]).toEqual([4, 4]);
+    expect(of('conclave_shards_owned', { group: '/group', id: 'a' })).toBe(4);
+    expect([of('conclave_planner'), other('conclave_planner')]).toEqual([1, 0]);
+    expect([of('conclave_shards_lacking'), of('conclave_shards_stuck')]).toEqual([0, 0]);
+    expect(of('conclave_shard_moves_total')).toBe(4);
+    expect(of('conclave_shard_transitions_total', { to: 'released', reason: 'moved' })).toBe(4);
+    expect(other('conclave_shard_transitions_total', { to: 'acquired' })).toBe(4);
+    expect(of('conclave_proof_age_seconds')).toBeLessThanOrEqual(0.5);
+    expect(of('conclave_session_state', { state: 'connected' })).toBe(1);
+    expect(of('conclave_heartbeat_latency_seconds_count')).toBeGreaterThan(0);
+  });
+
+  it('go on over the end of a session', async () => {
+    const { clock, start } = await startSupervisors();
+    const member = await start('a', { cleanup: () => undefined });
+    const measured = metrics(member.supervisor);
+    onTestFinished(() => measured.close());
+    await clock.advance(A_WHILE_MS);
+    member.expire();
+    await clock.advanceUntil(nextEvent(member.supervisor, 'acquired'));
+    await clock.advance(A_WHILE_MS);
+    const now = await ask(measured);
+    expect(now('conclave_shards_owned')).toBe(8);
+    expect(now('conclave_shard_transitions_total', { to: 'lost', reason: 'session-expired' })).toBe(8);
+    for (const to of ['expired', 'cleaned', 'restarting'])
+      expect(now('conclave_transitions_total', { to })).toBe(1);
+    expect(now('conclave_hook_duration_seconds_count')).toBe(1);
+  });
+});
