@@ -41,6 +41,13 @@ describe('what is built', () => {
     ).toEqual([]);
   });
 
+  it('loads nothing of the metrics with what does not measure', () => {
+    const others = ENTRIES.filter((entry) => entry !== 'metrics/index');
+    const files = new Set(others.flatMap((entry) => loadedWith(`${entry}.js`)));
+    expect(read('metrics/index.js')).toContain('conclave_leader');
+    for (const file of files) expect(read(file)).not.toContain('conclave_leader');
+  });
+
   it('has one copy of each class in all entries', async () => {
     const wrong = { port: -1 } as const;
     await expect(EmbeddedZooKeeper.start(wrong)).rejects.toBeInstanceOf(InvalidOptionError);

@@ -10,7 +10,7 @@ import { link } from './consumer.mjs';
 const PROGRAMS = join(import.meta.dirname, 'programs');
 const TIMEOUT_MS = 30_000;
 
-const ELECTION = 'leads: term 1, a later token: true\nNO_NODE, a ConclaveError: true\n';
+const ELECTION = 'leads: term 1, a later token: true\nmeasured: 1 terms\nNO_NODE, a ConclaveError: true\n';
 
 /**
  * Bundles each program into one file with each bundler, and runs it in a folder without modules or other files.

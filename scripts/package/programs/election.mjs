@@ -1,5 +1,6 @@
 /** A session and an election on the embedded server. Each bundler bundles this program, and the result is run. */
 import { ConclaveError, DistributedLock, LeaderElector, Session } from 'conclave';
+import { metrics } from 'conclave/metrics';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
 async function main() {
@@ -9,11 +10,14 @@ async function main() {
   const elector = new LeaderElector(session, '/election', {
     lead: (term) => console.log(`leads: term ${term.number}, a later token: ${term.token > token}`),
   });
+  const measured = metrics(elector);
   /** @type {Promise<void>} */
   const demoted = new Promise((resolve) => elector.once('demoted', () => resolve()));
   await elector.start();
   await demoted;
   await elector.stop();
+  const text = await measured.text();
+  console.log(`measured: ${/^conclave_term\{.*\} (\d+)$/m.exec(text)?.[1]} terms`);
   await session.getData('/nothing').catch((error) => {
     console.log(`${error.code}, a ConclaveError: ${error instanceof ConclaveError}`);
   });
