@@ -21,6 +21,7 @@ const MUTANTS = 'test/mutants/mutants.test.ts';
 const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/tls.test.ts', // needs a server with TLS
   'test/integration/fencing.test.ts', // needs PostgreSQL
+  'test/integration/guides/**', // needs PostgreSQL and Redis, and starts some thirty processes
   'test/integration/examples.test.ts', // needs PostgreSQL, for one of the examples
   'test/integration/observer-ensemble.test.ts', // needs three servers
   'test/integration/processes.test.ts', // starts some sixty processes, and takes as long as all other tests
@@ -47,7 +48,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'behaviour',
-          include: ['{bench,scripts,src,test,tools}/**/*.test.ts'],
+          include: ['{bench,scripts,src,test,tools}/**/*.test.ts', 'examples/guides/testing/*.vitest.mjs'],
           exclude: [
             HAZARDS,
             CHAOS,

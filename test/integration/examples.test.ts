@@ -32,6 +32,7 @@ describe('the examples', () => {
       'dashboard',
       'demo',
       'fenced-postgres',
+      'guides',
       'rolling-restart',
       'sharded-consumers',
       'singleton-consumer',

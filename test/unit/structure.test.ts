@@ -21,6 +21,7 @@ const MOST_FILES = 15;
 const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
   'session/child-watches.test.ts': 'the watches of children, in operations.ts and below',
   'fencing-docs.test.ts': 'what docs/fencing.md says of the code',
+  'guides.test.ts': 'what docs/guides says of the code',
   'handover-precautions.test.ts': 'the release that hands a term over, and the candidate that gets it',
   'hostile-frames.test.ts': 'the session and everything below it, on whatever bytes a server sends',
   'join-and-claim.test.ts': 'the write that joins a queue and claims, and the candidate that sends it',

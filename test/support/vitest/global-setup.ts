@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node';
 import { findFaketime } from '../../../tools/faketime/library.mjs';
 import { findCurator, findKazoo } from '../../../tools/peers/installed.mjs';
 import { externalDatabase, findPostgres } from '../../../tools/postgres/server.mjs';
+import { externalRedis, findRedis } from '../../../tools/redis/server.mjs';
 import { findSpin } from '../../../tools/spin/search.mjs';
 import { prefersEmbedded } from '../../../tools/zookeeper/embedded.mjs';
 import { useZooKeeper } from '../../../tools/zookeeper/ensemble.mjs';
@@ -21,6 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('port', Number(/:(\d+)/.exec(zookeeper.connectString)?.[1] ?? 2181));
   if (!prefersEmbedded()) {
     if (externalDatabase() === undefined) await install(findPostgres);
+    if (externalRedis() === undefined) await install(findRedis);
     await install(findCurator);
     await install(findKazoo);
     await install(findSpin);

@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readProcesses } from '../../../src/cluster/command/process-table.js';
+import { runs } from '../../../tools/environment.mjs';
+import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
+import { uniquePath } from '../../support/conclave/sessions.js';
+import { until } from '../../support/waiting.mjs';
+
+const ROOT = join(GUIDES, '../..');
+const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'];
+const mayMakeNamespaces = runs(NAMESPACE[0] as string, ...NAMESPACE.slice(1), 'true');
+
+/** The descendants of a process, the nearest first. */
+function descendantsOf(pid: number): number[] {
+  const all = readProcesses();
+  const children = all.filter(({ parent, isDead }) => parent === pid && !isDead).map(({ pid }) => pid);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
+describe('the service of the guides', () => {
+  it('is ready in every replica, leads in one, and hands over at SIGTERM', async () => {
+    const path = uniquePath('guide');
+    const leader = await RunningGuide.start('service/service.mjs', { path });
+    await leader.printed(/^tick: term 1, token \d+$/m);
+    const follower = await RunningGuide.start('service/service.mjs', { path });
+    await until(async () => (await follower.status('/readyz')) === 200, 'the readiness of the follower');
+    expect(await leader.status('/readyz')).toBe(200);
+    expect(await leader.status('/livez')).toBe(200);
+    expect(follower.output).not.toContain('tick');
+    leader.process.kill('SIGTERM');
+    expect(await leader.exit()).toBe(0);
+    await follower.printed(/^tick: term 2, token \d+$/m);
+  });
+
+  it('is live and not ready while there is no server, and ends at SIGTERM then as well', async () => {
+    const service = await RunningGuide.start('service/service.mjs', {
+      path: '/nowhere',
+      env: { ZOOKEEPER: '127.0.0.1:1' },
+    });
+    await until(async () => (await service.status('/livez')) === 200, 'the liveness of the service');
+    expect(await service.status('/readyz')).toBe(503);
+    service.process.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+  });
+
+  it.skipIf(!mayMakeNamespaces)('as process 1 of a container ends in good order at SIGTERM', async () => {
+    const path = uniquePath('guide');
+    const leader = await RunningGuide.start('service/service.mjs', { path, launcher: NAMESPACE });
+    await leader.printed(/^tick: term 1/m);
+    const follower = await RunningGuide.start('service/service.mjs', { path });
+    await until(async () => (await follower.status('/readyz')) === 200, 'the readiness of the follower');
+    const [first] = descendantsOf(leader.pid);
+    expect(readFileSync(`/proc/${first}/status`, 'utf8')).toMatch(/^NSpid:\s+\d+\s+1$/m);
+    process.kill(first as number, 'SIGTERM');
+    expect(await leader.exit()).toBe(0);
+    await follower.printed(/^tick: term 2/m);
+  });
+
+  it('runs from a bundle', async () => {
+    // Below the project: where it is to log, pino is looked for beside the bundle.
+    const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const outfile = join(folder, 'service.bundle.mjs');
+    await build({
+      entryPoints: [join(GUIDES, 'service/service.mjs')],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile,
+    });
+    const service = await RunningGuide.start(outfile, { path: uniquePath('guide') });
+    await service.printed(/^tick: term 1/m);
+    service.process.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+  });
+});
+
+describe('the cluster of the guides', () => {
+  it('has one leader, replaces one that is killed and all for a new version, and stops the leader last', async () => {
+    const service = await RunningGuide.start('node-cluster/main.mjs', { path: uniquePath('guide') });
+    const leads = (term: number) => service.printed(new RegExp(`^process (\\d+) leads term ${term}$`, 'm'));
+    const waiting = () => service.output.match(/: waiting$/gm)?.length ?? 0;
+    const [, first] = await leads(1);
+    await until(() => waiting() === 2, 'two followers');
+    process.kill(Number(first), 'SIGKILL');
+    const [, second] = await leads(2);
+    expect(second).not.toBe(first);
+    await until(() => waiting() === 3, 'the worker in its place');
+    const before = descendantsOf(service.pid);
+    service.process.kill('SIGHUP');
+    await leads(3);
+    await until(() => {
+      const now = descendantsOf(service.pid);
+      return now.length === 3 && now.every((pid) => !before.includes(pid));
+    }, 'three new workers');
+    service.process.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect(service.output).not.toMatch(/leads term 4/);
+  });
+});
+
+describe('the jobs of the guides', () => {
+  it('run in one of two replicas, each firing once', async () => {
+    const path = uniquePath('guide');
+    const options = { path, env: { SCHEDULE: '* * * * * *' } };
+    const replicas = [
+      await RunningGuide.start('cron/jobs.mjs', options),
+      await RunningGuide.start('cron/jobs.mjs', options),
+    ];
+    const firings = () =>
+      replicas.flatMap(({ output }) => [...output.matchAll(/^backup of (\S+) with token \d+$/gm)]);
+    await until(() => firings().length >= 2, 'two firings');
+    const [leader, follower] = replicas.toSorted((a, b) => b.output.length - a.output.length);
+    expect(follower?.output).not.toContain('backup');
+    leader?.process.kill('SIGTERM');
+    expect(await leader?.exit()).toBe(0);
+    await follower?.printed(/^backup of/m);
+    const times = firings().map(([, time]) => time);
+    expect(new Set(times).size).toBe(times.length);
+  });
+});

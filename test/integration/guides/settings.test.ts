@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { runs } from '../../../tools/environment.mjs';
+import { GUIDES } from '../../support/conclave/running-guide.js';
+
+const read = (file: string) => readFileSync(join(GUIDES, file), 'utf8');
+// biome-ignore lint/suspicious/noExplicitAny: manifests are read by their paths
+const manifests = (file: string): any[] =>
+  parseAllDocuments(read(file), { strict: true }).map((each) => each.toJS());
+const service = read('service/service.mjs');
+const deadlineMs = Number(/deadlineMs: ([\d_]+)/.exec(service)?.[1]?.replaceAll('_', ''));
+
+describe('the settings of the guides', () => {
+  it('have a deadline to be compared with', () => {
+    expect(deadlineMs).toBe(20_000);
+  });
+
+  it('Kubernetes: more time to stop than preStop and the shutdown take, and probes that the service answers', () => {
+    const [{ spec }] = manifests('kubernetes/deployment.yaml');
+    const pod = spec.template.spec;
+    const [container] = pod.containers;
+    expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+    const [sleep, seconds] = container.lifecycle.preStop.exec.command;
+    expect(sleep).toBe('sleep');
+    expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(Number(seconds) * 1000 + deadlineMs);
+    const { livenessProbe, readinessProbe, ports } = container;
+    expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(['/livez', '/readyz']);
+    expect(service).toContain("'/livez'");
+    for (const { httpGet } of [livenessProbe, readinessProbe]) expect(httpGet.port).toBe(ports[0].name);
+    expect(service).toContain(`process.env.PORT ?? ${ports[0].containerPort}`);
+    // A supervisor may be wedged for a lease: a third of the session timeout of 6 s.
+    expect(livenessProbe.failureThreshold * livenessProbe.periodSeconds).toBeGreaterThan(6);
+  });
+
+  it('ZooKeeper: servers that are named alike by the clients and each other, and keep a quorum', () => {
+    const [headless, budget, set] = manifests('kubernetes/zookeeper.yaml');
+    const [container] = set.spec.template.spec.containers;
+    const names = Array.from(
+      { length: set.spec.replicas },
+      (_, n) => `${set.metadata.name}-${n}.${headless.metadata.name}`,
+    );
+    const env = Object.fromEntries(
+      container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
+    expect(env.ZOO_SERVERS.trim().split(' ')).toEqual(
+      names.map((name, n) => `server.${n + 1}=${name}:2888:3888;2181`),
+    );
+    const [deployment] = manifests('kubernetes/deployment.yaml');
+    const [connect] = deployment.spec.template.spec.containers[0].env;
+    expect(connect).toEqual({ name: 'ZOOKEEPER', value: names.map((name) => `${name}:2181`).join(',') });
+    expect(set.spec.serviceName).toBe(headless.metadata.name);
+    expect(headless.spec.clusterIP).toBe('None');
+    expect(budget.spec.maxUnavailable).toBeLessThan(set.spec.replicas / 2);
+    const labels = set.spec.template.metadata.labels;
+    for (const selector of [
+      headless.spec.selector,
+      budget.spec.selector.matchLabels,
+      set.spec.selector.matchLabels,
+    ])
+      expect(selector).toEqual(labels);
+    const [{ metadata }] = set.spec.volumeClaimTemplates;
+    for (const { name } of container.volumeMounts) expect(name).toBe(metadata.name);
+  });
+
+  it("ZooKeeper: each server's number is its Pod's, plus one", async () => {
+    const set = manifests('kubernetes/zookeeper.yaml').at(-1);
+    const [, , script] = set.spec.template.spec.containers[0].command;
+    const printing = script.replace(/exec .*/, 'printenv ZOO_MY_ID');
+    for (const [hostname, id] of [
+      ['zookeeper-0', '1'],
+      ['zookeeper-2', '3'],
+    ])
+      expect((await execa('bash', ['-c', printing], { env: { HOSTNAME: hostname } })).stdout).toBe(id);
+  });
+
+  it('Docker: node is process 1, and has more time to stop than the shutdown takes', () => {
+    const [, command = ''] = /^CMD (.*)$/m.exec(read('docker/Dockerfile')) ?? [];
+    expect(JSON.parse(command)).toEqual(['node', 'service.mjs']);
+    const [{ services }] = manifests('docker/compose.yaml');
+    const [, seconds] = /^(\d+)s$/.exec(services.scheduler.stop_grace_period) ?? [];
+    expect(Number(seconds) * 1000).toBeGreaterThan(deadlineMs);
+  });
+
+  it('PM2: more time to stop than the shutdown takes, and a process that says when it is ready', () => {
+    const { apps } = createRequire(import.meta.url)(join(GUIDES, 'pm2/ecosystem.config.cjs'));
+    const [app] = apps;
+    expect(app.kill_timeout).toBeGreaterThan(deadlineMs);
+    expect(app.wait_ready).toBe(true);
+    expect(service).toContain("process.send?.('ready')");
+  });
+
+  it('systemd: more time to stop than the shutdown takes, and SIGTERM to the main process alone', () => {
+    const unit = read('systemd/scheduler.service');
+    const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1];
+    expect(Number(setting('TimeoutStopSec')) * 1000).toBeGreaterThan(deadlineMs);
+    expect(setting('KillMode')).toBe('mixed');
+  });
+
+  it.skipIf(!runs('systemd-analyze', '--version'))('systemd finds no fault in the unit', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'conclave-unit-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'scheduler.service');
+    // The program and its folder are those of another machine.
+    const here = read('systemd/scheduler.service')
+      .replaceAll('/usr/bin/node', process.execPath)
+      .replaceAll('/srv/scheduler', join(GUIDES, 'service'));
+    writeFileSync(file, here);
+    const { all, exitCode } = await execa('systemd-analyze', ['verify', '--man=no', file], {
+      all: true,
+      reject: false,
+    });
+    expect(all).not.toContain('scheduler.service');
+    expect(exitCode, all).toBe(0);
+  });
+
+  it('the cluster: the primary waits longer for a worker than its shutdown may take', () => {
+    const program = read('node-cluster/main.mjs');
+    const ms = (name: string) =>
+      Number(new RegExp(`${name}: ([\\d_]+)`).exec(program)?.[1]?.replaceAll('_', ''));
+    expect(ms('stopTimeoutMs')).toBeGreaterThan(ms('deadlineMs'));
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * Finds and runs a Redis server for the tests of the guides.
+ *
+ * The server is looked for in this order: a running one that `REDIS` in the environment names; `redis-server` on the path; else
+ * `apt-get install redis-server`, as root.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installDebianPackages } from '../debian/packages.mjs';
+import { fromEnvironment, runs } from '../environment.mjs';
+import { freePort } from '../ports.mjs';
+
+const PROGRAM = 'redis-server';
+const START_WITHIN_MS = 30_000;
+
+/** The URL in `REDIS`, if it is set. */
+export function externalRedis() {
+  return fromEnvironment('REDIS');
+}
+
+/** Installs Redis if it is missing. */
+export function findRedis() {
+  if (runs(PROGRAM, '--version')) return;
+  installDebianPackages('Redis', [PROGRAM], ['REDIS=redis://host:port to use one that runs already']);
+}
+
+/** The server that `REDIS` names, or else a new one without data, which `stop` ends. */
+export async function useRedis() {
+  const url = externalRedis();
+  if (url !== undefined) return { url, stop: async () => undefined };
+  findRedis();
+  const folder = await mkdtemp(join(tmpdir(), 'conclave-redis-'));
+  const port = await freePort();
+  const settings = { bind: '127.0.0.1', port, dir: folder, save: '', appendonly: 'no', daemonize: 'no' };
+  const server = spawn(
+    PROGRAM,
+    Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const stop = async () => {
+    if (server.exitCode === null && server.signalCode === null && server.pid !== undefined) {
+      const exited = new Promise((resolve) => server.once('exit', resolve));
+      server.kill('SIGKILL');
+      await exited;
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await ready(server);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `redis://127.0.0.1:${port}`, stop };
+}
+
+/**
+ * Resolves when the server has logged that it accepts connections.
+ *
+ * @param {import('node:child_process').ChildProcess} server
+ * @returns {Promise<void>}
+ */
+function ready(server) {
+  const killWithUs = () => server.kill('SIGKILL'); // The server doesn't outlive this process.
+  process.once('exit', killWithUs);
+  server.once('exit', () => process.off('exit', killWithUs));
+  return new Promise((resolve, reject) => {
+    let log = '';
+    /** @param {string} why */
+    const fail = (why) => {
+      clearTimeout(timer);
+      reject(new Error(`Redis did not start: ${why}\n${log}`));
+    };
+    const timer = setTimeout(() => fail(`not ready within ${START_WITHIN_MS} ms`), START_WITHIN_MS);
+    server.once('error', (error) => fail(error.message));
+    server.once('exit', (code, signal) => fail(`it ended (${code ?? signal})`));
+    server.stdout?.setEncoding('utf8').on('data', (text) => {
+      log = (log + text).slice(-20_000);
+      if (!log.includes('Ready to accept connections')) return;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
