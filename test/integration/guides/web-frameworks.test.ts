@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
+import { uniquePath } from '../../support/conclave/sessions.js';
+import { until } from '../../support/waiting.mjs';
+
+const POST = { method: 'POST' };
+
+/** Two replicas: one that leads, and one that waits. */
+async function startTwo(file: string, path: string): Promise<[RunningGuide, RunningGuide]> {
+  const leader = await RunningGuide.start(file, { path });
+  await until(async () => (await leader.status('/readyz')) === 200, 'the readiness of the leader');
+  const follower = await RunningGuide.start(file, { path });
+  await until(async () => (await follower.status('/readyz')) === 200, 'the readiness of the follower');
+  return [leader, follower];
+}
+
+describe.each(['express', 'fastify'])('%s', (framework) => {
+  it('has the leader handle the request, wherever it arrives, and the next leader after that', async () => {
+    const [leader, follower] = await startTwo(`${framework}/main.mjs`, uniquePath('guide'));
+    await until(async () => (await leader.status('/items/one', POST)) === 201, 'a leader');
+    const redirected = await fetch(`${follower.url}/items/two`, { ...POST, redirect: 'manual' });
+    expect(redirected.status).toBe(307);
+    expect(redirected.headers.get('location')).toBe(`${leader.url}/items/two`);
+    expect(await follower.status('/items/two', { ...POST, redirect: 'follow' })).toBe(201);
+    await leader.printed(/^stored two with token \d+$/m);
+    leader.process.kill('SIGTERM');
+    expect(await leader.exit()).toBe(0);
+    await until(async () => (await follower.status('/items/three', POST)) === 201, 'the next leader');
+    const tokenOf = ({ output }: RunningGuide) => BigInt(/with token (\d+)/.exec(output)?.[1] ?? 0);
+    expect(tokenOf(follower)).toBeGreaterThan(tokenOf(leader));
+  });
+
+  it('answers 503 without a leader, and stays live without a server', async () => {
+    const replica = await RunningGuide.start(`${framework}/main.mjs`, {
+      path: '/nowhere',
+      env: { ZOOKEEPER: '127.0.0.1:1' },
+    });
+    await until(async () => (await replica.status('/livez')) === 200, 'the liveness of the replica');
+    expect(await replica.status('/readyz')).toBe(503);
+    expect(await replica.status('/items/one', POST)).toBe(503);
+  });
+});
+
+/** The compiled programs for NestJS. Its types are checked by `npm run types`. */
+async function compileNest(): Promise<string> {
+  const source = join(GUIDES, 'nestjs');
+  const outdir = join(source, 'dist'); // Where `tsc` would put them, and git ignores them.
+  const options = { format: 'esm', target: 'node20', tsconfig: join(source, 'tsconfig.json') } as const;
+  await build({ entryPoints: [join(source, '*.ts')], outdir, ...options });
+  return outdir;
+}
+
+describe('NestJS', () => {
+  it('runs the method of the leader only, and stops the supervisor with the application', async () => {
+    const program = join(await compileNest(), 'main.js');
+    const [leader, follower] = await startTwo(program, uniquePath('guide'));
+    const write = async ({ url }: RunningGuide) => {
+      const response = await fetch(`${url}/reports/may`, POST);
+      return [response.status, await response.json()];
+    };
+    await until(async () => (await write(leader))[0] === 201, 'an answer');
+    expect(await write(leader)).toEqual([201, { report: 'the report may' }]);
+    expect(await write(follower)).toEqual([201, { report: null }]);
+    leader.process.kill('SIGTERM');
+    expect(await leader.exit()).toBe('SIGTERM'); // Nest ends the process by the signal that it has handled.
+    await until(
+      async () => JSON.stringify(await write(follower)).includes('the report may'),
+      'the next leader',
+    );
+  });
+
+  it('keeps the notes of other decorators, and refuses currentTerm() outside of its methods', async () => {
+    const module = JSON.stringify(join(await compileNest(), 'conclave.module.js'));
+    const script = `
+      import 'reflect-metadata';
+      const { LeaderOnly, currentTerm } = await import(${module});
+      class Service { method() {} }
+      const descriptor = Object.getOwnPropertyDescriptor(Service.prototype, 'method');
+      Reflect.defineMetadata('cron', 'every minute', descriptor.value);
+      LeaderOnly()(Service.prototype, 'method', descriptor);
+      let refused = '';
+      try { currentTerm(); } catch (error) { refused = error.message; }
+      console.log(JSON.stringify([Reflect.getMetadata('cron', descriptor.value), refused]));`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: join(import.meta.dirname, '../../..'),
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual([
+      'every minute',
+      'currentTerm() was called outside of a @LeaderOnly() method',
+    ]);
+  });
+});
