@@ -1,0 +1,1 @@
+export default { testMatch: ['<rootDir>/*.jest.mjs'], transform: {}, testEnvironment: 'node' };

@@ -1,0 +1,27 @@
+import { EmbeddedZooKeeper, nextEvent, TestClock } from 'conclave/testing';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Reminders } from './reminders.mjs';
+
+test('reminds once an hour, and goes on in the next term', async () => {
+  const clock = new TestClock(); // Conclave's time: sessions, leases, retries.
+  const server = await EmbeddedZooKeeper.start({ clock });
+  const session = { environment: clock.environment };
+  const { supervisor, sent } = new Reminders({ connect: server.connectString, session });
+  onTestFinished(async () => {
+    await clock.advanceUntil(supervisor.stop());
+    await server.stop();
+    vi.useRealTimers();
+  });
+  vi.useFakeTimers(); // The application's time: setTimeout in `lead`.
+  const elected = nextEvent(supervisor, 'elected');
+  await supervisor.start();
+  await clock.advanceUntil(elected);
+
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+  expect(sent).toEqual(['reminder in term 1', 'reminder in term 1', 'reminder in term 1']);
+
+  const again = nextEvent(supervisor, 'elected');
+  server.expireSession(() => true);
+  await clock.advanceUntil(again);
+  expect(sent.at(-1)).toBe('reminder in term 2');
+});
