@@ -61,6 +61,35 @@ describe('the guides', () => {
   });
 });
 
+describe('the tables for those who come from elsewhere', () => {
+  it('name classes and options of the command that there are', () => {
+    const rows = read(join(GUIDES, 'coming-from.md')).match(/^\| .* \|$/gm) ?? [];
+    const ours = rows.map((row) => row.split(' | ').at(-1) as string).join('\n');
+    const words = [...ours.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => code.match(/[\w-]+/g) ?? []);
+    const classes = words.filter((word) => /^[A-Z][a-z]\w+$/.test(word));
+    const flags = words.filter((word) => word.startsWith('--') && word.length > 2);
+    const exported = read('src/index.ts') + read('src/testing/index.ts');
+    expect(classes.length).toBeGreaterThan(10);
+    expect(classes.filter((name) => !new RegExp(`\\b${name}\\b`).test(exported))).toEqual([]);
+    expect(flags.length).toBeGreaterThan(2);
+    expect(flags.filter((flag) => !sources.some((text) => text.includes(`'${flag}`)))).toEqual([]);
+  });
+});
+
+describe('the reasons that troubleshooting explains', () => {
+  it('are those of health(), but for what is left out', () => {
+    const [, section = ''] =
+      /^## Nothing happens$(.*?)^## /ms.exec(read(join(GUIDES, 'troubleshooting.md'))) ?? [];
+    const reasons = [...section.matchAll(/^\| `([a-z][^`()]*(?:\(…\)[^`]*)?)` \|/gm)].map(
+      ([, reason]) => reason as string,
+    );
+    const health = read('src/cluster/supervisor/health.ts');
+    const parts = reasons.flatMap((reason) => reason.split(/…|, /)).filter((part) => /\w/.test(part));
+    expect(reasons.length).toBeGreaterThan(5);
+    expect(parts.filter((part) => !health.includes(part.replace(/^\W+/, '').trim()))).toEqual([]);
+  });
+});
+
 /** The names of the states in the comment of a type: "- `idle`: …". */
 function documentedStates(file: string): string[] {
   const [comment = ''] = /\/\*\*(?:(?!\*\/).)*?- `idle`.*?\*\//s.exec(read(file)) ?? [];

@@ -35,7 +35,7 @@ export class ConclaveModule implements OnApplicationBootstrap, OnModuleDestroy {
     void this.supervisor.start();
   }
 
-  /** The first hook of a shutdown: what the leader's work needs, a database for example, is still open. */
+  /** The first hook of a shutdown. Close what the leader's work needs in a later one: `onApplicationShutdown()`. */
   async onModuleDestroy(): Promise<void> {
     await this.supervisor.stop({ timeoutMs: STOP_WITHIN_MS });
   }

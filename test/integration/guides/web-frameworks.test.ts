@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ElectionSupervisor } from '../../../src/cluster/supervisor/supervisor.js';
 import { GUIDES, RunningGuide } from '../../support/conclave/running-guide.js';
-import { uniquePath } from '../../support/conclave/sessions.js';
-import { until } from '../../support/waiting.mjs';
+import { connectString, uniquePath } from '../../support/conclave/sessions.js';
+import { nextEvent } from '../../support/events.mjs';
+import { deferred, until } from '../../support/waiting.mjs';
 
 const POST = { method: 'POST' };
 
@@ -31,6 +33,40 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     await until(async () => (await follower.status('/items/three', POST)) === 201, 'the next leader');
     const tokenOf = ({ output }: RunningGuide) => BigInt(/with token (\d+)/.exec(output)?.[1] ?? 0);
     expect(tokenOf(follower)).toBeGreaterThan(tokenOf(leader));
+  });
+
+  it('answers a request under way before another replica leads', async () => {
+    const { createApp } = await import(`../../../examples/guides/${framework}/app.mjs`);
+    const options = { connect: connectString(), path: uniquePath('guide') };
+    const [leader, follower] = [new ElectionSupervisor(options), new ElectionSupervisor(options)];
+    for (const supervisor of [leader, follower]) onTestFinished(() => supervisor.stop());
+    await leader.start();
+    await until(() => leader.isLeader, 'a leader');
+    await follower.start();
+    const steps: string[] = [];
+    const begun = deferred();
+    const write = deferred();
+    const app = createApp(leader, async (item: string) => {
+      begun.resolve();
+      await write.promise;
+      steps.push(`stored ${item}`);
+    });
+    const server = framework === 'express' ? app.listen(0) : app.server;
+    if (framework === 'fastify') await app.listen({ port: 0 });
+    onTestFinished(() => new Promise((resolve) => server.close(resolve)));
+    const response = fetch(`http://127.0.0.1:${server.address().port}/items/one`, POST);
+    await begun.promise;
+    const demoted = nextEvent(leader, 'demoted');
+    const elected = nextEvent(follower, 'elected');
+    follower.once('elected', () => void steps.push('elected'));
+    const stopped = leader.stop();
+    await demoted;
+    // Had the term been handed over, the record would name the follower by now.
+    expect((await follower.leader())?.id).toBe(leader.id);
+    write.resolve();
+    expect((await response).status).toBe(201);
+    await Promise.all([stopped, elected]);
+    expect(steps).toEqual(['stored one', 'elected']);
   });
 
   it('answers 503 without a leader, and stays live without a server', async () => {
