@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execa } from 'execa';
+import { execa, execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES } from '../../support/conclave/running-guide.js';
 
+const ROOT = join(GUIDES, '../..');
 const read = (file: string) => readFileSync(join(GUIDES, file), 'utf8');
 // biome-ignore lint/suspicious/noExplicitAny: manifests are read by their paths
 const manifests = (file: string): any[] =>
@@ -35,6 +36,24 @@ describe('the settings of the guides', () => {
     expect(service).toContain(`process.env.PORT ?? ${ports[0].containerPort}`);
     // A supervisor may be wedged for a lease: a third of the session timeout of 6 s.
     expect(livenessProbe.failureThreshold * livenessProbe.periodSeconds).toBeGreaterThan(6);
+  });
+
+  it('Kubernetes: no field that Kubernetes does not have, and each of its type', async () => {
+    const folder = mkdtempSync(join(ROOT, 'node_modules/.cache-guide-')); // It finds the types there.
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const all = ['deployment', 'zookeeper'].flatMap((name) => manifests(`kubernetes/${name}.yaml`));
+    const group = ({ apiVersion }: { apiVersion: string }) => (apiVersion === 'v1' ? 'core/v1' : apiVersion);
+    const program = all.map(
+      (each, n) =>
+        `import type { ${each.kind} as Kind${n} } from 'kubernetes-types/${group(each)}';\n` +
+        `export const manifest${n}: Kind${n} = ${JSON.stringify(each)};\n`,
+    );
+    writeFileSync(join(folder, 'manifests.ts'), program.join(''));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--ignoreConfig', 'manifests.ts'];
+    const { stdout } = await execaNode(tsc, options, { cwd: folder, reject: false });
+    expect(all).toHaveLength(4);
+    expect(stdout).toBe('');
   });
 
   it('ZooKeeper: servers that are named alike by the clients and each other, and keep a quorum', () => {
