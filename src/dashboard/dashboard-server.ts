@@ -142,7 +142,13 @@ export class DashboardServer {
         return json(200, { groups: state.groups });
       case 'servers':
         return json(200, { servers: state.servers });
-      default:
+      case 'page':
+        return page();
+      case 'healthz':
+        return this.#health();
+      case 'election-action':
+      case 'group-action':
+      case 'unknown':
         return failure(404, NOT_FOUND);
     }
   }

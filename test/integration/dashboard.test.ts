@@ -108,10 +108,10 @@ describe('the dashboard', () => {
       () => changes.some((change) => change.elections?.[0]?.leader?.id === 'two'),
       'the change of the leader',
     );
-    const happened = changes.flatMap(({ transitions = [] }) =>
-      transitions.map(({ kind, id }) => `${kind} ${id}`),
-    );
-    expect(happened).toEqual(expect.arrayContaining(['ended one', 'elected two', 'left one', 'joined one']));
+    const happened = () =>
+      changes.flatMap(({ transitions = [] }) => transitions.map(({ kind, id }) => `${kind} ${id}`));
+    for (const each of ['ended one', 'elected two', 'left one', 'joined one'])
+      await until(() => happened().includes(each), each);
   });
 
   it('costs the servers no more for ten visitors than for one, and nothing for those that have left', async () => {
@@ -126,8 +126,9 @@ describe('the dashboard', () => {
     await until(() => beats().every((count) => count >= 3), 'heartbeats');
     const most = Math.max(...beats());
     const looks = server.requests.filter(
-      ({ operation, path }) => operation === 'exists' && path?.includes('/_h_'),
+      ({ operation, paths }) => operation === 'exists' && paths.some((path) => path.includes('/_h_')),
     );
+    expect(looks.length).toBeGreaterThanOrEqual(3);
     expect(looks.length).toBeLessThanOrEqual(most + 4); // One look may find no new heartbeat, and one may still be on its way.
     for (const { leave } of visitors) leave();
     await until(async () => server.connectionCount <= 2, 'the end of what asks for roles');

@@ -32,7 +32,6 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
     'the supervisor, the election and the session at a clean-up that is not done yet',
   'precautions.test.ts': 'locks, elections and sessions at a reply that is lost',
   'resolved-options.test.ts': 'the options of the session, the election and the supervisor side by side',
-  'overview/model/views.test.ts': 'the small pure functions of which views are made',
   'shards/ownership/publication.test.ts': 'what owners, their records and the publisher write together',
   'shards/supervisor/moves.test.ts': 'the supervisor, the planner and the owners at a move',
   'stops-at-every-step.test.ts': 'the supervisor and all below it, stopped at each step',

@@ -8,7 +8,7 @@ const session = await Session.connect(server.connectString);
 const handler = dashboard({ session });
 const page = await handler(new Request('http://localhost/'));
 const state = await handler(new Request('http://localhost/api/state'));
-const { connected } = await state.json();
+const { connected } = /** @type {{ connected: boolean }} */ (await state.json());
 console.log(`${page.status} ${page.headers.get('content-type')}, connected: ${connected}`);
 await handler.close();
 await session.close();

@@ -12,19 +12,15 @@ const term = fc.tuple(at, at, at, name, fc.boolean()).map(([number, from, length
 const row = fc.oneof(
   at.map((since) => ({ kind: 'since', at: since })),
   fc.tuple(path, term).map(([each, value]) => ({ kind: 'term', path: each, term: value })),
-  fc
-    .tuple(path, at, fc.string(), name)
-    .map(([each, when, shard, to]) => ({
-      kind: 'move',
-      path: each,
-      move: { at: when, shard, from: null, to },
-    })),
-  fc
-    .tuple(path, at, name)
-    .map(([each, when, id]) => ({
-      kind: 'transition',
-      transition: { at: when, path: each, kind: 'joined', id },
-    })),
+  fc.tuple(path, at, fc.string(), name).map(([each, when, shard, to]) => ({
+    kind: 'move',
+    path: each,
+    move: { at: when, shard, from: null, to },
+  })),
+  fc.tuple(path, at, name).map(([each, when, id]) => ({
+    kind: 'transition',
+    transition: { at: when, path: each, kind: 'joined', id },
+  })),
 );
 const textOf = (rows: readonly unknown[]) => rows.map((each) => `${JSON.stringify(each)}\n`).join('');
 

@@ -125,7 +125,11 @@ describe('a connection', () => {
 
     it('counts no reply as long as watches are not set again, and goes by what was so before', async () => {
       const { socket, connection } = await setUp();
-      connection.restoreWatches([['/a'], ['/b']], 3n);
+      const portions = [
+        { kind: 'data' as const, paths: ['/a'] },
+        { kind: 'children' as const, paths: ['/b'] },
+      ];
+      connection.restoreWatches(portions, 3n);
       socket.emit('data', reply(1, { zxid: 9n }));
       await settle();
       expect([connection.lastZxid, connection.repliedZxid]).toEqual([9n, 3n]);
