@@ -19,14 +19,17 @@ supervisor.on('error', (error) => console.error(`${id}: ${error.message}`));
 const coordinator = new LeaderRunCoordinator(supervisor);
 cron.setRunCoordinator(coordinator);
 
-cron.schedule(
+const task = cron.schedule(
   '* * * * * *',
   async (context) => {
     const term = coordinator.termOf(context); // Its token is for what the job writes to; its signal ends the job.
-    console.log(`${id}: ${context.date.toISOString()}, term ${term.number}, token ${term.token}`);
+    const firing = coordinator.scheduledFor(context); // Earlier than now, if it was missed.
+    console.log(`${id}: ${firing.toISOString()}, term ${term.number}, token ${term.token}`);
   },
   { name: 'every-second', distributed: true },
 );
+// The seconds of a failover are run by the next leader.
+coordinator.catchUp(task, { missed: 'all', missedWindowMs: 60_000 });
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
 await supervisor.start();

@@ -1,14 +1,16 @@
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import { LeaderElector } from '../election/elector.js';
 import type { Term } from '../election/term/term.js';
-import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { onAbort } from '../platform/async/lazy-abort.js';
+import { InvalidOptionError } from '../errors.js';
 import { deferred } from '../platform/async/promises.js';
 import { checkMs, checkOptions, checkPath } from '../platform/checks.js';
 import { type Logger, resolveLogger, withFields } from '../platform/logging/logger.js';
-import type { Timer } from '../platform/time/clock.js';
+import { dateAt } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
-import { keyOf, parseKey } from './firing.js';
+import { CatchUp, type CatchUpTask } from './catch-up.js';
+import { type CatchUpOptions, resolveCatchUp } from './catch-up-options.js';
+import { type Firing, parseKey } from './firing.js';
+import { type JobContext, JobRuns } from './job-runs.js';
 import { RunLog } from './run-log.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
@@ -31,21 +33,11 @@ export interface LeaderRunCoordinatorOptions {
   readonly logger?: Logger;
 }
 
-/** What node-cron passes to a job: the part that identifies the run. */
-export interface JobContext {
-  readonly date: Date;
-  readonly task?: { readonly name?: string } | undefined;
-}
-
 /** The events that a supervisor and an elector have in common. */
 interface ElectionEvents {
+  on(event: 'elected', listener: (term: Term) => void): unknown;
   once(event: 'elected', listener: (term: Term) => void): unknown;
   off(event: 'elected', listener: (term: Term) => void): unknown;
-}
-
-interface Run {
-  readonly term: Term;
-  complete(): void;
 }
 
 /**
@@ -55,8 +47,9 @@ interface Run {
  * the clocks of the hosts differ by less than a minute, because it is written to ZooKeeper before, in a transaction that is
  * carried out only during the term; a job counts as the leader's work, so that leadership isn't given back while it runs.
  *
- * Not guaranteed: that each firing is run. A firing during a failover, after a kill say, is lost; so is one that was
- * written, if the process dies before the job has begun. A job that takes long should ask its term before it acts: see
+ * Not guaranteed: that each firing is run. A firing during a failover, after a kill say, is lost unless its task is one for which
+ * {@link LeaderRunCoordinator.catchUp} was called; and always one that was written, if the process dies before the job has
+ * begun. A job that takes long should ask its term before it acts: see
  * {@link LeaderRunCoordinator.termOf}; also with node-cron's `maxRandomDelay`, with which a job begins later.
  *
  * @example
@@ -71,11 +64,11 @@ interface Run {
 export class LeaderRunCoordinator {
   readonly #leadership: ElectionSupervisor | LeaderElector;
   readonly #graceMs: number;
-  readonly #settleWithinMs: number | undefined;
   readonly #logger: Logger;
   readonly #log: RunLog;
-  /** The running jobs, by key. */
-  readonly #runs = new Map<string, Run>();
+  readonly #runs: JobRuns;
+  /** By the names of their tasks. */
+  readonly #catchUps = new Map<string, CatchUp>();
 
   /**
    * @param leadership - its leader runs the jobs; the caller starts and stops it
@@ -92,9 +85,10 @@ export class LeaderRunCoordinator {
     ]);
     this.#leadership = leadership;
     this.#graceMs = checkMs('graceMs', given.graceMs) ?? 500;
-    this.#settleWithinMs = checkMs('settleWithinMs', given.settleWithinMs);
+    const settleWithinMs = checkMs('settleWithinMs', given.settleWithinMs);
     const { path: election, id } = leadership;
     this.#logger = withFields(resolveLogger(given.logger), { election, id });
+    this.#runs = new JobRuns(settleWithinMs, this.#logger);
     const path = checkPath('path', given.path === undefined ? `${leadership.path}/cron` : given.path);
     this.#log = new RunLog(path, this.#logger);
   }
@@ -106,19 +100,62 @@ export class LeaderRunCoordinator {
    */
   async shouldRun(key: string): Promise<boolean> {
     const firing = parseKey(key);
-    const term = this.#leadership.term ?? (await this.#elected());
-    if (!term?.isHeld()) return false;
-    const session = await this.#sessionOf(term);
-    if (session === undefined || !(await this.#log.reserve(firing, term, session))) return false;
-    // The reply may have come after the lease. The firing is reserved, and won't be run: once at most.
-    if (!term.isHeld()) return false;
-    this.#begin(key, term, session);
-    return true;
+    const catchUp = this.#catchUps.get(firing.task);
+    const answered = catchUp?.ask(firing.at);
+    try {
+      return await this.#mayRun(firing, catchUp);
+    } catch (error) {
+      catchUp?.invalidate();
+      throw error;
+    } finally {
+      answered?.();
+    }
   }
 
   /** The job has ended: called by node-cron. */
   onComplete(key: string): void {
-    this.#runs.get(key)?.complete();
+    this.#runs.complete(key);
+  }
+
+  /**
+   * From now on firings of a task that no process has run are run by this one when it leads: since the last that was run, or
+   * since a leader called this for the first time. Call it in each replica, right after the task was scheduled.
+   *
+   * Guaranteed: each is run once at most, as any other; they run in their order, one at a time, and later firings after them.
+   * node-cron reports those that are run here as executions that were invoked: `context.date` is the time of the run, and
+   * {@link LeaderRunCoordinator.scheduledFor} the time of the firing. If the leader is lost meanwhile, the next one goes on.
+   *
+   * Not guaranteed: that a firing is run again whose job has failed, or was cut off. Firings from before the task's expression was
+   * changed don't count, nor do any in a process in which the task is stopped. It ends when the task is destroyed.
+   *
+   * @param task - node-cron's, with a name, `distributed: true` and this coordinator
+   * @throws InvalidOptionError if it isn't one, if a task of that name is there already, or an option is wrong
+   *
+   * @example
+   * ```ts
+   * const task = cron.schedule('0 3 * * *', backUp, { name: 'backup', distributed: true, runCoordinator: coordinator });
+   * coordinator.catchUp(task, { missed: 'once', missedWindowMs: 6 * 3600_000 });
+   * ```
+   */
+  catchUp(task: CatchUpTask, options?: CatchUpOptions): void {
+    const resolved = resolveCatchUp(options);
+    const name = checkTask(task);
+    if (this.#catchUps.has(name)) throw new InvalidOptionError('task', name, 'the name of no other task');
+    if (resolved.policy === undefined) return;
+    const events: ElectionEvents = this.#leadership;
+    if (this.#catchUps.size === 0) events.on('elected', this.#onElected);
+    const onEnd = () => {
+      this.#catchUps.delete(name);
+      if (this.#catchUps.size === 0) events.off('elected', this.#onElected);
+    };
+    const context = {
+      log: this.#log,
+      runs: this.#runs,
+      logger: this.#logger,
+      term: () => this.#leadership.term,
+      sessionOf: (term: Term) => this.#sessionOf(term),
+    };
+    this.#catchUps.set(name, new CatchUp(name, task, resolved.policy, resolved, context, onEnd));
   }
 
   /**
@@ -128,11 +165,35 @@ export class LeaderRunCoordinator {
    * @throws InvalidStateError if this coordinator runs no such job in this process: it was started by `task.execute()`, runs
    *   in the background, or has ended
    */
-  termOf({ date, task }: JobContext): Term {
-    const run = task?.name === undefined ? undefined : this.#runs.get(keyOf(task.name, date));
-    if (run === undefined) throw new InvalidStateError('no such job runs by this coordinator');
-    return run.term;
+  termOf(context: JobContext): Term {
+    return this.#runs.of(context).term;
   }
+
+  /**
+   * The firing for which a job runs: `context.date`, unless the firing was missed and is run later.
+   *
+   * @throws InvalidStateError as {@link LeaderRunCoordinator.termOf}
+   */
+  scheduledFor(context: JobContext): Date {
+    return dateAt(this.#runs.of(context).firing.at);
+  }
+
+  async #mayRun(firing: Firing, catchUp: CatchUp | undefined): Promise<boolean> {
+    const term = this.#leadership.term ?? (await this.#elected());
+    if (!term?.isHeld()) return false;
+    const session = await this.#sessionOf(term);
+    if (session === undefined) return false;
+    if (catchUp !== undefined && !(await catchUp.mayRun(term))) return false;
+    if (!(await this.#log.reserve(firing, term, session, catchUp?.expression))) return false;
+    // The reply may have come after the lease. The firing is reserved, and won't be run: once at most.
+    if (!term.isHeld()) return false;
+    this.#runs.begin(firing, term, session.clock);
+    return true;
+  }
+
+  readonly #onElected = (term: Term): void => {
+    for (const catchUp of this.#catchUps.values()) catchUp.begin(term);
+  };
 
   /** The next term of this process, if it begins within `graceMs`. */
   async #elected(): Promise<Term | undefined> {
@@ -153,27 +214,17 @@ export class LeaderRunCoordinator {
     if (this.#leadership instanceof LeaderElector) return this.#leadership.session;
     return await this.#leadership.session(term.signal).catch(() => undefined); // The supervisor has stopped.
   }
+}
 
-  /** From now on the job is the leader's work. */
-  #begin(key: string, term: Term, { clock }: Session): void {
-    const done = deferred();
-    term.waitUntil(done.promise);
-    let timer: Timer | undefined;
-    const unsubscribe = onAbort(term.signal, () => {
-      const ms = this.#settleWithinMs;
-      if (ms !== undefined) timer = clock.after(ms, () => this.#abandon(key));
-    });
-    const complete = () => {
-      timer?.clear();
-      unsubscribe();
-      this.#runs.delete(key);
-      done.resolve();
-    };
-    this.#runs.set(key, { term, complete });
-  }
-
-  #abandon(key: string): void {
-    this.#logger.error({ key }, 'a job goes on after its term: leadership is given away all the same');
-    this.onComplete(key);
-  }
+/** @returns its name */
+function checkTask(task: CatchUpTask): string {
+  const methods = ['match', 'getNextRuns', 'getNextRun', 'getPattern', 'execute', 'on', 'off'] as const;
+  const isTask = typeof task === 'object' && task !== null;
+  if (
+    isTask &&
+    typeof task.name === 'string' &&
+    methods.every((method) => typeof task[method] === 'function')
+  )
+    return task.name;
+  throw new InvalidOptionError('task', task, "node-cron's task, with a name");
 }

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../errors.js';
 import { parseJsonObject } from '../platform/json.js';
+import { dateAt } from '../platform/time/timers.js';
 
 /** One firing of a task: the parts of node-cron's key for it. */
 export interface Firing {
@@ -13,6 +14,8 @@ export interface LastRun {
   readonly at: number;
   /** Tells this run from any other. */
   readonly id: string;
+  /** The task's expression at that time, if it was known. */
+  readonly expression?: string;
 }
 
 // `<name>:<ISO time>`; a name may have colons of its own.
@@ -27,8 +30,8 @@ export function parseKey(key: string): Firing {
   return { task, at };
 }
 
-export function keyOf(task: string, date: Date): string {
-  return `${task}:${date.toISOString()}`;
+export function keyOf({ task, at }: Firing): string {
+  return `${task}:${dateAt(at).toISOString()}`;
 }
 
 // More than the clocks of well-kept servers ever differ, and short enough to go without a job.
@@ -48,12 +51,13 @@ export function nodeNameOf(task: string): string {
   return encodeURIComponent(task).replaceAll('.', '%2E');
 }
 
-export function serializeLastRun({ at, id }: LastRun, token: bigint): Buffer {
-  return Buffer.from(JSON.stringify({ at, note: id, token: String(token) }));
+export function serializeLastRun({ at, id, expression }: LastRun, token: bigint): Buffer {
+  return Buffer.from(JSON.stringify({ at, note: id, token: String(token), expression }));
 }
 
 /** Data that can't be read count as no run: any client may have written them. */
 export function parseLastRun(data: Buffer): LastRun | undefined {
-  const { at, note: id } = parseJsonObject(data) ?? {};
-  return typeof at === 'number' && typeof id === 'string' ? { at, id } : undefined;
+  const { at, note: id, expression } = parseJsonObject(data) ?? {};
+  if (typeof at !== 'number' || typeof id !== 'string') return undefined;
+  return typeof expression === 'string' ? { at, id, expression } : { at, id };
 }

@@ -35,11 +35,13 @@ export class RunLog {
 
   /**
    * Reserves `firing` for `term`. `false`: it isn't to be run, because it was run before, or the term has ended.
+   * @param expression - the task's, if it is known: so that a later leader sees whether it has changed since
    * @throws ZooKeeperError if a server refuses, SessionExpiredError, SessionClosedError if the session ends
    */
-  async reserve(firing: Firing, term: Term, session: Session): Promise<boolean> {
-    const path = `${this.#path}/${nodeNameOf(firing.task)}`;
-    const run: LastRun = { at: firing.at, id: session.environment.uuid() };
+  async reserve(firing: Firing, term: Term, session: Session, expression?: string): Promise<boolean> {
+    const path = this.#pathOf(firing.task);
+    const id = session.environment.uuid();
+    const run: LastRun = expression === undefined ? { at: firing.at, id } : { at: firing.at, id, expression };
     try {
       while (!(await this.#write(path, run, firing, term, session))) {
         const node = await this.#read(path, term, session);
@@ -50,6 +52,19 @@ export class RunLog {
       if (error instanceof NotDue || error instanceof TermEndedError) return false;
       throw error;
     }
+  }
+
+  /**
+   * The firing of `task` that was run last; `undefined` if there is none.
+   * @throws TermEndedError if the term ends meanwhile, and what {@link reserve} throws
+   */
+  async lastRun(task: string, term: Term, session: Session): Promise<LastRun | undefined> {
+    const path = this.#pathOf(task);
+    return (this.#knownIn(term).get(path) ?? (await this.#read(path, term, session)))?.last;
+  }
+
+  #pathOf(task: string): string {
+    return `${this.#path}/${nodeNameOf(task)}`;
   }
 
   /** `false`: the node has to be read again. */

@@ -22,3 +22,8 @@ const RealDate = Date;
 export function timeOfDay(): Date {
   return new RealDate();
 }
+
+/** An instant, from milliseconds since 1970. */
+export function dateAt(ms: number): Date {
+  return new RealDate(ms);
+}
