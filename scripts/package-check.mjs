@@ -1,6 +1,6 @@
 /**
- * Checks the package as users get it: packs it, installs it into folders outside of this project, compiles users' programs
- * against its declarations, and bundles and runs programs.
+ * Checks the package as users get it: packs it, looks at the tarball with publint and attw, installs it into folders outside of this
+ * project, compiles users' programs against its declarations, and bundles and runs programs.
  *
  *     node scripts/package-check.mjs [FOLDER]     the package's folder, by default this project
  */
@@ -11,6 +11,7 @@ import { bundles } from './package/bundles.mjs';
 import { runChecks } from './package/checks.mjs';
 import { compilations } from './package/compilers.mjs';
 import { installFromTarball } from './package/consumer.mjs';
+import { linters } from './package/linters.mjs';
 
 const source = resolve(process.argv[2] ?? join(import.meta.dirname, '..'));
 const temporary = mkdtempSync(join(tmpdir(), 'conclave-consumers-'));
@@ -22,8 +23,12 @@ try {
     return folder;
   };
   const installed = folderFor('installed');
-  installFromTarball(source, installed);
-  const checks = [...compilations(installed, folderFor), ...bundles(installed, folderFor)];
+  const tarball = installFromTarball(source, installed);
+  const checks = [
+    ...linters(tarball, installed),
+    ...compilations(installed, folderFor),
+    ...bundles(installed, folderFor),
+  ];
   process.exitCode = (await runChecks(checks, console.log)) > 0 ? 1 : 0;
 } finally {
   rmSync(temporary, { recursive: true, force: true });

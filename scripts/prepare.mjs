@@ -38,7 +38,7 @@ if (modifiedAt(join(root, 'node_modules/.package-lock.json')) < modifiedAt(join(
 }
 
 if (!process.argv.includes('--dependencies-only')) {
-  const others = ['package-lock.json', 'tsconfig.build.json', 'scripts/build.mjs'];
+  const others = ['package.json', 'package-lock.json', 'tsconfig.build.json', 'scripts/build.mjs'];
   const sources = Math.max(
     newestIn(join(root, 'src')),
     newestIn(join(root, 'scripts/build')),

@@ -17,6 +17,9 @@ const RESOLUTIONS = [
   { module: 'NodeNext', moduleResolution: 'NodeNext' },
   { module: 'ESNext', moduleResolution: 'bundler' },
 ];
+/** It knows nothing of `exports`, so users name the files of subpaths by `paths`. TypeScript 7 doesn't have it any more. */
+const NODE10 = { module: 'ESNext', moduleResolution: 'node10' };
+const COMPILERS_WITH_NODE10 = COMPILERS.filter((name) => name !== 'typescript-7');
 /** All strict options, and checks of the packages' declarations. */
 const STRICT = {
   target: 'ES2022',
@@ -34,7 +37,7 @@ const STRICT = {
   verbatimModuleSyntax: true,
 };
 
-/** @typedef {{ compiler: string, resolution: Record<string, string> }} Way */
+/** @typedef {{ compiler: string, resolution: Record<string, unknown> & { moduleResolution: string } }} Way */
 /** @typedef {import('./checks.mjs').Check} Check */
 
 /**
@@ -63,9 +66,13 @@ export function compilations(installed, folderFor) {
   const withoutPeers = consumer('without-peers', ['@types/node'], ['typical.mts']);
   const withoutNode = consumer('without-types-of-node', [], []);
   const ways = COMPILERS.flatMap((compiler) => RESOLUTIONS.map((resolution) => ({ compiler, resolution })));
+  const node10 = COMPILERS_WITH_NODE10.map((compiler) => ({
+    compiler,
+    resolution: node10For(compiler, withPeers),
+  }));
   const ends = ways.filter(({ compiler }) => [COMPILERS.at(0), COMPILERS.at(-1)].includes(compiler));
   return [
-    ...ways.map((way) => ({
+    ...[...ways, ...node10].map((way) => ({
       name: `compiles with ${nameOf(way)}, and with the optional packages`,
       check: () => compilesCleanly(withPeers, way),
     })),
@@ -83,14 +90,30 @@ export function compilations(installed, folderFor) {
   ];
 }
 
+/** @param {string} compiler @param {string} folder */
+function node10For(compiler, folder) {
+  const paths = Object.fromEntries(
+    entriesOf(folder).map(({ specifier, types }) => [
+      specifier,
+      [`./${join('node_modules/conclave', types)}`],
+    ]),
+  );
+  // From version 6 on TypeScript warns of it.
+  return { ...NODE10, paths, ...(compiler === 'typescript' ? { ignoreDeprecations: '6.0' } : {}) };
+}
+
+/** What users can import, with its declarations, by the installed package.json. @param {string} folder */
+function entriesOf(folder) {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules/conclave/package.json'), 'utf8'));
+  return Object.entries(exports).flatMap(([subpath, { types }]) =>
+    types === undefined ? [] : [{ specifier: join('conclave', subpath), types }],
+  );
+}
+
 /** Writes a program for each entry of package.json, which uses all that its declarations export. @param {string} folder */
 function writeUses(folder) {
-  const installed = join(folder, 'node_modules/conclave');
-  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-  for (const [subpath, { types }] of Object.entries(exports)) {
-    if (types === undefined) continue;
-    const specifier = join('conclave', subpath);
-    const used = usingAll(specifier, exportedFrom(join(installed, types)));
+  for (const { specifier, types } of entriesOf(folder)) {
+    const used = usingAll(specifier, exportedFrom(join(folder, 'node_modules/conclave', types)));
     writeFileSync(join(folder, `all-of-${specifier.replaceAll('/', '-')}.mts`), used);
   }
 }

@@ -10,6 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
  *
  * @param {string} source - the package's folder
  * @param {string} folder - the user's folder, outside of any project, whose modules it would find
+ * @returns {string} the path of the tarball
  */
 export function installFromTarball(source, folder) {
   const options = ['pack', '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', folder];
@@ -20,6 +21,7 @@ export function installFromTarball(source, folder) {
   writeFileSync(join(folder, 'package.json'), '{ "name": "consumer", "private": true, "type": "module" }\n');
   const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   for (const name of Object.keys(dependencies)) link(folder, name);
+  return join(folder, filename);
 }
 
 /** Links another of this project's packages into the folder. @param {string} folder @param {string} name */

@@ -1,0 +1,26 @@
+import { wrongCodeIn } from './code.mjs';
+import { brokenLinksIn } from './links.mjs';
+import { markdownFiles } from './pages.mjs';
+import { longSentences } from './sentences.mjs';
+import { missingCommandsIn } from './shell.mjs';
+import { misspeltIn } from './spelling.mjs';
+
+/** Pages whose sentences are to be short. */
+export const SHORT_SENTENCES = /** @type {readonly string[]} */ ([]);
+export const MOST_WORDS = 25;
+
+/** Checks of all Markdown files, by what they look at. */
+export const CHECKS = {
+  links: () => brokenLinksIn(markdownFiles()),
+  commands: () => missingCommandsIn(markdownFiles()),
+  code: () => wrongCodeIn(markdownFiles()),
+  sentences: () => longSentences(SHORT_SENTENCES, MOST_WORDS),
+  spelling: () => misspeltIn(markdownFiles()),
+};
+
+/** @returns {Promise<string[]>} what is wrong */
+export async function checkAll() {
+  const problems = [];
+  for (const check of Object.values(CHECKS)) problems.push(...(await check()));
+  return problems;
+}

@@ -1,0 +1,134 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { BUILT, PUBLIC_MODULES, ROOT } from '../build/sources.mjs';
+import { exportedFrom } from '../package/exported.mjs';
+import { readPage } from './pages.mjs';
+
+/** @typedef {{ file: string, line: number, text: string }} Snippet */
+
+const LANGUAGES = ['js', 'ts', 'mjs', 'mts', 'javascript', 'typescript'];
+/** Objects that pages use without showing again where they come from. */
+const USUAL = {
+  supervisor: "import('conclave').ElectionSupervisor",
+  session: "import('conclave').Session",
+  elector: "import('conclave').LeaderElector",
+  observer: "import('conclave').ElectionObserver",
+  lock: "import('conclave').DistributedLock",
+  term: "import('conclave').Term",
+  server: "import('conclave/testing').EmbeddedZooKeeper",
+  clock: "import('conclave/testing').TestClock",
+};
+const OPTIONS = {
+  module: 'NodeNext',
+  moduleResolution: 'NodeNext',
+  target: 'ES2023',
+  lib: ['ES2023', 'ESNext.Disposable'],
+  types: ['node'],
+  noEmit: true,
+  strict: true,
+  noImplicitAny: false,
+  skipLibCheck: true,
+};
+/** TypeScript's numbers for "Cannot find name". */
+const UNKNOWN_NAME = [2304, 2552, 2580, 2582, 2591, 2593];
+/** "No value exists in scope for the shorthand property". */
+const UNKNOWN_SHORTHAND = 18004;
+/** "Cannot find module": of the reader's own project. */
+const UNKNOWN_MODULE = 2307;
+
+/**
+ * Compiles the code blocks of pages against Conclave's declarations. Names that a block doesn't declare are the reader's own, of
+ * any type, unless Conclave exports them.
+ *
+ * @param {readonly string[]} files
+ * @returns {string[]} what the compiler says
+ */
+export function wrongCodeIn(files) {
+  return wrongSnippets(
+    files.flatMap((file) =>
+      readPage(file)
+        .code.filter(({ language }) => LANGUAGES.includes(language))
+        .map(({ line, text }) => ({ file, line, text })),
+    ),
+  );
+}
+
+/** @param {readonly Snippet[]} snippets @returns {string[]} */
+export function wrongSnippets(snippets) {
+  // Loaded late, because it takes half a second.
+  const ts = /** @type {typeof import('typescript')} */ (createRequire(import.meta.url)('typescript'));
+  const parsed = ts.convertCompilerOptionsFromJson(
+    { ...OPTIONS, lib: ['ES2023', 'ESNext.Disposable'] },
+    ROOT,
+  );
+  const known = exportsOfAll();
+  const names = snippets.map((_, index) => join(ROOT, `docs/snippet-${index}.mts`));
+  const originals = new Map(snippets.map(({ text }, index) => [/** @type {string} */ (names[index]), text]));
+  /** @type {Map<string, string>} */
+  const texts = new Map(originals);
+  const host = ts.createCompilerHost(parsed.options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (path) => texts.has(path) || fileExists(path);
+  host.readFile = (path) => texts.get(path) ?? readFile(path);
+  /** @type {Map<string, import('typescript').SourceFile | undefined>} */
+  const libraries = new Map();
+  host.getSourceFile = (path, languageVersion) => {
+    const text = texts.get(path);
+    if (text !== undefined) return ts.createSourceFile(path, text, languageVersion);
+    if (!libraries.has(path)) libraries.set(path, getSourceFile(path, languageVersion));
+    return libraries.get(path);
+  };
+  /** @type {import('typescript').Program | undefined} */
+  let program;
+  const diagnose = () => {
+    program = ts.createProgram(names, parsed.options, host, program);
+    return ts.getPreEmitDiagnostics(program);
+  };
+  for (const [name, missing] of missingNames(diagnose(), ts))
+    texts.set(
+      name,
+      `${originals.get(name)}\nexport {};\n${[...missing].map((each) => declared(each, known)).join('\n')}\n`,
+    );
+  return diagnose().flatMap(({ file, start = 0, code, messageText }) => {
+    const index = names.indexOf(file?.fileName ?? '');
+    const snippet = snippets[index];
+    const message = ts.flattenDiagnosticMessageText(messageText, ' ');
+    if (file === undefined || snippet === undefined) return [message];
+    if (code === UNKNOWN_MODULE && !/'(?:conclave|node:|node-cron)/.test(message)) return [];
+    const { line } = file.getLineAndCharacterOfPosition(start);
+    return [`${snippet.file}:${snippet.line + line + 1}: ${message}`];
+  });
+}
+
+/**
+ * @param {readonly import('typescript').Diagnostic[]} diagnostics
+ * @param {typeof import('typescript')} ts
+ */
+function missingNames(diagnostics, ts) {
+  /** @type {Map<string, Set<string>>} */
+  const missing = new Map();
+  for (const { file, code, messageText } of diagnostics) {
+    if (file === undefined || !(UNKNOWN_NAME.includes(code) || code === UNKNOWN_SHORTHAND)) continue;
+    const [, name = ''] = /'(\w+)'/.exec(ts.flattenDiagnosticMessageText(messageText, ' ')) ?? [];
+    missing.set(file.fileName, (missing.get(file.fileName) ?? new Set()).add(name));
+  }
+  return missing;
+}
+
+/** @param {string} name @param {ReadonlyMap<string, string>} known */
+function declared(name, known) {
+  const specifier = known.get(name);
+  if (specifier !== undefined) return `import { ${name} } from '${specifier}';`;
+  const type = USUAL[/** @type {keyof typeof USUAL} */ (name)] ?? 'any';
+  return `declare const ${name}: ${type};\ntype ${name} = any;`;
+}
+
+/** @returns {Map<string, string>} by each name that is exported, the first module that exports it */
+function exportsOfAll() {
+  /** @type {Map<string, string>} */
+  const known = new Map();
+  for (const { specifier, entry } of PUBLIC_MODULES)
+    for (const { name } of exportedFrom(join(BUILT, `${entry}.d.ts`)))
+      if (!known.has(name)) known.set(name, specifier);
+  return known;
+}

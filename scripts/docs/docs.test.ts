@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { CHECKS, MOST_WORDS } from './all.mjs';
+import { wrongSnippets } from './code.mjs';
+import { brokenLinksIn } from './links.mjs';
+import { markdownFiles, parsePage, readPage } from './pages.mjs';
+import { longSentencesIn, sentencesOf } from './sentences.mjs';
+import { whyMissing } from './shell.mjs';
+
+describe('README and docs', () => {
+  it.each([
+    ['links', 'lead somewhere'],
+    ['commands', 'exist'],
+    ['code', 'compiles'],
+    ['sentences', 'are short where they have to be'],
+    ['spelling', 'is right'],
+  ] as const)('%s: %s', async (check, _what) => {
+    expect(await CHECKS[check]()).toEqual([]);
+  });
+
+  it('are all looked at', () => {
+    const files = markdownFiles();
+    expect(files).toEqual(expect.arrayContaining(['README.md', 'docs/cron.md', 'examples/demo/README.md']));
+    const pages = files.map((file) => readPage(file));
+    expect(pages.flatMap(({ links }) => links).length).toBeGreaterThan(100);
+    expect(pages.flatMap(({ code }) => code).length).toBeGreaterThan(30);
+  });
+});
+
+describe('a page', () => {
+  const text = [
+    '# The `code`, and *more*',
+    '',
+    'See [this](other.md#part) and ![that](picture.svg).',
+    '',
+    '    npm run demo',
+    '',
+    '```js',
+    'await demo();',
+    '```',
+    '',
+    '## The `code`, and more',
+  ].join('\n');
+
+  it('is taken apart into what is checked', () => {
+    const { anchors, links, code, prose } = parsePage('page.md', text);
+    expect(anchors).toEqual(['the-code-and-more', 'the-code-and-more-1']);
+    expect(links).toEqual([
+      { line: 3, target: 'other.md#part' },
+      { line: 3, target: 'picture.svg' },
+    ]);
+    expect(code).toEqual([
+      { line: 5, language: '', text: 'npm run demo\n' },
+      { line: 7, language: 'js', text: 'await demo();\n' },
+    ]);
+    expect(prose[0]).toEqual({ line: 1, text: 'The Code, and more', code: ['code'] });
+  });
+
+  it('has sentences, of which the long ones are reported', () => {
+    const words = (count: number) => `${Array(count).fill('Word').join(' ')}.`;
+    expect(sentencesOf('It is. Is it? Version 3.8 is `a.b`.')).toHaveLength(3);
+    const page = parsePage(
+      'page.md',
+      `${words(MOST_WORDS)} ${words(MOST_WORDS)}\n\n- ${words(MOST_WORDS + 1)}\n`,
+    );
+    expect(longSentencesIn(page, MOST_WORDS)).toEqual([
+      `page.md:3: 26 words, at most 25: ${words(MOST_WORDS + 1)}`,
+    ]);
+    const table = parsePage('page.md', `| a | b |\n|---|---|\n| ${words(20)} | ${words(20)} |\n`);
+    expect(longSentencesIn(table, MOST_WORDS)).toEqual([]);
+  });
+});
+
+describe('a link', () => {
+  const root = import.meta.dirname;
+  it('is reported when it leads nowhere', () => {
+    expect(brokenLinksIn(['fixtures/links.md'], { root })).toEqual([
+      'fixtures/links.md:7: missing.md: there is no such file',
+      'fixtures/links.md:8: #not-here: there is no such heading',
+      'fixtures/links.md:9: http://example.org: expected an https address',
+      'fixtures/links.md:10: https://github.com/conclave-js/conclave/blob/main/docs/no.md: there is no such file',
+      'fixtures/links.md:11: https://github.com/conclave-js/conclave/blob/main/README.md#no: there is no such heading',
+    ]);
+  });
+});
+
+describe('a command', () => {
+  const known = {
+    scripts: new Set(['demo']),
+    commands: new Set(['run']),
+    exists: (path: string) => path === 'examples/a.mjs',
+  };
+  it.each([
+    ['    npm run demo -- --real   # as npm run nothing', undefined],
+    ['ZOOKEEPER=x npm test', undefined],
+    ['npm run build && node examples/a.mjs', 'package.json has no script build'],
+    ['node examples/b.mjs', 'there is no examples/b.mjs'],
+    ['npx vitest run test/unit', 'there is no test/unit'],
+    ['npx conclave dev-server', 'conclave has no command dev-server'],
+    ['conclave run /elections/report -- ./report.sh', undefined],
+    ['docker compose up', undefined],
+  ])('is reported when it does not exist: %s', (line, why) => {
+    expect(whyMissing(line, known)).toBe(why);
+  });
+});
+
+describe('a code block', () => {
+  it('is compiled against what is published, and names of its own need no declaration', () => {
+    const texts = [
+      "import { Session } from 'conclave';\nawait use(await Session.connect(servers));\n",
+      'const lock = new DistributedLock(session, path);\nawait lock.using(job);\n',
+      'term.held();\n',
+      "import { Seance } from 'conclave';\n\nnew ElectionSupervisor({ conect: '' });\n",
+      'await (;\n',
+    ];
+    const found = wrongSnippets(texts.map((text, index) => ({ file: `${index}.md`, line: 10, text })));
+    const expected = [
+      "2.md:11: Property 'held' does not exist",
+      '3.md:11: ',
+      '3.md:13: Object literal may only',
+      '4.md:11: ',
+    ];
+    expect(found.sort()).toEqual(expected.map((start) => expect.stringMatching(new RegExp(`^${start}`))));
+  });
+});

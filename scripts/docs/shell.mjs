@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BUILT, ROOT } from '../build/sources.mjs';
+import { readPage } from './pages.mjs';
+
+/** @typedef {{ scripts: ReadonlySet<string>, commands: ReadonlySet<string>, exists: (path: string) => boolean }} Known */
+
+const SHELLS = ['', 'sh', 'bash', 'shell', 'console'];
+/** npm's own commands that pages use. */
+const NPM = ['install', 'i', 'ci', 'test', 'pack', 'publish', 'exec', 'start', 'init', 'audit'];
+
+/**
+ * Commands in shell blocks and code spans that don't exist: scripts of package.json, commands of `conclave`, files of this
+ * project that Node or vitest is to run. Other programs aren't looked at.
+ *
+ * @param {readonly string[]} files
+ * @returns {string[]}
+ */
+export function missingCommandsIn(files) {
+  const known = knownHere();
+  return files.flatMap((file) => {
+    const { code, prose } = readPage(file);
+    const blocks = code.filter(({ language }) => SHELLS.includes(language));
+    const lines = [
+      ...blocks.flatMap(({ line, text }) => text.split('\n').map((each) => ({ line, text: each }))),
+      ...prose.flatMap(({ line, code }) => code.map((text) => ({ line, text }))),
+    ];
+    return lines.flatMap(({ line, text }) => {
+      const why = whyMissing(text, known);
+      return why === undefined ? [] : [`${file}:${line}: ${text.trim()}: ${why}`];
+    });
+  });
+}
+
+/** @param {string} line @param {Known} known @returns {string | undefined} */
+export function whyMissing(line, { scripts, commands, exists }) {
+  const command = line.replace(/#.*/, '').replace(/^\s*\$?\s*/, '');
+  for (const part of command.split(/&&|\||;/)) {
+    const words = part
+      .trim()
+      .split(/\s+/)
+      .filter((word) => !/^[A-Z_]+=/.test(word));
+    const [program, first = '', second = ''] = words[0] === 'npx' ? words.slice(1) : words;
+    if (program === 'npm' && first === 'run' && !scripts.has(second) && /^[\w:]+$/.test(second))
+      return `package.json has no script ${second}`;
+    if (program === 'npm' && first !== 'run' && /^[a-z]+$/.test(first) && !NPM.includes(first))
+      return `npm has no command ${first} that this project uses`;
+    if (program === 'conclave' && /^[a-z][a-z-]*$/.test(first) && !commands.has(first))
+      return `conclave has no command ${first}`;
+    const file = words.find((word) => /^(?:bench|examples|scripts|test|tools)\/[\w./-]+$/.test(word));
+    if ((program === 'node' || program === 'vitest') && file !== undefined && !exists(file))
+      return `there is no ${file}`;
+  }
+  return undefined;
+}
+
+/** @returns {Known} */
+function knownHere() {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const help = execFileSync(process.execPath, [join(BUILT, 'cli/main.js'), '--help'], { encoding: 'utf8' });
+  const [, listed = ''] = /^Commands:\n(.*)/ms.exec(help) ?? [];
+  const commands = [...listed.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(
+    ([, name]) => /** @type {string} */ (name),
+  );
+  if (commands.length === 0) throw new Error('conclave --help lists no commands');
+  return {
+    scripts: new Set(Object.keys(scripts)),
+    commands: new Set(commands),
+    exists: (path) => existsSync(join(ROOT, path)),
+  };
+}
