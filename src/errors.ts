@@ -100,6 +100,7 @@ export class OperationTimeoutError extends ConclaveError {
 
   constructor(
     message: string,
+    /** Whether it was sent: then it may have been carried out. */
     readonly sent: boolean,
   ) {
     super(message);
@@ -224,6 +225,7 @@ export class NodeLostError extends ConclaveError {
 export class NoCandidateError extends ConclaveError {
   readonly code = 'NO_CANDIDATE';
 
+  /** @param candidate - the id that was asked for */
   constructor(readonly candidate: string) {
     super(`there is no candidate ${show(candidate)} that can be asked to lead`);
   }
@@ -235,6 +237,7 @@ export class RevocationRefusedError extends ConclaveError {
 
   /** @param answered - `true`: the leader refused; `false`: it gave no answer */
   constructor(
+    /** The leader's id. */
     readonly leader: string,
     readonly answered: boolean,
   ) {
@@ -257,6 +260,7 @@ export class SeatsMismatchError extends ConclaveError {
    * @param agreed - the number in the node; `undefined` if the node holds no number of seats
    */
   constructor(
+    /** The election's or semaphore's path. */
     readonly path: string,
     readonly given: number,
     readonly agreed: number | undefined,
@@ -282,6 +286,7 @@ export class LockLostError extends ConclaveError {
   readonly code = 'LOCK_LOST';
 
   constructor(
+    /** Why it ended. */
     readonly reason: HoldEndReason,
     options?: ErrorOptions,
   ) {
@@ -314,7 +319,9 @@ export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
 
   constructor(
+    /** The term's number. */
     readonly term: number,
+    /** Why it ended. */
     readonly reason: DemotionReason,
     options?: ErrorOptions,
   ) {
@@ -340,7 +347,9 @@ export class ShardEndedError extends ConclaveError {
   readonly code = 'SHARD_ENDED';
 
   constructor(
+    /** The shard's id. */
     readonly shard: string,
+    /** Why it ended. */
     readonly reason: ShardEndReason,
     options?: ErrorOptions,
   ) {
@@ -354,6 +363,7 @@ export class ShardFailedError extends ConclaveError {
 
   /** @param attempt - of `run`, how often in a row it has failed; `undefined` of other work */
   constructor(
+    /** The shard's id. */
     readonly shard: string,
     cause: unknown,
     readonly attempt?: number,
@@ -369,6 +379,7 @@ export class ShardsMismatchError extends ConclaveError {
 
   /** @param found - what the group's node says, in words */
   constructor(
+    /** The group's path. */
     readonly path: string,
     given: string,
     found: string,
@@ -403,6 +414,7 @@ export interface StopWait {
   readonly by: 'work' | 'cleanup' | 'servers';
   /** In words: what still runs or has still to be done. */
   readonly what: string;
+  /** The term, if its work is waited for. */
   readonly term?: number;
 }
 
@@ -442,6 +454,7 @@ export class LeadError extends ConclaveError {
   readonly code = 'LEAD_FAILED';
 
   constructor(
+    /** The term's number. */
     readonly term: number,
     cause: unknown,
   ) {
@@ -454,6 +467,7 @@ export class ListenerError extends ConclaveError {
   readonly code = 'LISTENER_FAILED';
 
   constructor(
+    /** The event's name. */
     readonly event: string,
     cause: unknown,
   ) {
@@ -467,6 +481,7 @@ export class CleanupAttemptError extends ConclaveError {
   override readonly retryable = true;
 
   constructor(
+    /** 1 for the first attempt after a loss. */
     readonly attempt: number,
     cause: unknown,
   ) {
@@ -482,6 +497,7 @@ export class CleanupFailedError extends ConclaveError {
   readonly code = 'CLEANUP_FAILED';
 
   constructor(
+    /** How often the hook was called. */
     readonly attempts: number,
     cause: unknown,
   ) {
@@ -499,6 +515,7 @@ export class WorkerFailedError extends ConclaveError {
   readonly code = 'WORKER_FAILED';
 
   constructor(
+    /** The worker's number, from 0. */
     readonly slot: number,
     message: string,
   ) {

@@ -6,6 +6,9 @@ import { markdownFiles, parsePage, readPage } from './pages.mjs';
 import { longSentencesIn, sentencesOf } from './sentences.mjs';
 import { whyMissing } from './shell.mjs';
 
+// A compiler and a spelling checker run: seconds, and on a busy machine more than the usual minute.
+const PATIENCE_MS = 240_000;
+
 describe('README and docs', () => {
   it.each([
     ['links', 'lead somewhere'],
@@ -15,7 +18,7 @@ describe('README and docs', () => {
     ['spelling', 'is right'],
   ] as const)('%s: %s', async (check, _what) => {
     expect(await CHECKS[check]()).toEqual([]);
-  });
+  }, PATIENCE_MS);
 
   it('are all looked at', () => {
     const files = markdownFiles();
@@ -120,5 +123,5 @@ describe('a code block', () => {
       '4.md:11: ',
     ];
     expect(found.sort()).toEqual(expected.map((start) => expect.stringMatching(new RegExp(`^${start}`))));
-  });
+  }, PATIENCE_MS);
 });

@@ -68,6 +68,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#session;
   }
 
+  /** The state now; an event follows each change. */
   get state(): ElectorState {
     return publicStateOf(this.#lifecycle.state);
   }
@@ -146,6 +147,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#lifecycle.withdraw();
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

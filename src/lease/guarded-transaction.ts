@@ -9,8 +9,11 @@ import type { EphemeralNode } from './ephemeral-node.js';
  * A part with a `version` is carried out only if its node is at that version; else the whole transaction is refused.
  */
 export interface GuardedTransaction {
+  /** Adds: create a persistent node. @param data - none by default */
   create(path: string, data?: string | Uint8Array): this;
+  /** Adds: write the data of a node. @param version - the one that the node has to be at; any by default */
   setData(path: string, data: string | Uint8Array, version?: number): this;
+  /** Adds: delete a node. @param version - the one that the node has to be at; any by default */
   remove(path: string, version?: number): this;
   /**
    * Carries the transaction out, once. Waits for a connection if there is none.

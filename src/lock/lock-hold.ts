@@ -28,6 +28,7 @@ export interface LockHold {
    * can be reached, after one lease at most, and the node is deleted as soon as one can be. Never rejects.
    */
   release(): Promise<void>;
+  /** Releases it, for `await using`: the same as `release()`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

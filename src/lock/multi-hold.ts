@@ -73,6 +73,7 @@ export class MultiHold implements LockHold {
     await Promise.all(this.#holds.map((hold) => hold.release()));
   }
 
+  /** Releases it, for `await using`: the same as `release()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }

@@ -61,6 +61,7 @@ class WriteLock extends QueueLock {
  * ```
  */
 export class ReadWriteLock {
+  /** The node whose children are the queue. */
   readonly path: string;
   /** Held by any number of readers at once, while there is no writer. */
   readonly readLock: QueueLock;

@@ -13,11 +13,17 @@ import type { Schedule } from './schedule.js';
 
 /** The part of node-cron's `ScheduledTask` that catching up needs. */
 export interface CatchUpTask extends Schedule {
+  /** It has to have one. */
   readonly name?: string;
+  /** Its cron expression. */
   getPattern(): string;
+  /** When it fires next; `null` while it is stopped. */
   getNextRun(): Date | null;
+  /** Runs the job now. Settles when it has ended. */
   execute(): Promise<unknown>;
+  /** Adds a listener. */
   on(event: TaskEvent, listener: (context: JobContext) => void): void;
+  /** Takes a listener away. */
   off(event: TaskEvent, listener: (context: JobContext) => void): void;
 }
 

@@ -8,8 +8,11 @@ import { type Firing, keyOf } from './firing.js';
 
 /** What node-cron passes to a job: the part that identifies the run. */
 export interface JobContext {
+  /** When the run was to begin. */
   readonly date: Date;
+  /** The task, if node-cron says which. */
   readonly task?: { readonly name?: string } | undefined;
+  /** The run, if node-cron says which. */
   readonly execution?: { readonly id: string } | undefined;
 }
 

@@ -11,6 +11,7 @@ export interface Server {
 
 /** Everything outside the process that a session depends on. A test or a simulation can replace it. */
 export interface Environment {
+  /** Time, and timers. */
   readonly clock: Clock;
   /** Evenly distributed over [0, 1). */
   random(): number;

@@ -48,10 +48,12 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     return this;
   }
 
+  /** The same as `on`. */
   addListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     return this.on(event, listener);
   }
 
+  /** The same as `off`. */
   removeListener<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     return this.off(event, listener);
   }

@@ -137,6 +137,7 @@ export class Session extends Operations<SessionEvents> {
     await this.ensureChroot();
   }
 
+  /** The state now; an event follows each change. */
   get state(): SessionState {
     return this.#state.name === 'connected' ? CONNECTED : this.#state;
   }
@@ -218,6 +219,7 @@ export class Session extends Operations<SessionEvents> {
     await this.#closing;
   }
 
+  /** Closes it, for `await using`: the same as `close()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -78,6 +78,7 @@ export class EmbeddedZooKeeper {
     return this.#host === '::1' ? `[::1]:${this.port}` : `${this.#host}:${this.port}`;
   }
 
+  /** The port it listens to. */
   get port(): number {
     return this.#server.port;
   }
@@ -88,6 +89,7 @@ export class EmbeddedZooKeeper {
     await this.#server.close();
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

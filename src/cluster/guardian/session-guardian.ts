@@ -35,6 +35,7 @@ export interface SessionGuardianOptions {
 
 /** What a guardian did after the end of one process. */
 export interface CleanupReport {
+  /** Of the process that has ended; `undefined` if it never ran. */
   readonly pid: number | undefined;
   /** One for each session that it had open. */
   readonly sessions: readonly SessionCleanup[];
@@ -152,6 +153,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
     return this.#closing;
   }
 
+  /** Closes it, for `await using`: the same as `close()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -246,6 +246,7 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     await this.#loop.ended;
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

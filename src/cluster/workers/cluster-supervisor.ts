@@ -30,12 +30,15 @@ import { type SlotPort, type WorkerExit, WorkerSlot } from './worker-slot.js';
 export interface WorkerStatus {
   /** Its number, from 0. Another worker has it when this one has ended. */
   readonly slot: number;
+  /** Its process; `undefined` while it has none. */
   readonly pid: number | undefined;
+  /** Its role in elections. */
   readonly role: ElectionRole;
 }
 
 /** A worker is about to be started again. */
 export interface WorkerRestart {
+  /** The worker's number, from 0. */
   readonly slot: number;
   /** 1 after the first failure in a row. */
   readonly attempt: number;
@@ -45,10 +48,13 @@ export interface WorkerRestart {
 
 /** The events of a {@link ClusterSupervisor}. */
 export interface ClusterEvents {
+  /** A worker has been started. */
   spawned(worker: WorkerStatus): void;
   /** A worker leads now, or waits in the queue, or does neither. */
   roleChanged(worker: WorkerStatus): void;
+  /** A worker has ended. */
   exited(exit: WorkerExit): void;
+  /** A worker is started again after a pause. */
   restarting(restart: WorkerRestart): void;
   /** All workers have ended, and none follows. */
   stopped(): void;
@@ -145,6 +151,7 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
     return this.#stopping;
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

@@ -30,10 +30,13 @@ type SlotState =
 
 /** The end of a worker. */
 export interface WorkerExit {
+  /** The worker's number, from 0. */
   readonly slot: number;
+  /** The process that has ended; `undefined` if it never ran. */
   readonly pid: number | undefined;
   /** Its exit code, or `null` if a signal ended it. */
   readonly code: number | null;
+  /** The signal that ended it, or `null`. */
   readonly signal: NodeJS.Signals | null;
   /** Whether it was asked to end. */
   readonly expected: boolean;

@@ -123,6 +123,7 @@ export class ElectionObserver
     await this.#running;
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

@@ -5,9 +5,13 @@ import { sayOnStandardError } from './standard-error.js';
 
 /** Any logger with pino's methods: pino itself, or an object of your own. What it throws is swallowed. */
 export interface Logger {
+  /** What helps to follow what the library does. */
   debug(details: object, message: string): void;
+  /** What an operator may want to know. */
   info(details: object, message: string): void;
+  /** What may need attention. */
   warn(details: object, message: string): void;
+  /** What has gone wrong. */
   error(details: object, message: string): void;
 }
 

@@ -31,7 +31,9 @@ export interface ConnectionOwner {
 
 /** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
 export interface Credentials {
+  /** ZooKeeper's scheme: `digest`, say. */
   readonly scheme: string;
+  /** What the scheme expects: `user:password` for `digest`. Never logged. */
   readonly credentials: string;
 }
 

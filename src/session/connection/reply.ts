@@ -1,5 +1,6 @@
 /** A server's answer to a request. */
 export interface Reply<T> {
+  /** What the server answered. */
   readonly value: T;
   /** The newest transaction that the server knew of; for a write, its own. */
   readonly zxid: bigint;

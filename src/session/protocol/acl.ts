@@ -4,6 +4,7 @@ import { InvalidOptionError } from '../../errors.js';
 export interface AccessEntry {
   /** What kind of id it is: `world`, `auth`, `digest`, `ip`, `x509`… */
   readonly scheme: string;
+  /** Of whom, in the form of its scheme: `anyone` for `world`. */
   readonly id: string;
   /** The sum of 1 (read), 2 (write), 4 (create children), 8 (delete children) and 16 (change the access list). */
   readonly permissions: number;

@@ -38,12 +38,15 @@ export interface Stat {
   readonly czxid: bigint;
   /** The transaction that last wrote its data. */
   readonly mzxid: bigint;
+  /** When the node was created. */
   readonly createdAtMs: number;
+  /** When its data was last written. */
   readonly modifiedAtMs: number;
   /** How often its data was written since it was created. */
   readonly version: number;
   /** The id of the session that owns it; 0 for a persistent node. */
   readonly ephemeralOwner: bigint;
+  /** How many children it has. */
   readonly numChildren: number;
 }
 
@@ -59,10 +62,13 @@ export function hasSession({ ephemeralOwner }: Stat): boolean {
 
 /** A node's data and stat, from the same moment. */
 export interface NodeData {
+  /** Empty if it has none. */
   readonly data: Buffer;
+  /** What ZooKeeper keeps about it. */
   readonly stat: Stat;
 }
 
+/** How long a node lives: until it is deleted, or until its session ends; `sequential` adds a number that rises to its name. */
 export type CreateMode = keyof typeof FLAGS;
 
 /** One part of a transaction. A `version` of -1 fits any. */
@@ -81,7 +87,9 @@ export type TransactionPart =
 
 /** The result of a part of a committed transaction: the stat of a `set`, the final path of a `create`. */
 export interface PartResult {
+  /** Of a `create`: the path of the new node. */
   readonly path?: string;
+  /** Of a `set`: the stat of the node after it. */
   readonly stat?: Stat;
 }
 

@@ -160,6 +160,7 @@ export class ShardObserver extends SafeEmitter<ShardObserverEvents> implements A
     await this.#running;
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

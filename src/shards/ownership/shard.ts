@@ -14,6 +14,7 @@ import type { Clock } from '../../platform/time/clock.js';
  * clocks' rates differ by 1 % at most. What is not guaranteed is as in a {@link Term}.
  */
 export interface Shard {
+  /** Its name in the group; of shards that were given by their number `0`, `1` and so on. */
   readonly id: string;
   /**
    * Its place among the group's shards, from 0, as it was when the shard was acquired: a group with names may get others while a shard

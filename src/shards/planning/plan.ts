@@ -3,6 +3,7 @@ import { type Share, targetsOf } from './targets.js';
 
 /** One that can own shards. */
 export interface PlanMember {
+  /** The member's id. */
   readonly id: string;
   /** Its part of the shards, in proportion to the other members' weights: over 0. */
   readonly weight: number;
@@ -12,6 +13,7 @@ export interface PlanMember {
 export interface PlanInput {
   /** The ids of all shards, in their order. */
   readonly shards: readonly string[];
+  /** The members that can own shards. */
   readonly members: readonly PlanMember[];
   /** By shard, the id of the member that owns it, or is to own it by the former plan. */
   readonly owners?: ReadonlyMap<string, string>;

@@ -1,5 +1,6 @@
 /** A shard that is to come from another member. */
 export interface ComingShard {
+  /** The shard's id. */
   readonly id: string;
   /** Its place among the group's shards, from 0. */
   readonly index: number;

@@ -244,6 +244,7 @@ export class ShardSupervisor extends SafeEmitter<ShardSupervisorEvents> implemen
     await this.#loop.ended;
   }
 
+  /** Stops it, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

@@ -4,9 +4,11 @@ import type { EmbeddedSession } from './embedded-session.js';
 
 /** A request that reached the server. */
 export interface LoggedRequest {
+  /** What was asked for. */
   readonly operation: LoggedOperation;
   /** The paths in the request: several in a transaction, none in a ping. */
   readonly paths: readonly string[];
+  /** Of the client; `undefined` before it has one. */
   readonly session: EmbeddedSession | undefined;
   /** By the server's clock. */
   readonly atMs: number;
@@ -14,9 +16,13 @@ export interface LoggedRequest {
 
 /** An event that was sent to a watcher. */
 export interface LoggedEvent {
+  /** What happened to the node. */
   readonly type: EventType;
+  /** The node's path. */
   readonly path: string;
+  /** Of the watcher. */
   readonly session: EmbeddedSession | undefined;
+  /** By the server's clock. */
   readonly atMs: number;
 }
 

@@ -15,7 +15,9 @@ export interface WaitOptions {
 
 /** An object with events: Conclave's, and Node's `EventEmitter`. */
 export interface EventSource {
+  /** Calls `listener` at each such event. */
   on(event: string, listener: (...args: unknown[]) => void): unknown;
+  /** Takes a listener away. */
   off(event: string, listener: (...args: unknown[]) => void): unknown;
 }
 
