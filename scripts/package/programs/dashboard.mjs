@@ -3,13 +3,20 @@ import { Session } from 'conclave';
 import { dashboard } from 'conclave/dashboard';
 import { EmbeddedZooKeeper } from 'conclave/testing';
 
-const server = await EmbeddedZooKeeper.start();
-const session = await Session.connect(server.connectString);
-const handler = dashboard({ session });
-const page = await handler(new Request('http://localhost/'));
-const state = await handler(new Request('http://localhost/api/state'));
-const { connected } = /** @type {{ connected: boolean }} */ (await state.json());
-console.log(`${page.status} ${page.headers.get('content-type')}, connected: ${connected}`);
-await handler.close();
-await session.close();
-await server.stop();
+async function main() {
+  const server = await EmbeddedZooKeeper.start();
+  const session = await Session.connect(server.connectString);
+  const handler = dashboard({ session });
+  const page = await handler(new Request('http://localhost/'));
+  const state = await handler(new Request('http://localhost/api/state'));
+  const { connected } = /** @type {{ connected: boolean }} */ (await state.json());
+  console.log(`${page.status} ${page.headers.get('content-type')}, connected: ${connected}`);
+  await handler.close();
+  await session.close();
+  await server.stop();
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1); // The server would keep it alive.
+});

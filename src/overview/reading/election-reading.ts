@@ -60,6 +60,7 @@ export class ElectionReading {
   stop(): void {
     this.#hasStopped = true;
     for (const { watch } of this.#seats) watch?.stop();
+    this.#reading.limit(`${this.#path} queue`, undefined);
     this.#done();
   }
 

@@ -31,6 +31,7 @@ export class LockReading {
 
   stop(): void {
     this.#hasStopped = true;
+    this.#reading.limit(`${this.#path} queue`, undefined);
     this.#done();
   }
 

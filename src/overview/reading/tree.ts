@@ -21,6 +21,7 @@ export class Tree implements Reading {
   #nodes = 0;
   #outstanding = 0;
   #hasReadAll = false;
+  #hasFailed = false;
   #state:
     | { readonly name: 'following'; readonly branch: Branch }
     | { readonly name: 'waiting'; unwatch(): void }
@@ -42,9 +43,10 @@ export class Tree implements Reading {
   }
 
   stop(): void {
-    if (this.#state.name === 'waiting') this.#state.unwatch();
-    if (this.#state.name === 'following') this.#state.branch.stop();
-    this.#state = { name: 'stopped' };
+    const state = this.#state;
+    this.#state = { name: 'stopped' }; // First: what wasn't read by then isn't missing.
+    if (state.name === 'waiting') state.unwatch();
+    if (state.name === 'following') state.branch.stop();
   }
 
   #follow(): { readonly name: 'following'; readonly branch: Branch } {
@@ -73,10 +75,15 @@ export class Tree implements Reading {
       if (isDone) return;
       isDone = true;
       this.#outstanding--;
-      if (this.#outstanding > 0 || this.#hasReadAll || this.#state.name === 'stopped') return;
+      if (this.#outstanding > 0 || this.#hasReadAll || this.#isVoid) return;
       this.#hasReadAll = true;
       this.listener.readAll();
     };
+  }
+
+  /** Reads have failed, or are about to: what they would have shown isn't known. */
+  get #isVoid(): boolean {
+    return this.#state.name === 'stopped' || this.session.ended.aborted || this.#hasFailed;
   }
 
   async read(path: string): Promise<NodeData | undefined> {
@@ -90,11 +97,14 @@ export class Tree implements Reading {
   }
 
   refused(path: string, error: unknown): void {
-    if (this.#state.name === 'stopped' || this.session.ended.aborted) return;
+    if (this.#isVoid) return;
     if (isNoAuth(error)) {
       this.limit(path, `${path}: this client may not read it`);
       this.listener.refused(path);
-    } else this.listener.failed(error);
+    } else {
+      this.#hasFailed = true;
+      this.listener.failed(error);
+    }
   }
 
   count(by: 1 | -1, path: string): boolean {
@@ -107,7 +117,7 @@ export class Tree implements Reading {
   }
 
   limit(path: string, sentence: string | undefined): void {
-    if (this.#limits.get(path) === sentence) return;
+    if (this.#limits.get(path) === sentence || this.#isVoid) return;
     if (sentence === undefined) this.#limits.delete(path);
     else this.#limits.set(path, sentence);
     this.listener.limited([...this.#limits.values()]);

@@ -301,4 +301,31 @@ describe('an overview without a session', () => {
       ['two', null],
     ]);
   });
+
+  it('keeps what it has read also when the next session ends while it reads', async () => {
+    const { clock, server, join } = await setUp();
+    const { session: others } = await join(ELECTION, { id: 'one' });
+    const session = { ...TIMES, environment: clock.environment };
+    const view = await overviewOf(server.connectString, { session }, (promise) =>
+      clock.advanceUntil(promise),
+    );
+    const expire = () =>
+      server
+        .sessions()
+        .find(({ id }) => id !== others.credentials.id)
+        ?.expire();
+    for (let round = 0; round < 2; round++) {
+      const reading = server.delay(1000, { only: 'getData', times: 1 });
+      expire();
+      await clock.advanceUntil(() => reading.hits === 1);
+      expire();
+      await clock.advanceUntil(() => !view.overview.state.connected);
+      expect(view.election(ELECTION)?.leader?.id).toBe('one');
+      await clock.advanceUntil(() => view.overview.state.connected);
+    }
+    await clock.advance(10_000);
+    expect(view.election(ELECTION)?.leader?.id).toBe('one');
+    expect(view.changes.flatMap(({ removed = [] }) => removed)).toEqual([]);
+    expect(view.transitions()).toEqual([]);
+  });
 });
