@@ -245,6 +245,22 @@ describe('visitors of the dashboard', () => {
     expect(mayAct).toBe(true);
   });
 
+  it('hand a term over to the candidate that they name, and are told if there is none like that', async () => {
+    const { join, open } = await setUp();
+    for (const id of ['one', 'two', 'three']) await join(id);
+    const { url } = await open({ authorize: () => true });
+    const path = `${url}api/elections/${ENCODED}`;
+    expect(await post(`${path}/hand-over`, { to: 'nobody' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'NO_CANDIDATE' } },
+    });
+    expect(await post(`${path}/hand-over`, {})).toMatchObject({ status: 400 });
+    const done = await post(`${path}/hand-over`, { to: 'three', seat: 0 }); // As a page says it that knows of one seat.
+    expect(done).toMatchObject({ status: 200, body: { ok: true, leader: 'one' } });
+    const leader = async () => (await getJson<DashboardState>(`${url}api/state`)).elections[0]?.leader?.id;
+    await until(async () => (await leader()) === 'three', 'the handover');
+  });
+
   it('are told when a leader refuses', async () => {
     const { join, open } = await setUp();
     await join('one', PATH, { onRevoke: () => false });
