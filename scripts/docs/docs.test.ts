@@ -16,9 +16,13 @@ describe('README and docs', () => {
     ['code', 'compiles'],
     ['sentences', 'are short where they have to be'],
     ['spelling', 'is right'],
-  ] as const)('%s: %s', async (check, _what) => {
-    expect(await CHECKS[check]()).toEqual([]);
-  }, PATIENCE_MS);
+  ] as const)(
+    '%s: %s',
+    async (check, _what) => {
+      expect(await CHECKS[check]()).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
 
   it('are all looked at', () => {
     const files = markdownFiles();
@@ -107,21 +111,25 @@ describe('a command', () => {
 });
 
 describe('a code block', () => {
-  it('is compiled against what is published, and names of its own need no declaration', () => {
-    const texts = [
-      "import { Session } from 'conclave';\nawait use(await Session.connect(servers));\n",
-      'const lock = new DistributedLock(session, path);\nawait lock.using(job);\n',
-      'term.held();\n',
-      "import { Seance } from 'conclave';\n\nnew ElectionSupervisor({ conect: '' });\n",
-      'await (;\n',
-    ];
-    const found = wrongSnippets(texts.map((text, index) => ({ file: `${index}.md`, line: 10, text })));
-    const expected = [
-      "2.md:11: Property 'held' does not exist",
-      '3.md:11: ',
-      '3.md:13: Object literal may only',
-      '4.md:11: ',
-    ];
-    expect(found.sort()).toEqual(expected.map((start) => expect.stringMatching(new RegExp(`^${start}`))));
-  }, PATIENCE_MS);
+  it(
+    'is compiled against what is published, and names of its own need no declaration',
+    () => {
+      const texts = [
+        "import { Session } from 'conclave';\nawait use(await Session.connect(servers));\n",
+        'const lock = new DistributedLock(session, path);\nawait lock.using(job);\n',
+        'term.held();\n',
+        "import { Seance } from 'conclave';\n\nnew ElectionSupervisor({ conect: '' });\n",
+        'await (;\n',
+      ];
+      const found = wrongSnippets(texts.map((text, index) => ({ file: `${index}.md`, line: 10, text })));
+      const expected = [
+        "2.md:11: Property 'held' does not exist",
+        '3.md:11: ',
+        '3.md:13: Object literal may only',
+        '4.md:11: ',
+      ];
+      expect(found.sort()).toEqual(expected.map((start) => expect.stringMatching(new RegExp(`^${start}`))));
+    },
+    PATIENCE_MS,
+  );
 });

@@ -23,12 +23,7 @@ import { Advertisement } from './advertisement.js';
 import { Demotion } from './demotion.js';
 import { logDemotion, logElection, logRelease } from './elector-log.js';
 import type { ResolvedElectorOptions } from './elector-options.js';
-import {
-  type ElectorNote,
-  holdUpOf,
-  type LeaderElectorEvents,
-  type LifecycleState,
-} from './elector-state.js';
+import { type ElectorPort, holdUpOf, type LifecycleState } from './elector-state.js';
 import { QueuePlace, type QueuePlaceHost } from './queue-place.js';
 import { RejoinBackoff } from './rejoin-backoff.js';
 import type { MarkedSuccessor } from './successor/successor.js';
@@ -39,14 +34,6 @@ import { Watchdog } from './watchdog/watchdog.js';
 
 /** The reason with which a stop interrupts what the elector waits for. Never seen outside. */
 class StopRequest extends Error {}
-
-/** What a lifecycle needs of its elector. */
-export interface ElectorPort {
-  emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;
-  readonly report: (error: Error) => void;
-  /** What is no event, and is measured. */
-  note(what: ElectorNote): void;
-}
 
 /** The life of an elector: its states ({@link ElectorState}), what leads from one to the next, and what it does in each. */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {

@@ -75,3 +75,11 @@ export const ELECTOR_EVENTS: EventNames<LeaderElectorEvents> = {
   stopped: true,
   error: true,
 };
+
+/** What a lifecycle needs of its elector. */
+export interface ElectorPort {
+  emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;
+  readonly report: (error: Error) => void;
+  /** What is no event, and is measured. */
+  note(what: ElectorNote): void;
+}

@@ -81,12 +81,12 @@ export function notesOf({ connected, limits = [] }: OverviewState): string[] {
 
 /** Prints a line for each election now, and one whenever that line has changed. */
 export class ChangeLines implements Presentation {
-  readonly #print: (line: string) => void;
+  readonly #show: (line: string) => void;
   readonly #isJson: boolean;
   #lines = new Map<string, string>();
 
   constructor(print: (line: string) => void, isJson: boolean) {
-    this.#print = print;
+    this.#show = print;
     this.#isJson = isJson;
   }
 
@@ -94,10 +94,10 @@ export class ChangeLines implements Presentation {
     const before = this.#lines;
     const sorted = [...elections].sort((a, b) => (a.path < b.path ? -1 : 1));
     this.#lines = new Map(sorted.map((view) => [view.path, electionLine(view)]));
-    for (const path of before.keys()) if (!this.#lines.has(path)) this.#print(this.#removed(path));
+    for (const path of before.keys()) if (!this.#lines.has(path)) this.#show(this.#removed(path));
     for (const view of sorted) {
       const line = this.#lines.get(view.path) as string;
-      if (line !== before.get(view.path)) this.#print(this.#isJson ? jsonLine(view) : line);
+      if (line !== before.get(view.path)) this.#show(this.#isJson ? jsonLine(view) : line);
     }
   }
 

@@ -41,7 +41,10 @@ describe('whether a firing is due', () => {
 
 describe("a task's last run", () => {
   it('is read as it was written', () => {
-    for (const last of [{ at: AT, id: 'n' }, { at: AT, id: 'n', expression: '0 3 * * *' }])
+    for (const last of [
+      { at: AT, id: 'n' },
+      { at: AT, id: 'n', expression: '0 3 * * *' },
+    ])
       expect(parseLastRun(serializeLastRun(last, 7n))).toEqual(last);
   });
 
