@@ -20,11 +20,6 @@ const PATIENCE_MS = 60_000;
 /** A lease is a third of the session timeout. */
 export const LEASE_MS = SESSION_MS / 3;
 
-/** How long an observer waits for a heartbeat of a member: its lease by the slowest clock, and a margin. @param {number} leaseMs */
-export function takeoverDelayMs(leaseMs) {
-  return leaseMs * 1.03 + 50;
-}
-
 /**
  * Kills members of a group of processes, again and again, and replaces them.
  *

@@ -44,9 +44,11 @@ export function assign(input: AssignmentInput): Map<string, string> {
   const mayOwn = (shard: string, id: string) =>
     byId.get(id)?.refuses.has(shard) === false || waiting.get(shard) === id;
   const planned = plan({
-    shards: shards.filter((shard) => members.some(({ refuses }) => !refuses.has(shard))),
+    shards: members.every(({ refuses }) => refuses.size > 0)
+      ? shards.filter((shard) => members.some(({ refuses }) => !refuses.has(shard)))
+      : shards,
     members: [...members, ...awaited.filter(({ id }) => away.has(id))],
-    owners: new Map([...owners, ...waiting]),
+    owners: waiting.size === 0 ? owners : new Map([...owners, ...waiting]),
     homes,
     pins: new Map([...pins].filter(([shard, id]) => byId.get(id)?.refuses.has(shard) === false)),
   });
