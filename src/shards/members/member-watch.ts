@@ -59,6 +59,8 @@ export class MemberWatch {
   #isLooking = false;
   #isDue = false;
   #hasStopped = false;
+  /** When the heartbeats of all are read next: what comes before is for those that come and go alone. */
+  #beatsDueAt = 0;
   /** Until the members are looked at again, and until the next delay is over. */
   #timer: Timer | undefined;
   #decision: Timer | undefined;
@@ -143,14 +145,17 @@ export class MemberWatch {
     } finally {
       this.#isLooking = false;
       if (!this.#hasStopped && !this.#session.ended.aborted) {
-        const { clock, leaseMs } = this.#session;
-        this.#timer = clock.after(leaseMs / 4, () => this.#lookSoon());
+        const { clock } = this.#session;
+        this.#timer = clock.after(Math.max(0, this.#beatsDueAt - clock.now()), () => this.#lookSoon());
       }
     }
   }
 
-  /** One listing, and one read for each member, in one packet behind it. */
+  /** One listing, and one read for each member, in one packet behind it: each quarter of a lease for all, else for those that are new. */
   async #look(): Promise<void> {
+    const { clock, leaseMs } = this.#session;
+    const readsBeats = clock.now() >= this.#beatsDueAt;
+    if (readsBeats) this.#beatsDueAt = clock.now() + leaseMs / 4;
     const named = [...this.#named]; // A listing that was sent before a record was read wouldn't show the member that this names.
     const names = (await this.#session.listChildren(this.#paths.members)).strings();
     const entries = queueOf(names);
@@ -170,9 +175,10 @@ export class MemberWatch {
       else if (entry !== undefined && !this.#members.has(node))
         this.#members.set(node, this.#watched(entry, undefined, { name: 'missing' }));
     }
-    const looks = entries.map((entry) => {
+    const looks = entries.flatMap((entry) => {
       const watched = this.#members.get(entry.node);
-      return watched === undefined ? this.#meet(entry) : this.#listen(watched);
+      if (watched === undefined) return [this.#meet(entry)];
+      return readsBeats ? [this.#listen(watched)] : [];
     });
     const looked = await Promise.allSettled(looks);
     const failed = looked.find((look) => look.status === 'rejected');
@@ -302,8 +308,9 @@ export class MemberWatch {
     this.#refused.delete(node);
   }
 
-  /** The next observation begins anew. */
+  /** The next observation begins anew, with the next look. */
   #forget(watched: Watched): void {
+    this.#beatsDueAt = 0;
     if (watched.sign.name === 'beating') watched.sign = { name: 'beating' };
   }
 

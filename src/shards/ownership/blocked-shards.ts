@@ -1,74 +1,97 @@
-import { ignore, microtask } from '../../platform/async/promises.js';
+import { microtask } from '../../platform/async/promises.js';
 import { NodeWatch } from '../../session/node-watch.js';
 import type { Session } from '../../session/session.js';
 import type { GroupPaths } from '../nodes/group-paths.js';
+import { Collector } from './collector.js';
 import type { SeenRecord } from './shard-records.js';
 
-/** Waits until shards that others own can be claimed: their records change, or their owners have tombstones. */
+/** A shard that is waited for. */
+interface Blocked {
+  readonly watch: NodeWatch;
+  /** The node of the member that owns it; `undefined`: its record says nothing of that. */
+  readonly owner: string | undefined;
+}
+
+/**
+ * Waits until shards that others own can be claimed: their records change, or their owners have tombstones. What nothing was heard of needn't
+ * be read again.
+ */
 export class BlockedShards {
   readonly #session: Session;
   readonly #paths: GroupPaths;
-  readonly #onFree: () => void;
-  /** By shard, the watch of its record. */
-  readonly #records = new Map<string, NodeWatch>();
-  /** By owner, the end of the watch for its tombstone, and the connection over which that is watched. */
-  readonly #owners = new Map<string, { readonly connection: number | undefined; unwatch(): void }>();
+  readonly #shards = new Map<string, Blocked>();
+  /** By owner, the end of the watch for its tombstone. */
+  readonly #owners = new Map<string, () => void>();
+  /** A release frees many shards, one after the other. */
+  readonly #freed: Collector<string>;
 
-  /** @param onFree - some may be free: to be called again with what was read then */
+  /** @param onFree - some that were waited for may be free, and aren't waited for any more */
   constructor(session: Session, paths: GroupPaths, onFree: () => void) {
     this.#session = session;
     this.#paths = paths;
-    this.#onFree = onFree;
+    this.#freed = new Collector(onFree);
   }
 
-  /** Waits for these, and for no others. What was waited for before is waited for on. */
+  /** The ids of those that are waited for. */
+  get shards(): ReadonlySet<string> {
+    return new Set(this.#shards.keys());
+  }
+
+  /** Waits for these as well. */
   wait(blocked: readonly SeenRecord[]): void {
-    const shards = new Set(blocked.map(({ shard }) => shard));
-    for (const [shard, watch] of this.#records) if (!shards.has(shard)) this.#forget(shard, watch);
-    for (const each of blocked) if (!this.#records.has(each.shard)) this.#watchRecord(each);
-    const owners = new Set(blocked.flatMap(({ record }) => (record.state === 'held' ? [record.node] : [])));
-    const { connectionNumber: connection } = this.#session;
-    for (const [owner, watch] of this.#owners) {
-      if (owners.has(owner) && watch.connection === connection) continue;
-      watch.unwatch();
+    for (const each of blocked) if (!this.#shards.has(each.shard)) this.#watchRecord(each);
+    for (const { owner } of this.#shards.values())
+      if (owner !== undefined && !this.#owners.has(owner)) this.#watchOwner(owner);
+  }
+
+  /** Waits for no others than these any more. */
+  keep(shards: ReadonlySet<string>): void {
+    for (const shard of this.#shards.keys()) if (!shards.has(shard)) this.#forget(shard);
+    const owners = new Set([...this.#shards.values()].map(({ owner }) => owner));
+    for (const [owner, unwatch] of this.#owners) {
+      if (owners.has(owner)) continue;
+      unwatch();
       this.#owners.delete(owner);
     }
-    for (const owner of owners) if (!this.#owners.has(owner)) this.#watchOwner(owner);
   }
 
   stop(): void {
-    this.wait([]);
+    this.keep(new Set());
   }
 
-  #forget(shard: string, watch: NodeWatch): void {
-    watch.stop();
-    this.#records.delete(shard);
+  #free(shard: string): void {
+    if (!this.#shards.has(shard)) return;
+    this.#forget(shard);
+    this.#freed.add(shard);
   }
 
-  #watchRecord({ shard, zxid }: SeenRecord): void {
-    const watch: NodeWatch = new NodeWatch(this.#session, this.#paths.recordOf(shard), {
+  #forget(shard: string): void {
+    this.#shards.get(shard)?.watch.stop();
+    this.#shards.delete(shard);
+  }
+
+  #watchRecord({ shard, record, zxid }: SeenRecord): void {
+    const free = () => this.#free(shard);
+    const watch = new NodeWatch(this.#session, this.#paths.recordOf(shard), {
+      // The next claim reads it.
+      changing: free,
       read: ({ stat }) => {
-        if (stat.mzxid === zxid) return;
-        this.#forget(shard, watch);
-        this.#onFree();
+        if (stat.mzxid !== zxid) free();
       },
-      gone: () => {
-        this.#records.delete(shard);
-        this.#onFree();
-      },
-      failed: () => this.#records.delete(shard), // The session has ended, or the next read of the record says why.
+      gone: free,
+      failed: () => this.#forget(shard), // The session has ended, or the next read of the record says why.
     });
-    this.#records.set(shard, watch);
+    this.#shards.set(shard, { watch, owner: record.state === 'held' ? record.node : undefined });
   }
 
-  /** The tombstone may have come between the look that didn't find it and the watch. A lost connection ends the watch. */
+  /** The tombstone may have come between the look that didn't find it and the watch. */
   #watchOwner(owner: string): void {
-    const path = this.#paths.tombstoneOf(owner);
-    const { connectionNumber: connection } = this.#session;
-    const unwatch = this.#session.watchCreation(path, () => microtask(this.#onFree));
-    this.#owners.set(owner, { connection, unwatch });
-    this.#session.exists(path).then((stat) => {
-      if (stat !== undefined) this.#onFree();
-    }, ignore);
+    const buried = () =>
+      microtask(() => {
+        this.#owners.get(owner)?.();
+        this.#owners.delete(owner); // It is watched anew for what is waited for from now on.
+        for (const [shard, blocked] of this.#shards) if (blocked.owner === owner) this.#free(shard);
+      });
+    this.#owners.set(owner, this.#session.watchCreation(this.#paths.tombstoneOf(owner), buried, buried));
   }
 }

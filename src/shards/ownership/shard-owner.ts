@@ -133,8 +133,9 @@ export class ShardOwner implements ShardListener {
     this.#publisher.changed();
   }
 
-  /** A connection was lost: what was watched over it may have changed. */
+  /** A connection was lost: what was watched over it may have changed, and is read again. */
   resumed(): void {
+    this.#blocked.stop();
     this.#claimSoon();
   }
 
@@ -147,6 +148,7 @@ export class ShardOwner implements ShardListener {
   async #stop(reason: ShardEndReason): Promise<void> {
     this.#hasStopped = true;
     this.#wanted = new Set();
+    this.#blocked.stop();
     this.#await([]);
     for (const shard of this.owned) this.#end(shard, reason);
     await this.#claiming;
@@ -243,7 +245,9 @@ export class ShardOwner implements ShardListener {
 
   async #claimOnce(): Promise<void> {
     const lacking = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
-    const asked = [...new Set([...lacking, ...this.#unsure])];
+    this.#blocked.keep(new Set(lacking));
+    const { shards: blocked } = this.#blocked;
+    const asked = [...new Set([...lacking.filter((shard) => !blocked.has(shard)), ...this.#unsure])];
     if (asked.length === 0) return this.#await([]);
     const { node } = this.#member;
     if (!node.isHeld()) await node.renew(node.lost); // What it claims without a lease is of no use to it.
@@ -282,11 +286,11 @@ export class ShardOwner implements ShardListener {
     else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
   }
 
+  /** Waits for these as well. */
   #await(blocked: readonly SeenRecord[]): void {
-    this.#blocked.wait(blocked);
-    this.#listener.onAwaited?.(
-      blocked.map(({ shard }) => ({ id: shard, index: this.#list.numberOf(shard) as number })),
-    );
+    if (!this.#hasStopped) this.#blocked.wait(blocked);
+    const awaited = [...this.#blocked.shards].filter((shard) => this.#wanted.has(shard));
+    this.#listener.onAwaited?.(awaited.map((id) => ({ id, index: this.#list.numberOf(id) as number })));
   }
 
   /** Records that another client has deleted or written, or that the session may not read, are looked for again and again. */
