@@ -11,6 +11,8 @@ import { ShardRecords } from '../ownership/shard-records.js';
 import { Planner } from './planner.js';
 
 const PREPARE_TIMEOUT_MS = 30_000;
+/** A host that dies may take the planner and the next in line with it: the third has seen when their heartbeats ended. */
+const LAST_OBSERVER = 2;
 
 /** How a member plans if it is elected. */
 export interface PlanningOptions {
@@ -33,8 +35,8 @@ export interface PlanningListener {
 }
 
 /**
- * A member's part in the planning: it stands for election as the planner of its group. As the planner, and as the next in line, it watches
- * all members, and replaces those that have failed.
+ * A member's part in the planning: it stands for election as the planner of its group. As the planner, and as one of the next two in line, it
+ * watches all members, and replaces those that have failed.
  */
 export class PlanningCandidate {
   readonly #session: Session;
@@ -44,7 +46,7 @@ export class PlanningCandidate {
   readonly #options: PlanningOptions;
   readonly #listener: PlanningListener;
   readonly #elector: LeaderElector;
-  /** While it is the planner or the next in line. */
+  /** While it is the planner or one of the next two in line. */
   #watch: MemberWatch | undefined;
   #planner: Planner | undefined;
   #hasStopped = false;
@@ -70,7 +72,7 @@ export class PlanningCandidate {
       lead: (term) => this.#lead(term),
     });
     this.#elector
-      .on('waiting', ({ position }) => this.#follow(position === 1))
+      .on('waiting', ({ position }) => this.#follow(position <= LAST_OBSERVER))
       .on('error', (error) => listener.onError(error));
     if (guardian === true) registerWithGuardian(session, this.#elector);
   }
