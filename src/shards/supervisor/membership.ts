@@ -197,8 +197,7 @@ export class Membership implements Participation<LostShards> {
     this.#lost.delete(shard.id);
     shard.whenEnded(() => this.#ending(shard));
     this.#port.onAcquired(shard);
-    // A listener that took its time may have found that the lease is over.
-    if (shard.endedFor === undefined) this.#work.begin(shard);
+    if (shard.isHeld()) this.#work.begin(shard); // A listener may have taken longer than the lease lasts.
   }
 
   #ending(shard: OwnedShard): void {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   CleanupFailedError,
   InvalidStateError,
@@ -256,6 +256,28 @@ describe('a supervisor of shards', () => {
     expect(member.told.at(-1)).toBe('stopped');
     member.expectNoErrors();
   });
+
+  it.each([
+    ['asks whether it is held', (shard: Shard) => shard.isHeld()],
+    ['does not ask', () => undefined],
+  ])(
+    'begins no work for a shard whose lease has ended inside a listener of acquired that %s, and takes it up again',
+    async (_, ask) => {
+      const { clock, make } = await startSupervisors({ shards: 1 });
+      const begun: number[] = [];
+      const { supervisor, told, errors } = make('a', { run: ({ number }) => void begun.push(number) });
+      supervisor.once('acquired', (shard) => {
+        clock.jump(TIMES.leaseMs + 1);
+        ask(shard);
+      });
+      onTestFinished(() => clock.advanceUntil(supervisor.stop()));
+      await clock.advanceUntil(supervisor.start());
+      await clock.advance(TIMES.leaseMs + A_WHILE_MS);
+      expect(told).toEqual(['acquired 0', 'lost 0: lease-expired', 'acquired 0']);
+      expect(begun).toEqual([2]);
+      expect(errors).toEqual([]);
+    },
+  );
 
   it('may be stopped by a listener of acquired, and nothing goes wrong', async () => {
     const { clock, make } = await startSupervisors({ shards: 4 });
