@@ -23,6 +23,7 @@ export async function moveShard(
 ): Promise<string[]> {
   const pins = pinsOfMove(await readGroupStatus(session, paths), shard, member);
   if (pins.size === 0) return [];
+  signal.throwIfAborted();
   await changePins(session, paths, (before) => new Map([...before, ...pins]));
   try {
     for (;;) {

@@ -1,11 +1,14 @@
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { GroupStatus } from '../../src/shards/group-status.js';
+import { GroupPaths } from '../../src/shards/nodes/group-paths.js';
+import { readPins } from '../../src/shards/pins.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-supervisor-options.js';
-import { connectString, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { until } from '../support/waiting.mjs';
 
 const PROGRAM = join(import.meta.dirname, '../..', packageJson.bin.conclave);
@@ -162,6 +165,27 @@ describe('conclave shards', () => {
     expect(exitCode).toBe(75);
     expect(stderr).toMatch(/shard 0 has not moved within 1000 ms/);
     expect((await statusOf(path)).shards.every(({ pinned }) => pinned === undefined)).toBe(true);
+    settle();
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('move that %s ends takes its pins back', async (signal) => {
+    let settle: () => void = () => undefined;
+    const { path } = await startTwo({
+      run: ({ number, id }) =>
+        number === 1 && id === '0' ? new Promise<void>((resolve) => (settle = resolve)) : undefined,
+    });
+    const session = await openSession();
+    const pins = () => readPins(session, new GroupPaths(path));
+    const move = execaNode(PROGRAM, ['shards', 'move', path, '0', 'b', '-c', connectString()], {
+      reject: false,
+      timeout: 20_000,
+    });
+    await until(async () => (await pins()).get('0') === 'b');
+    move.kill(signal);
+    const { exitCode, stderr } = await move;
+    expect(exitCode).toBe(128 + constants.signals[signal]);
+    expect(stderr).toContain(`shard 0 has not moved when ${signal} came`);
+    expect(await pins()).toEqual(new Map());
     settle();
   });
 });

@@ -10,8 +10,9 @@ import { readGroup } from '../../shards/read-group.js';
 import { resizeGroup, untilGivenBack } from '../../shards/resize-group.js';
 import { checked, duration } from '../options/arguments.js';
 import { type ConnectionOptions, DURATIONS, withConnection, withSession } from '../options/connection.js';
-import { EXIT } from '../process/exit-codes.js';
+import { EXIT, exitCodeOfSignal } from '../process/exit-codes.js';
 import { printable } from '../process/output.js';
+import { onStopSignal } from '../process/signals.js';
 import { UserError } from '../process/user-error.js';
 
 interface JsonOptions extends ConnectionOptions {
@@ -27,7 +28,7 @@ ${DURATIONS}
 
 Exits with 0 when it is done, 64 if the command line is wrong or there is no such
 group, 69 if no server could be reached, 75 if it isn't done in time, 77 if the
-servers refuse.`;
+servers refuse, 128 + N after signal N.`;
 
 /** `conclave shards`: who owns the shards of a group, and what an operator may change. */
 export function addShards(program: Command, setExitCode: (code: number) => void): void {
@@ -128,7 +129,7 @@ function addMove(shards: Command): void {
       shards,
       'move',
       'move a shard once',
-      'Moves a shard to a member, once, and waits until it is there. Where the shares would be uneven after that, one of that member’s shards goes the other way.',
+      'Moves a shard to a member, once, and waits until it is there. Where the shares would be uneven after that, one of that member’s shards goes the other way. Until then the shards are pinned. A signal that ends the command takes these pins back, as the timeout does; after SIGKILL take them back with unpin.',
     ),
   )
     .argument('<shard>', 'its id')
@@ -175,22 +176,23 @@ function addResize(shards: Command): void {
     });
 }
 
+/** Until it is done, too late, or a signal ends it: what `act` would leave behind it takes back. */
 async function inTime<T>(
   session: Session,
   { timeout }: WaitOptions,
   what: string,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController();
-  const timer = session.clock.after(timeout, () => late.abort());
+  const ended = new AbortController();
+  const end = (code: number, when: string) =>
+    ended.abort(new UserError(code, `${what} ${when}: conclave shards status says why`));
+  const timer = session.clock.after(timeout, () => end(EXIT.notInTime, `within ${timeout} ms`));
+  const unsubscribe = onStopSignal((signal) => end(exitCodeOfSignal(signal), `when ${signal} came`));
   try {
-    return await act(late.signal);
-  } catch (error) {
-    if (!late.signal.aborted || error !== late.signal.reason) throw error;
-    const message = `${what} within ${timeout} ms: conclave shards status says why`;
-    throw new UserError(EXIT.notInTime, message, { cause: error });
+    return await act(ended.signal);
   } finally {
     timer.clear();
+    unsubscribe();
   }
 }
 

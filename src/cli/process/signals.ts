@@ -11,11 +11,21 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Resolves at the first signal to stop. From then on signals have their default effect: a second Ctrl+C ends the process. */
 export function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const onSignal = () => {
-      for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
-      resolve();
-    };
-    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
-  });
+  return new Promise((resolve) => void onStopSignal(() => resolve()));
+}
+
+/**
+ * Calls back at the first signal to stop. From then on signals have their default effect.
+ * @returns ends that before
+ */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => void): () => void {
+  const end = () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    end();
+    stop(signal);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  return end;
 }
