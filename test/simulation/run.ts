@@ -2,7 +2,8 @@ import { drill } from './drills.js';
 import { begin, replaceWhoGaveUp } from './faults.js';
 import type { Violation } from './ledger.js';
 import { goBy, type Rules } from './rules.js';
-import { playShards, ShardWorld } from './shards/world.js';
+import { playShards } from './shards/play.js';
+import { ShardWorld } from './shards/world.js';
 import { type FaultRate, World } from './world.js';
 
 /** What is to be run: the same again gives the same. */

@@ -3,8 +3,11 @@ import { deferred, ignore } from '../../../src/platform/async/promises.js';
 import { sleep } from '../../../src/platform/time/clock.js';
 import { Session } from '../../../src/session/session.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
+import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import type { ShardList } from '../../../src/shards/nodes/shard-list.js';
 import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
+import { changePins } from '../../../src/shards/pins.js';
+import { resizeGroup } from '../../../src/shards/resize-group.js';
 import type { Random } from '../../support/seeded-random.js';
 import { CONNECT, SILENT, type SimulatedEnvironment } from '../candidates/environment.js';
 import type { Ledger } from '../ledger.js';
@@ -17,7 +20,10 @@ export const noteOf = (shard: string) => `/note-${shard}`;
 
 /** What the processes of one world have in common. */
 export interface GroupSurroundings {
+  /** Which shards each member is started with. An operator changes that later. */
   readonly list: ShardList;
+  /** All that the group may ever have. */
+  readonly all: ShardList;
   readonly ledger: Ledger;
   readonly checker: ShardChecker;
   later(ms: number, task: () => void): void;
@@ -51,6 +57,7 @@ export class MemberProcess {
   #overrunning = 0;
   /** It is about to be stopped. */
   #isDraining = false;
+  #session: Session | undefined;
   #member: GroupMember | undefined;
   /** What others own yet, and it is to own. */
   #awaited: readonly string[] = [];
@@ -74,6 +81,11 @@ export class MemberProcess {
 
   get isDead(): boolean {
     return this.environment.clock.isDead;
+  }
+
+  /** Its name as a member. */
+  get member(): string {
+    return this.#habits.member;
   }
 
   /** Whether it acts for that shard, whether or not it runs: looked at from outside, without being asked. */
@@ -112,6 +124,31 @@ export class MemberProcess {
     this.#member?.refuse([]);
   }
 
+  /** An operator gives a shard to a member for good; or takes a pin back, if there is any, for `undefined`. */
+  pin(shard: string, member: string | undefined): void {
+    const change = (before: Map<string, string>) => {
+      if (member === undefined) before.delete(before.has(shard) ? shard : ([...before.keys()][0] ?? shard));
+      else before.set(shard, member);
+      return before;
+    };
+    this.#operate(member === undefined ? 'unpin' : 'pin', (session, paths) =>
+      changePins(session, paths, change),
+    );
+  }
+
+  /** An operator gives the group another number of shards. */
+  resize(count: number): void {
+    this.#operate('resize', (session, paths) => resizeGroup(session, paths, count));
+  }
+
+  /** An operator who uses the process's session does something, which fails or not. */
+  #operate(what: string, act: (session: Session, paths: GroupPaths) => Promise<unknown>): void {
+    const { ledger } = this.#surroundings;
+    if (this.#session === undefined || this.#session.ended.aborted) return;
+    const count = (outcome: string) => () => ledger.count(`${what}: ${outcome}`);
+    this.#expect(what, act(this.#session, new GroupPaths(GROUP))).then(count('done'), count('failed'));
+  }
+
   /** It asks the planner to give its shards to others. It has to be stopped after that. */
   drain(): void {
     this.#surroundings.ledger.count('drains');
@@ -129,7 +166,7 @@ export class MemberProcess {
   }
 
   async #run(): Promise<void> {
-    const { ledger, times, list } = this.#surroundings;
+    const { ledger, times, all } = this.#surroundings;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       let session: Session | undefined;
@@ -140,7 +177,8 @@ export class MemberProcess {
           logger: SILENT,
           signal,
         });
-        for (const shard of list.ids) await session.ensurePath(noteOf(shard));
+        this.#session = session;
+        for (const shard of all.ids) await session.ensurePath(noteOf(shard));
         while (!signal.aborted && !session.ended.aborted) await this.#belong(session);
       } catch (error) {
         if (!signal.aborted) ledger.count(`could not join: ${(error as Error).name}`);
