@@ -3,7 +3,7 @@ import type { Session } from '../../../src/index.js';
 import { deleteForSure } from '../../../src/lease/delete-for-sure.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { JOURNALS } from './settings.js';
-import { pathOf } from './worker-protocol.js';
+import { GROUP, pathOf, queuesOf } from './worker-protocol.js';
 import type { World } from './world.js';
 
 const ROUNDS = 3;
@@ -66,14 +66,14 @@ export async function compareCopies(world: World): Promise<Disagreement[]> {
 
 async function copyOf(world: World, session: Session): Promise<Copy> {
   const copy = new Set<string>();
-  for (const journal of JOURNALS) {
-    const path = pathOf(journal);
+  for (const path of [...JOURNALS.map(pathOf), GROUP.planner]) {
     // When a server has answered a write, it has everything that was written before.
     await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path }]));
-    for (const node of await world.contendersOf(session, journal)) copy.add(node);
     const { stat } = await session.retryUntilAnswered(() => session.getData(path));
     copy.add(`${path} in version ${stat.version}`);
   }
+  for (const queue of queuesOf(JOURNALS))
+    for (const node of await world.contendersIn(session, queue)) copy.add(node);
   return copy;
 }
 
@@ -84,7 +84,8 @@ export async function deleteDisputed(
 ): Promise<readonly string[]> {
   if (disagreements.length === 0) return [];
   return await world.withSession(CONNECTS_WITHIN_MS, async (session) => {
-    const contenders = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
+    const queues = queuesOf(JOURNALS);
+    const contenders = await Promise.all(queues.map((queue) => world.contendersIn(session, queue)));
     const disputed = disputedIn(contenders.flat(), disagreements);
     await Promise.all(disputed.map((node) => deleteForSure(session, node)));
     return disputed;

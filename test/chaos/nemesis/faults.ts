@@ -6,6 +6,7 @@ import type { Journal } from './history.js';
 import type { Fault, Kind, Way } from './schedule.js';
 import { ELECTIONS, JOURNALS } from './settings.js';
 import type { WorkerProcess } from './worker-process.js';
+import { queueOf } from './worker-protocol.js';
 import type { World } from './world.js';
 
 /** A fault that has come: on whom, and how it ends. */
@@ -155,7 +156,7 @@ async function deleteNode(
   choose: (nodes: readonly string[]) => string | undefined,
 ): Promise<string> {
   const remove = async (session: Session) => {
-    const node = choose(await world.contendersOf(session, journal));
+    const node = choose(await world.contendersIn(session, queueOf(journal)));
     if (node === undefined) throw new PassedOver('the election had no candidate');
     await session.retryUntilAnswered(() => session.remove(node));
     return node;
@@ -310,14 +311,12 @@ const STRIKES: Record<Kind, Strike> = {
   }),
 
   'an operator deletes a node': async (world, fault) => {
-    // The leader's half of the time; of an election, in half of these cases the heartbeat node beside it.
+    // The leader's half of the time; of an election or a group, in half of these cases the heartbeat node beside it.
     const { amount } = fault;
     const journal = journalOf(fault);
     const on = await deleteNode(world, journal, (nodes) => {
       const node = nodes[amount < 0.5 ? 0 : Math.floor(amount * nodes.length)];
-      return node !== undefined && amount < 0.25 && journal.kind === 'election'
-        ? heartbeatPathOf(node)
-        : node;
+      return node !== undefined && amount < 0.25 && journal.kind !== 'lock' ? heartbeatPathOf(node) : node;
     });
     return { on, mend: () => undefined };
   },

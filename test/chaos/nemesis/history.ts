@@ -8,10 +8,10 @@ export function now(): Micros {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** What fencing distinguishes: an election, or a lock. Each has a journal of its own at the sink. */
+/** What fencing distinguishes: an election, a lock, or a shard of the group. Each has a journal of its own at the sink. */
 export interface Journal {
   readonly name: string;
-  readonly kind: 'election' | 'lock';
+  readonly kind: 'election' | 'lock' | 'shard';
 }
 
 /** `fenced` refuses a token that is lower than one it has seen; `open` takes everything. */

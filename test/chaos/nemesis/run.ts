@@ -13,7 +13,7 @@ import {
   SESSION_TIMEOUT_MS,
   WORKERS,
 } from './settings.js';
-import { pathOf } from './worker-protocol.js';
+import { pathOf, queueOf, queuesOf } from './worker-protocol.js';
 import { World } from './world.js';
 
 export interface RunOptions {
@@ -102,7 +102,7 @@ class Nemesis {
   }
 
   /**
-   * Waits until all elections and locks have a holder that acts, for as long as that may take; and then has leaders
+   * Waits until all elections, locks and shards have a holder that acts, for as long as that may take; and then has leaders
    * resign, undisturbed.
    */
   async calm(number: number): Promise<void> {
@@ -174,7 +174,7 @@ class Nemesis {
     for (const worker of this.#world.workers) worker.explain(journal.name);
     for (const server of this.#world.servers) {
       const look = async (session: Session) => {
-        const nodes = [pathOf(journal), ...(await this.#world.contendersOf(session, journal))];
+        const nodes = [pathOf(journal), ...(await this.#world.contendersIn(session, queueOf(journal)))];
         for (const node of nodes) {
           const { data, stat } = await session.getData(node);
           const owner = stat.ephemeralOwner.toString(16);
@@ -252,7 +252,8 @@ async function end(world: World): Promise<void> {
 /** The nodes that are left then. */
 async function untilGone(world: World, session: Session, deadline: number): Promise<string[]> {
   for (;;) {
-    const lists = await Promise.all(JOURNALS.map((journal) => world.contendersOf(session, journal)));
+    const queues = queuesOf(JOURNALS);
+    const lists = await Promise.all(queues.map((queue) => world.contendersIn(session, queue)));
     const left = lists.flat();
     if (left.length === 0 || performance.now() > deadline) return left;
     await pause(200);

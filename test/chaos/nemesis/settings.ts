@@ -3,11 +3,19 @@ import type { Journal } from './history.js';
 
 export const SERVERS = 3;
 export const WORKERS = 5;
+/** Of the one group of shards: more than workers, so that a change of workers moves some. */
+export const SHARDS = ['0', '1', '2', '3', '4', '5'] as const;
+
+export function shardJournal(shard: string): string {
+  return `shard ${shard}`;
+}
+
 export const JOURNALS: readonly Journal[] = [
   { name: 'red', kind: 'election' },
   { name: 'green', kind: 'election' },
   { name: 'blue', kind: 'election' },
   { name: 'counter', kind: 'lock' },
+  ...SHARDS.map((shard): Journal => ({ name: shardJournal(shard), kind: 'shard' })),
 ];
 export const ELECTIONS = JOURNALS.filter(({ kind }) => kind === 'election');
 

@@ -1,3 +1,4 @@
+import { GroupPaths } from '../../../src/shards/nodes/group-paths.js';
 import type { Journal } from './history.js';
 
 /** What a worker is given when it begins. */
@@ -29,6 +30,20 @@ export type Message =
   | { readonly reports: 'acts no more'; readonly journal: string }
   | { readonly reports: 'time'; readonly wallMs: number };
 
-export function pathOf(journal: Journal): string {
-  return `/chaos/${journal.kind}/${journal.name}`;
+/** Where the workers have their shards. */
+export const GROUP = new GroupPaths('/chaos/shards');
+
+/** What has the record of an election or a shard; of a lock, where it is. */
+export function pathOf({ kind, name }: Journal): string {
+  return kind === 'shard' ? GROUP.recordOf(name.replace('shard ', '')) : `/chaos/${kind}/${name}`;
+}
+
+/** Where its contenders have their nodes. All shards have the same ones. */
+export function queueOf(journal: Journal): string {
+  return journal.kind === 'shard' ? GROUP.members : pathOf(journal);
+}
+
+/** All queues of these journals, each once, and the planner's. */
+export function queuesOf(journals: readonly Journal[]): string[] {
+  return [...new Set([...journals.map(queueOf), GROUP.planner])];
 }

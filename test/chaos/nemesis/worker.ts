@@ -1,4 +1,4 @@
-/** A worker: stands in every election, uses every lock, acts while it leads or holds, and writes all of it down. */
+/** A worker: stands in every election, uses every lock, is a member of the group of shards, acts while it leads or holds, and writes all of it down. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Claimant } from '../../../src/election/term/claimant.js';
 import type { ElectedTerm } from '../../../src/election/term/elected-term.js';
@@ -7,15 +7,20 @@ import {
   ElectionSupervisor,
   type LockHold,
   Session,
+  type Shard,
+  ShardSupervisor,
   type Term,
 } from '../../../src/index.js';
+import type { OwnedShard } from '../../../src/shards/ownership/shard.js';
 import { Acting, type Actor } from './acting.js';
 import { History, type Journal } from './history.js';
+import { SHARDS, shardJournal } from './settings.js';
 import { SinkClient } from './sink-client.js';
-import { type Command, type Message, type Orders, pathOf } from './worker-protocol.js';
+import { type Command, GROUP, type Message, type Orders, pathOf } from './worker-protocol.js';
 
 // Often enough to see an overlap of leases, which last for more than a second; the machine has other things to do.
 const ACT_EVERY_MS = 40;
+const ACT_FOR_SHARD_EVERY_MS = 100; // There are more of them.
 const ACTS_PER_HOLD = 5;
 const BETWEEN_HOLDS_MS = 300;
 const PATIENCE_MS = 20_000;
@@ -27,6 +32,7 @@ class Worker {
   readonly #sink: SinkClient;
   readonly #supervisors = new Map<string, ElectionSupervisor>();
   readonly #stop = new AbortController();
+  #shards: ShardSupervisor | undefined;
   #users: Promise<void>[] = [];
   #writes = 0;
 
@@ -41,8 +47,9 @@ class Worker {
     this.#history.write({ kind: 'process began', who: this.#orders.name });
     for (const journal of this.#orders.journals) {
       if (journal.kind === 'election') this.#stand(journal);
-      else this.#users.push(this.#useLock(journal));
+      if (journal.kind === 'lock') this.#users.push(this.#useLock(journal));
     }
+    this.#own();
     report({ reports: 'begun' });
   }
 
@@ -52,16 +59,19 @@ class Worker {
 
   /** How it sees an election, for people who wonder why there is no leader. */
   explain(journal: string): void {
+    if (journal === shardJournal(SHARDS[0])) this.#note(`shards: ${JSON.stringify(this.#shards?.health())}`);
     const supervisor = this.#supervisors.get(journal);
-    const { number, signal } = supervisor?.term ?? {};
+    if (supervisor === undefined) return;
+    const { number, signal } = supervisor.term ?? {};
     const term = number === undefined ? 'no term' : `term ${number}, ${signal?.aborted ? 'ended' : 'held'}`;
-    this.#note(`${journal}: ${JSON.stringify(supervisor?.health())}, ${term}`);
+    this.#note(`${journal}: ${JSON.stringify(supervisor.health())}, ${term}`);
   }
 
   /** Leaves everything. When nothing is left to do the process ends by itself, or something was left behind in it. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop()));
+    const supervisors = [...this.#supervisors.values(), ...(this.#shards ? [this.#shards] : [])];
+    await Promise.all(supervisors.map((supervisor) => supervisor.stop()));
     await Promise.all(this.#users);
     this.#sink.close();
   }
@@ -99,6 +109,41 @@ class Worker {
     supervisor.start().catch((error: Error) => {
       this.#noteUnlessStopped(`${journal.name}: ${error.message}`);
     });
+  }
+
+  /** Owns shards. The processes of one place have one id, so each is at home where the one before it was. */
+  #own(): void {
+    const { connect, sessionTimeoutMs, name: who, journals } = this.#orders;
+    const journalOf = ({ id }: Pick<Shard, 'id'>) =>
+      journals.find(({ name }) => name === shardJournal(id)) as Journal;
+    const supervisor = new ShardSupervisor({
+      ...{ connect, path: GROUP.group, shards: SHARDS.length, retry: RETRY },
+      id: who.replace(/\..*/, ''),
+      session: { sessionTimeoutMs },
+      run: async (shard) => {
+        const acting = await Acting.begin(this.#actorOf(journalOf(shard)), shard);
+        while (await acting?.act()) await pause(ACT_FOR_SHARD_EVERY_MS);
+      },
+      cleanup: async ({ shards }) => {
+        for (const shard of shards)
+          this.#history.write({ kind: 'cleaned', who, journal: journalOf(shard).name });
+      },
+    });
+    supervisor.on('acquired', (shard) => {
+      const { number: term, token } = shard;
+      const { version } = (shard as OwnedShard).claim;
+      const journal = journalOf(shard).name;
+      this.#history.write({ kind: 'elected', who, journal, term, token: String(token), version });
+    });
+    const ended = (shard: Shard, reason: string) => {
+      const journal = journalOf(shard).name;
+      this.#history.write({ kind: 'demoted', who, journal, token: String(shard.token), reason });
+      report({ reports: 'acts no more', journal });
+    };
+    supervisor.on('released', ended).on('lost', ended);
+    supervisor.on('error', (error) => this.#note(`shards: ${error.message}`));
+    this.#shards = supervisor;
+    supervisor.start().catch((error: Error) => this.#noteUnlessStopped(`shards: ${error.message}`));
   }
 
   async #lead(journal: Journal, term: Term): Promise<void> {

@@ -22,7 +22,6 @@ import {
 import { SmallDisk } from './small-disk.js';
 import { WallClock } from './wall-clock.js';
 import { WorkerProcess } from './worker-process.js';
-import { pathOf } from './worker-protocol.js';
 
 const SINK = join(import.meta.dirname, 'sink.js');
 // Of a leader that has reported nothing for so long it isn't known whether it leads.
@@ -129,9 +128,8 @@ export class World {
     }
   }
 
-  /** The nodes of the contenders for an election or a lock, in the order of the queue. */
-  async contendersOf(session: Session, journal: Journal): Promise<string[]> {
-    const path = pathOf(journal);
+  /** The nodes of the contenders in a queue, in their order. */
+  async contendersIn(session: Session, path: string): Promise<string[]> {
     const children = await session.retryUntilAnswered(() => session.getChildren(path));
     const numberOf = (name: string) => Number(name.slice(name.lastIndexOf('-') + 1));
     return children

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry, Happening, Micros, SinkName } from '../history.js';
 import { checkHistory } from './check.js';
+import { HoldCheck } from './holds.js';
 
 const MS = 1000;
 
@@ -116,6 +117,19 @@ describe('the checker of histories', () => {
       const stopped = history().leads('a', 10, 0, 950).held('a', 10, 1000, 9000).leads('b', 11, 4000, 9000);
       expect(stopped.wrong).toEqual([]);
       expect(stopped.verdict.holds.slowChecks).toBe(1);
+    });
+
+    it('finds two owners of a shard at once, and a token of it that went back', () => {
+      const check = new HoldCheck([{ name: 'shard 0', kind: 'shard' }]);
+      const owns = (who: string, token: number, fromMs: number, toMs: number) => {
+        for (const entry of history().leads(who, token, fromMs, toMs, 'shard 0').entries) check.see(entry);
+      };
+      owns('a', 10, 0, 1000);
+      owns('b', 9, 950, 2000);
+      expect(check.conclude().violations.map(({ kind }) => kind)).toEqual([
+        'two leaders at once',
+        'a token that went back',
+      ]);
     });
 
     it('counts overlaps of a lock, for which there is no takeover delay', () => {
