@@ -104,31 +104,89 @@ describe('a supervisor of shards on real servers', () => {
   });
 
   it('keeps what stays over a hundred changes of members: no event, no pause, no new term', async () => {
-    const path = uniquePath('steady-shards');
-    const steady = supervise(path, 'steady', { shards: 3 });
+    const [path, shards] = [uniquePath('steady-shards'), 32];
+    const members = ['a', 'b', 'c', 'd'].map((id) => supervise(path, id, { shards }));
     const told: string[] = [];
-    await steady.start();
-    await until(() => steady.owned.size === 3);
-    const others = supervise(path, 'fixed-1', { shards: 3 });
-    await others.start();
-    await until(() => steady.owned.size + others.owned.size === 3 && steady.owned.size === 2);
-    const third = supervise(path, 'fixed-2', { shards: 3 });
-    await third.start();
-    await until(() => steady.owned.size === 1 && others.owned.size === 1 && third.owned.size === 1);
-    const kept = [steady, others, third].flatMap(({ owned }) => [...owned.values()]);
-    for (const each of [steady, others, third])
+    const owned = (all: readonly ShardSupervisor[]) =>
+      new Map(all.flatMap((each) => [...each.owned].map(([id, shard]) => [id, { shard, owner: each }])));
+    const follow = (each: ShardSupervisor) => {
       for (const event of ['acquired', 'released', 'lost'] as const)
-        each.on(event, (shard: Shard) => told.push(`${event} ${shard.id}`));
-    // Each of them has a shard, so a fourth one gets none: fifty come, and go.
+        each.on(event, ({ id }: Shard) => told.push(id));
+    };
+    const areShared = (all: readonly ShardSupervisor[]) => {
+      const counts = all.map((each) => each.owned.size);
+      const sum = counts.reduce((total, count) => total + count, 0);
+      return sum === shards && Math.max(...counts) - Math.min(...counts) <= 1;
+    };
+    for (const each of members) await each.start();
+    await until(() => areShared(members));
+    for (const each of members) follow(each);
+    let [stayed, moved] = [0, 0];
+    const change = async (
+      before: readonly ShardSupervisor[],
+      after: readonly ShardSupervisor[],
+      act: () => unknown,
+    ) => {
+      told.length = 0;
+      const former = owned(before);
+      await act();
+      await until(() => areShared(after));
+      for (const [id, { shard, owner }] of owned(after)) {
+        if (former.get(id)?.owner !== owner) {
+          moved++;
+          continue;
+        }
+        stayed++;
+        expect(told).not.toContain(id);
+        expect(former.get(id)?.shard).toBe(shard);
+        expect([shard.isHeld(), shard.signal.aborted]).toEqual([true, false]);
+      }
+    };
     for (let time = 0; time < 50; time++) {
-      const guest = supervise(path, `guest-${time}`, { shards: 3 });
-      await guest.start();
-      await guest.stop();
+      const guest = supervise(path, `guest-${time}`, { shards });
+      follow(guest);
+      const all = [...members, guest];
+      await change(members, all, () => guest.start());
+      await change(all, members, () => guest.stop());
     }
-    expect(told).toEqual([]);
-    expect(kept.map(({ number, signal }) => [number, signal.aborted])).toEqual(
-      kept.map(({ number }) => [number, false]),
-    );
-    expect(kept.every((shard) => shard.isHeld())).toBe(true);
-  }, 30_000);
+    // Of 32 shards a fifth member has six.
+    expect([stayed, moved]).toEqual([100 * (shards - 6), 100 * 6]);
+  }, 60_000);
+
+  it.each([
+    ['without grace: each shard moves at most twice, there and home', {}, 2],
+    ['with grace: none moves', { graceMs: 20_000 }, 0],
+  ])(
+    'has all at home after a rolling restart of eight, %s',
+    async (_, options, most) => {
+      const [path, shards] = [uniquePath('rolling-shards'), 64];
+      const ids = Array.from({ length: 8 }, (_, at) => `host-${at}`);
+      const members = new Map<string, ShardSupervisor>();
+      /** By shard, its owners one after the other. */
+      const owners = new Map<string, string[]>();
+      const start = async (id: string) => {
+        const member = supervise(path, id, { shards, ...options });
+        member.on('acquired', ({ id: shard }) => owners.set(shard, [...(owners.get(shard) ?? []), id]));
+        members.set(id, member);
+        await member.start();
+      };
+      const areShared = () => [...members.values()].every(({ owned }) => owned.size === shards / ids.length);
+      for (const id of ids) await start(id);
+      await until(areShared);
+      for (const [id, { owned }] of members) for (const shard of owned.keys()) owners.set(shard, [id]);
+      for (const id of ids) {
+        const member = members.get(id) as ShardSupervisor;
+        await (most === 0 ? member.stop() : member.drain());
+        await start(id);
+        await until(areShared);
+      }
+      const moves = [...owners.values()].map(
+        (each) => each.filter((id, at) => at > 0 && id !== each[at - 1]).length,
+      );
+      expect(moves).toHaveLength(shards);
+      expect(Math.max(...moves)).toBe(most);
+      for (const each of owners.values()) expect(each.at(-1)).toBe(each[0]);
+    },
+    60_000,
+  );
 });
