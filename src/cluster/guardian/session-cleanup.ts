@@ -59,11 +59,9 @@ export async function cleanUpSession(
     const session = await Session.takeOver(servers, credentials, resolved, { onError: ignore });
     try {
       const inTime = (act: (signal: AbortSignal) => Promise<void>) => within(session, waitMs, act);
-      // First the members: who takes over the planning of their groups with a term plans without them.
-      const failures = [
-        ...(await Promise.all(members.map((member) => inTime((signal) => bury(session, member, signal))))),
-        ...(await Promise.all(claims.map((claim) => inTime((signal) => giveBack(session, claim, signal))))),
-      ];
+      const burials = Promise.all(members.map((member) => inTime((signal) => bury(session, member, signal))));
+      const releases = claims.map((claim) => inTime((signal) => giveBack(session, claim, burials, signal)));
+      const failures = [...(await burials), ...(await Promise.all(releases))];
       const cause = failures.find((each) => each !== undefined && !isOutdated(each));
       return { ...outcome, clean: failures.every((each) => each === undefined), cause };
     } finally {
@@ -102,10 +100,16 @@ async function within(
   }
 }
 
-async function giveBack(session: Session, claim: ReleasableClaim, signal: AbortSignal): Promise<void> {
+/** @param burials - end before it: who takes over the planning of a group with a term plans without its dead members */
+async function giveBack(
+  session: Session,
+  claim: ReleasableClaim,
+  burials: Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
   let [outcome, handsOver]: [ReleaseOutcome, boolean] = ['again', true];
   while (outcome !== 'released') {
-    outcome = await release(session, claim, handsOver, signal);
+    outcome = await release(session, claim, { handsOver, after: burials }, signal);
     if (outcome === 'not-handed') handsOver = false; // The record becomes vacant, and the queue decides.
   }
 }
@@ -124,7 +128,7 @@ type ReleaseOutcome = 'released' | 'again' | 'not-handed';
 async function release(
   session: Session,
   claim: ReleasableClaim,
-  handsOver: boolean,
+  { handsOver, after }: { readonly handsOver: boolean; readonly after: Promise<unknown> },
   signal: AbortSignal,
 ): Promise<ReleaseOutcome> {
   const connection = session.connectionNumber;
@@ -138,6 +142,7 @@ async function release(
     throw new Error(
       `nothing was written for its term ${claim.term} of ${claim.record}: ${check.why}. A process that says so is broken, or does what it may not`,
     );
+  await after;
   // As in `Release`: on another connection the record may be a restored backup's, at that version by a later claim.
   if (connection === undefined || session.connectionNumber !== connection) return 'again';
   try {

@@ -56,7 +56,7 @@ export class MemberWatch {
   /** By the names of their nodes. */
   readonly #members = new Map<string, Watched>();
   readonly #watch: NodeWatch;
-  #isLooking = false;
+  #looking: Promise<void> | undefined;
   #isDue = false;
   #hasStopped = false;
   /** When the heartbeats of all are read next: what comes before is for those that come and go alone. */
@@ -98,6 +98,12 @@ export class MemberWatch {
     return this.#hasLooked;
   }
 
+  /** Resolves when it has looked: now, or by a look that is under way; also if that fails. Never rejects. */
+  async looked(): Promise<void> {
+    if (this.#looking === undefined) this.#lookSoon();
+    await this.#looking;
+  }
+
   /**
    * A record was read that names the member of that node, which doesn't seem to be there. If the next listing doesn't show it either, and
    * the servers prove that it is gone, it gets a tombstone when its lease is over. One that no record names needs none.
@@ -127,12 +133,10 @@ export class MemberWatch {
 
   #lookSoon(): void {
     this.#isDue = true;
-    if (this.#isLooking || this.#hasStopped) return;
-    void this.#lookAll(); // Never rejects.
+    if (!this.#hasStopped) this.#looking ??= this.#lookAll(); // Never rejects.
   }
 
   async #lookAll(): Promise<void> {
-    this.#isLooking = true;
     this.#timer?.clear();
     try {
       while (this.#isDue && !this.#hasStopped) {
@@ -143,7 +147,7 @@ export class MemberWatch {
       // Without an answer the next look goes over the next connection.
       if (!isUnanswered(error)) this.#failed(error);
     } finally {
-      this.#isLooking = false;
+      this.#looking = undefined;
       if (!this.#hasStopped && !this.#session.ended.aborted) {
         const { clock } = this.#session;
         this.#timer = clock.after(Math.max(0, this.#beatsDueAt - clock.now()), () => this.#lookSoon());

@@ -1,7 +1,8 @@
-// Imports more than 15 modules: 16, most of them the forms of the nodes that a plan is made from.
+// Imports more than 15 modules: 17, most of them the forms of the nodes that a plan is made from.
 import { NoNodeError } from '../../errors.js';
 import { compareEntries, parseEntry, type QueueEntry } from '../../lock/queue/order.js';
 import type { Abortable } from '../../platform/async/lazy-abort.js';
+import { ignore } from '../../platform/async/promises.js';
 import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
@@ -64,19 +65,20 @@ export async function readFacts(
   signal: Abortable,
   knowsTheGone = false,
 ): Promise<Facts> {
-  const { session, paths, records } = source;
+  const { session, paths } = source;
   const shards = source.shards();
-  // A member that has a tombstone writes no record any more: what names none now never will.
-  const tombstones = await session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
-  const readsRecords = !knowsTheGone || tombstones.length > 0;
-  const [seen, published, plans, reports, pins, homes] = await Promise.all([
-    readsRecords ? records.read(shards.list.ids, signal) : undefined,
-    readsRecords ? undefined : readPublications(source, shards, present, signal),
-    readPlans(source, shards, present, signal),
-    readReports(source, shards, present, signal),
-    readPins(source, signal),
-    readHomes(source, shards, signal),
-  ]);
+  const { connectionNumber } = session;
+  // A member that has a tombstone writes no record any more: what names none now never will. What goes out behind the listing shows what was so after it.
+  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
+  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+  reading.catch(ignore); // It is awaited below, or read anew.
+  const tombstones = await listing;
+  // Over another connection the listing may have been repeated, and the records not.
+  const isInOrder = connectionNumber !== undefined && session.connectionNumber === connectionNumber;
+  const isEnough = isInOrder && (!knowsTheGone || tombstones.length === 0);
+  const [seen, published, plans, reports, pins, homes] = await (isEnough
+    ? reading
+    : readNodes(source, shards, present, signal, true));
   // Its home was written as it left. It may be listed still among those that were seen before.
   const left = new Set(homes.map(({ member }) => member));
   const there = present.filter(({ node }) => !left.has(uuidOf(node)));
@@ -84,6 +86,24 @@ export async function readFacts(
   for (const { node } of present) if (left.has(uuidOf(node))) plans.delete(node);
   const holders = holdersOf(seen?.flatMap(heldBy) ?? published ?? [], members);
   return { shards, members, tombstones, records: seen, holders, plans, reports, pins, homes };
+}
+
+/** @param readsRecords - these, or the members' publications in their place */
+function readNodes(
+  source: FactsSource,
+  shards: GroupShards,
+  present: readonly SeenMember[],
+  signal: Abortable,
+  readsRecords: boolean,
+) {
+  return Promise.all([
+    readsRecords ? source.records.read(shards.list.ids, signal) : undefined,
+    readsRecords ? undefined : readPublications(source, shards, present, signal),
+    readPlans(source, shards, present, signal),
+    readReports(source, shards, present, signal),
+    readPins(source, signal),
+    readHomes(source, shards, signal),
+  ]);
 }
 
 async function readPlans(

@@ -131,6 +131,7 @@ export class PlanningCandidate {
       term,
     );
     this.#planner = planner;
+    if (hasFollowed) await watch.looked(); // The former planner is mostly gone by then: with it the first plan would be in vain.
     planner.begin(hasFollowed);
     await new Promise<void>((resolve) => onAbort(term.signal, resolve));
     await planner.ended();
