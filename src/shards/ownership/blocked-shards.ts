@@ -44,8 +44,8 @@ export class BlockedShards {
       if (owner !== undefined && !this.#owners.has(owner)) this.#watchOwner(owner);
   }
 
-  /** Waits for no others than these any more. */
-  keep(shards: ReadonlySet<string>): void {
+  /** Waits for no others than these any more. @returns the ids of those that it waits for */
+  keep(shards: ReadonlySet<string>): ReadonlySet<string> {
     for (const shard of this.#shards.keys()) if (!shards.has(shard)) this.#forget(shard);
     const owners = new Set([...this.#shards.values()].map(({ owner }) => owner));
     for (const [owner, unwatch] of this.#owners) {
@@ -53,6 +53,7 @@ export class BlockedShards {
       unwatch();
       this.#owners.delete(owner);
     }
+    return this.shards;
   }
 
   stop(): void {

@@ -152,7 +152,6 @@ export class ShardOwner implements ShardListener {
     this.#await([]);
     for (const shard of this.owned) this.#end(shard, reason);
     await this.#claiming;
-    this.#blocked.stop();
     this.#later?.clear();
     if (this.#shards.size === 0) return;
     this.#givingBack ??= deferred();
@@ -245,8 +244,7 @@ export class ShardOwner implements ShardListener {
 
   async #claimOnce(): Promise<void> {
     const lacking = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
-    this.#blocked.keep(new Set(lacking));
-    const { shards: blocked } = this.#blocked;
+    const blocked = this.#blocked.keep(new Set(lacking));
     const asked = [...new Set([...lacking.filter((shard) => !blocked.has(shard)), ...this.#unsure])];
     if (asked.length === 0) return this.#await([]);
     const { node } = this.#member;
@@ -286,7 +284,6 @@ export class ShardOwner implements ShardListener {
     else if (claims.size < free.length) this.#isDue = true; // Others were first, or it isn't known.
   }
 
-  /** Waits for these as well. */
   #await(blocked: readonly SeenRecord[]): void {
     if (!this.#hasStopped) this.#blocked.wait(blocked);
     const awaited = [...this.#blocked.shards].filter((shard) => this.#wanted.has(shard));
