@@ -13,6 +13,8 @@ export const TICK_MS = 500;
 // A guardian learns of a new worker from the worker's first messages, and a heartbeat tells the planner of it.
 const KNOWN_BY_THEN_MS = 500;
 const PATIENCE_MS = 60_000;
+// The nodes of those that were killed before are gone, and the others know their places in the planner's election again.
+const SETTLED_MS = 2 * SESSION_MS;
 
 /** @typedef {'worker' | 'planner' | 'both'} Victim `both`: the planner and the next in line */
 /** @typedef {{ victim: Victim, isGuarded: boolean, tookMs: number[] }} Killed */
@@ -40,6 +42,7 @@ export async function measureKilled({ isGuarded, victims, say }) {
   try {
     for (const [round, victim] of victims.entries()) {
       await workers.complete();
+      if (victim === 'both') await pause(SETTLED_MS);
       tookMs.set(victim, [...(tookMs.get(victim) ?? []), await workers.kill(victim)]);
       if (round % 10 === 9) say(`shards: ${round + 1} of ${victims.length} were killed`);
     }
