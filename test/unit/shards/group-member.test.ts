@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { takeoverDelayMs } from '../../../src/election/term/takeover-delay.js';
 import { ShardEndedError, ShardsMismatchError } from '../../../src/errors.js';
 import { LazyAbortController } from '../../../src/platform/async/lazy-abort.js';
 import { GroupMember, type GroupMemberListener } from '../../../src/shards/group-member.js';
@@ -119,6 +120,20 @@ describe('a member of a group of shards', () => {
       expect(server.paths(`${GROUP}/tombstones`).length).toBeLessThanOrEqual(2);
     },
   );
+
+  it('has its shards replaced before its session ends, also if it was the planner and the next in line failed with it', async () => {
+    const { clock, join, idsOf } = await startGroup();
+    const [planner, next] = [await join('a'), await join('b')];
+    const others = [await join('c'), await join('d')];
+    await clock.advance(A_WHILE_MS);
+    planner.silence();
+    next.silence();
+    // The third takes over the planning two delays after the last heartbeats, and has seen both members fall silent.
+    const replacedMs = REPLACED_MS + takeoverDelayMs(TIMES.leaseMs) + A_WHILE_MS;
+    expect(replacedMs).toBeLessThan(TIMES.sessionTimeoutMs);
+    await clock.advance(replacedMs);
+    expect(others.map((member) => idsOf(member).length)).toEqual([4, 4]);
+  });
 
   it('whose session ends has its shards replaced when its lease is over', async () => {
     const { clock, join, ownersOf, list } = await startGroup();

@@ -104,6 +104,20 @@ describe('a claim of a shard', () => {
     expect([first.told, second.told]).toEqual([['acquired 0'], ['acquired 1']]);
   });
 
+  it('reads none of the shards that it waits for, and of which nothing was heard', async () => {
+    const { clock, join } = await setUpOwners();
+    const [first, second] = [await join('a'), await join('b')];
+    first.owner.follow(['0', '1', '2']);
+    await clock.advance(A_WHILE_MS);
+    second.owner.follow(['0', '1', '2']);
+    await clock.advance(A_WHILE_MS);
+    const read = vi.spyOn(second.session, 'getData');
+    first.owner.follow(['1', '2']);
+    await clock.advance(A_WHILE_MS);
+    expect(second.told).toEqual(['acquired 0']);
+    expect(read.mock.calls.map(([path]) => path)).toEqual([RECORD]);
+  });
+
   it('is refused if the tombstone that it was begun for is gone', async () => {
     const { clock, outsider, join, nameIn, holder } = await setUpOwners();
     const member = await join('a');
