@@ -6,6 +6,7 @@ import { CONTESTANTS } from './harness/contestants.mjs';
 import { isMet } from './harness/finding.mjs';
 import { stopAllServers } from './harness/servers.mjs';
 import { HELP, parseOptions } from './options.mjs';
+import { inShort } from './report/in-short.mjs';
 import { describeMachine, moment } from './report/machine.mjs';
 import { fillIn, page } from './report/markdown.mjs';
 import { plots } from './report/plots.mjs';
@@ -117,7 +118,8 @@ function publish(results, drawn) {
   const names = readdirSync(DETAILS).filter((name) => name.endsWith('.svg'));
   writeFileSync(join(DETAILS, 'results.md'), page(runs, names, INTRODUCTION));
   const links = names.map((name) => relative(dirname(DOCUMENT), join(DETAILS, name)));
-  writeFileSync(DOCUMENT, fillIn(readFileSync(DOCUMENT, 'utf8'), summary(runs, links, '###')));
+  const filled = fillIn(readFileSync(DOCUMENT, 'utf8'), summary(runs, links, '###'));
+  writeFileSync(DOCUMENT, fillIn(filled, inShort(runs), 'in short'));
 }
 
 /** @param {string} folder @param {Record<string, string>} drawn files by their names */

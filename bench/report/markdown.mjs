@@ -16,9 +16,6 @@ import { isMet } from '../harness/finding.mjs';
  * @property {readonly { row: string, reason: string }[]} failures
  */
 
-const BEGIN = '<!-- results: begin -->';
-const END = '<!-- results: end -->';
-
 /**
  * A page with everything but the single values: of each run its conditions, and its findings, each with its plot.
  *
@@ -126,11 +123,13 @@ export function tableOf(columns, rows) {
  *
  * @param {string} document
  * @param {string} text
+ * @param {'results' | 'in short'} [part]
  * @throws {Error} if the document has no such marks
  */
-export function fillIn(document, text) {
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+export function fillIn(document, text, part = 'results') {
+  const [opening, closing] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`];
+  const [begin, end] = [document.indexOf(opening), document.indexOf(closing)];
   if (begin < 0 || end < begin)
-    throw new Error(`there is no place for the results: expected ${BEGIN} and, after it, ${END}`);
-  return `${document.slice(0, begin + BEGIN.length)}\n\n${text}\n${document.slice(end)}`;
+    throw new Error(`there is no place for the results: expected ${opening} and, after it, ${closing}`);
+  return `${document.slice(0, begin + opening.length)}\n\n${text}\n${document.slice(end)}`;
 }
