@@ -171,7 +171,7 @@ export class PathGuard {
   #warnOfAll(path: string): void {
     this.#warnOnce(
       path,
-      'whoever reaches the servers may delete the nodes of locks and elections: use auth or TLS with access control',
+      'everybody who can reach the servers may delete the nodes of locks and elections: set session.auth, or use TLS with access control',
     );
   }
 
