@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 // Biome formats and lints. ESLint adds only the rules that need types.
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'coverage', '.stryker-tmp'] },
+  { ignores: ['dist', 'docs', 'node_modules', 'coverage', '.stryker-tmp'] },
   {
     files: ['{bench,scripts,src,test,tools}/**/*.ts'],
     languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true } },

@@ -73,7 +73,9 @@ describe('without a listener and a logger', () => {
 
   it('what concerns the whole process is said once, however many sessions there are', async () => {
     const { said } = await run('open to all');
-    expect(untimed(said)).toEqual([expect.stringMatching(/^warn conclave: everybody who can reach the servers/)]);
+    expect(untimed(said)).toEqual([
+      expect.stringMatching(/^warn conclave: everybody who can reach the servers/),
+    ]);
   });
 
   it('goes on when stderr has been closed', async () => {
