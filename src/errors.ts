@@ -420,10 +420,10 @@ export interface StopWait {
 
 const STOP_ADVICE: Record<StopWait['by'], string> = {
   work:
-    'nothing was given back, since that may still be acting: it has to end soon after `term.signal` aborts. ' +
-    'A later stop() waits on; the end of the process lets another lead, as after a kill',
-  cleanup: 'a later stop() waits on, for `cleanupTimeoutMs` at most',
-  servers: 'a later stop() waits on, in bounded time',
+    'nothing was released, because the work may still act: let it end soon after `term.signal` aborts. ' +
+    'Call stop() again to wait for it; or end the process, and another candidate leads when the lease is over',
+  cleanup: 'call stop() again to wait for it, for `cleanupTimeoutMs` at most',
+  servers: 'call stop() again to wait for them, in bounded time',
 };
 
 /**

@@ -20,33 +20,34 @@ export interface CandidacyOptions {
   /** Data that it advertises, up to 16 KiB: an address, for example. Every client that may read the election sees it. */
   readonly data?: string | Uint8Array;
   /**
-   * The leader's work. Called when a term begins. When the promise it returns has settled, the term is given back and the
-   * elector joins the queue again. It should end soon after `term.signal` aborts: only then is the term given back.
+   * The leader's work, called when a term begins. When the promise that it returns has settled, the term is released and the
+   * elector joins the queue again. End it soon after `term.signal` aborts: the term isn't released before.
    */
   readonly lead?: (term: Term) => unknown;
   /**
-   * How long to wait at least before claiming after a leader ended uncleanly: a shorter time than that leader's lease needs has
-   * no effect. The lease's length is waited out with 3 % and 50 ms, which are the whole margin for clocks. Give more where
-   * clocks can't be trusted: a guest's may stand still while its host migrates it live. @default what the lease needs
+   * The least time that this candidate waits before it claims, after a leader has ended uncleanly. A time that is shorter than
+   * that leader's lease with 3 % and 50 ms has no effect. These are the whole margin for clocks. Give more where clocks can't
+   * be trusted: the clock of a guest may stand still while its host migrates it live. @default what the lease needs
    */
   readonly takeoverDelayMs?: number;
   /**
    * When a leader that is silent may be replaced. `lease`: when its lease is surely over, and no heartbeat of it has come
    * meanwhile. `session`: when its session has ended as well, a session timeout and up to a tick of the servers later.
    *
-   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice is for work that
-   * doesn't ask: a leader that stands still for longer than a lease and goes on acts once more before it notices. With
-   * `session` no other leads by then unless it stood still for longer than the session timeout. Each term goes the way that
-   * its own leader chose. A session that keeps very many terms replaceable so (64) has `session` for further ones.
+   * With either, two leaders never act at once if they ask `term.isHeld()` before each act. The choice matters for work that
+   * doesn't ask. A leader that stands still for longer than a lease, and then goes on, acts once more before it notices. With
+   * `session` no other candidate leads by then, unless the leader stood still for longer than the session timeout.
+   *
+   * A leader's own choice applies to its term. A session with 64 such terms has `session` for further ones.
    * @default 'lease'
    */
   readonly takeover?: 'lease' | 'session';
-  /** If work overruns the lease: `report` it by an `error` event, or end it: `exit` the process, code 70. @default 'report' */
+  /** What happens if work outlasts its lease: `report` it by an `error` event, or `exit` the process with code 70. @default 'report' */
   readonly onOverrun?: 'report' | 'exit';
   /**
-   * Ends the process, by SIGKILL from a separate thread, when the main thread has been blocked past the end of a term's
-   * lease: nothing else can stop it then, and its next action would be that of a replaced leader. For work that may block
-   * and can't be fenced. A process that was paused for as long is killed too. @default false
+   * Whether a separate thread ends the process by SIGKILL when the main thread has been blocked past the end of a term's
+   * lease. Nothing else can stop such a process, and its next action would be that of a replaced leader. Use it for work that
+   * may block and can't be fenced. A process that was paused for as long is killed too. @default false
    */
   readonly watchdog?: boolean;
   /**
@@ -63,8 +64,9 @@ export interface CandidacyOptions {
    */
   readonly seats?: number;
   /**
-   * Whether to step down when `revokeLeader` asks: `false`, or a promise of it, refuses. It may use the request's grace to
-   * finish work. If it throws, or hasn't answered by the end of the grace, the term ends. @default yes, at once
+   * Decides whether to step down when `revokeLeader` asks. `false`, or a promise of it, refuses. You may use the request's
+   * grace to finish work. If the function throws, or hasn't answered by the end of the grace, the term ends.
+   * @default steps down at once
    */
   readonly onRevoke?: (revocation: Revocation) => boolean | undefined | Promise<boolean | undefined>;
 }

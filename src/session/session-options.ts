@@ -25,40 +25,41 @@ export interface SessionOptions {
    */
   readonly sessionTimeoutMs?: number;
   /**
-   * How long one heartbeat lets a holder act. Must be under the session timeout. Heartbeats are sent four times in a lease, but
-   * none before the last one is answered: so replies have to come within half a lease, also when this process is busy. A lease
-   * that replies can't keep, which three late ones in a row show, is warned of once; what is held is lost then, and the link
-   * stays. Works down to 300 ms with any session timeout; less isn't refused, and isn't tested.
+   * How long a leader or a holder may act on one heartbeat. Must be below the session timeout. A heartbeat is sent four times
+   * in a lease, but not before the last one is answered. So replies have to come within half a lease, also while this process
+   * is busy. If three replies in a row are late, Conclave warns once. What was held is lost then, and the connection stays.
+   * Works down to 300 ms with any session timeout. Less isn't refused, and isn't tested.
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
   /** How long to wait for the first server that accepts the session; `Infinity` waits for ever. @default 10000 */
   readonly connectTimeoutMs?: number;
-  /** Identities for the servers' authentication providers; for `digest`: `user:password`, sent in plain text, so use `tls`. */
+  /** Identities for the servers' authentication providers. For `digest`: `user:password`, sent in plain text unless you use `tls`. */
   readonly auth?: Credentials | readonly Credentials[];
   /**
-   * The access of the nodes that are created: `creator` for clients that authenticate as this session does, and for no others;
-   * `world` for everybody; or an access list. A client certificate authenticates too, without `auth`.
+   * Who has access to the nodes that this session creates: `creator`, clients that authenticate as this session does, and no
+   * others; `world`, everybody; or an access list. A client certificate authenticates too, without `auth`.
    * @default 'creator' with `auth`, else 'world'
    */
   readonly access?: Access;
   /**
-   * If access isn't open to all: whether everybody may be allowed to write an existing node of a lock or an election, or to
-   * delete its children. Below such a node any client can end a leader's term, whatever the access to the leader's own
-   * node is, so it is refused with `UnprotectedPathError`. So is a node whose parent, unless that is the root, lets everybody
-   * delete its children: terms would begin anew. @default false
+   * Whether to accept a node of a lock or an election that everybody may write, or whose children everybody may delete, though
+   * `access` isn't open to all. Below such a node any client can end a leader's term, whatever the access to the leader's own
+   * node is. So it is refused with `UnprotectedPathError`. The same holds for a node whose parent lets everybody delete its
+   * children, unless the parent is the root: terms could begin anew. @default false
    */
   readonly allowUnprotectedPaths?: boolean;
   /**
-   * Speak TLS to the servers' secure ports: Node's options, as `ca`, `cert` and `key` (or `pfx`) for mutual TLS. The server's
-   * certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket` are refused.
+   * Use TLS to the servers' secure ports. Takes Node's options for `tls.connect`: `ca`, with `cert` and `key` (or `pfx`) for
+   * mutual TLS. The server's certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket`
+   * are refused.
    */
   readonly tls?: ConnectionOptions;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
-  /** If it aborts, connecting ends. It has no effect once the session is open. */
+  /** Ends the attempt to connect when it aborts. It has no effect once the session is open. */
   readonly signal?: AbortSignal;
-  /** A clock, random numbers and a network instead of the machine's: for tests and simulations. */
+  /** A clock, random numbers and a network in place of the machine's: for tests and simulations. */
   readonly environment?: Environment;
 }
 

@@ -23,33 +23,34 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** How each session is opened. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /**
-   * The clean-up hook: called after every loss of a session, when the leader's work has settled and before anything
-   * else. Only when it has succeeded does the supervisor join the election again. A hook that throws is called again, with
-   * back-off; after the last attempt the supervisor stops with `CleanupFailedError`. The hook may return `'stop'`.
+   * The clean-up hook. It is called after every loss of a session, when the leader's work has settled and before anything
+   * else. The supervisor joins the election again only when the hook has succeeded. A hook that throws is called again, with
+   * back-off. After the last attempt the supervisor stops with `CleanupFailedError`. The hook may return `'stop'`.
    *
-   * After the loss of a session it is called at least once, also when the supervisor is stopped at any moment after that. From the
-   * stop on, or from the call if that comes later, it has `cleanupTimeoutMs` in all and is begun once more at most; if that
-   * doesn't succeed the clean-up stays outstanding, with a `CleanupFailedError`.
+   * After the loss of a session the hook is called at least once, even if you stop the supervisor meanwhile. Then it has
+   * `cleanupTimeoutMs` in all, from the stop or from the call, whichever is later, and is called once more at most. If that
+   * doesn't succeed, the clean-up is outstanding, and a `CleanupFailedError` says so.
    */
   readonly cleanup?: CleanupHook;
   /** How long one attempt of the hook may take. @default 30000 */
   readonly cleanupTimeoutMs?: number;
   /**
-   * Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one, which cleans them up when
-   * this process has ended. That goes over IPC only, and includes the session's password. @default true
+   * Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one. The guardian cleans them
+   * up when this process has ended. The registration goes over IPC only, and includes the session's password. @default true
    */
   readonly guardian?: boolean;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
   /**
-   * How long it stays out of the election after it has *lost* a term (its lease, its session or its node), counted from
-   * the loss, so that other candidates come first: twice as long after each further term lost in a row, up to eight
-   * times, and up to half as long again by chance. A row ends with a term that was given back, or that lasted ten session
-   * timeouts. 0 turns it off, but for the elector's own 12 to 30 s after a second term in a row that was lost within two
-   * leases; of the two pauses the longer one counts. @default nothing after the first loss, and 1000 after the second
+   * How long the supervisor stays out of the election after it has *lost* a term (its lease, its session or its node), counted
+   * from the loss. So other candidates come first. Each further term lost in a row doubles it, up to eight times; chance adds
+   * up to a half. A row ends with a term that was released, or that lasted ten session timeouts.
+   *
+   * 0 turns it off, except for the elector's own 12 to 30 s after a second term in a row that was lost within two leases. Of
+   * the two pauses the longer one counts. @default nothing after the first loss, and 1000 after the second
    */
   readonly cooldownMs?: number;
-  /** Back-off of restarts (for ever by default) and of the hook (5 tries by default). */
+  /** Back-off of restarts (forever by default) and of the hook (5 attempts by default). */
   readonly retry?: RetryOptions;
 }
 

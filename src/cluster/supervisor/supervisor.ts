@@ -29,14 +29,16 @@ import {
 import { holdUpOf } from './supervisor-state.js';
 
 /**
- * Keeps one candidate in an election, over the end of any session: opens a session, joins the queue, leads when it is its
- * turn. When the session is lost, it waits for the leader's work to settle, calls the application's clean-up hook, and only
- * when that has succeeded opens a new session and joins again.
+ * Keeps one candidate in an election, over the end of any session. It opens a session, joins the queue, and leads when it is
+ * its turn. When the session is lost, it waits until the leader's work has settled, and calls your clean-up hook. Only when
+ * that has succeeded does it open a new session and join again.
  *
- * Guaranteed: no second candidacy begins before the hook has succeeded; a hook that never succeeds stops the supervisor;
- * after each `expired` the hook is called at least once before `stopped`, whenever the supervisor is stopped.
- * The order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
- * A leader that is replaced while its session lives (`takeover`) has lost its term and not its session: it joins again with
+ * Guaranteed:
+ * - no second candidacy begins before the hook has succeeded, and a hook that never succeeds stops the supervisor;
+ * - after each `expired` the hook is called at least once before `stopped`, whenever you stop the supervisor;
+ * - the order after a loss is: signal aborted, `demoted`, `expired`, the hook, `cleaned`, `restarting`, in time `elected`.
+ *
+ * A leader that is replaced while its session lives (`takeover`) has lost its term, but not its session. It joins again with
  * that session, and the hook isn't called.
  *
  * @example
@@ -52,7 +54,7 @@ import { holdUpOf } from './supervisor-state.js';
  * ```
  */
 export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> implements SessionSource {
-  /** What its candidates call themselves. */
+  /** The name of its candidates. */
   readonly id: string;
   #options: ResolvedSupervisorOptions; // With the newest data that was advertised.
   readonly #loop: SupervisionLoop<TermLoss, Candidacy>;
@@ -106,12 +108,12 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
     return this.#elector?.term;
   }
 
-  /** Whether this process leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
+  /** Whether this process leads at this moment: `term.isHeld()` of its term, or `false` if it has none. */
   get isLeader(): boolean {
     return this.term?.isHeld() ?? false;
   }
 
-  /** For a health check: the supervisor's condition at this very moment. */
+  /** The supervisor's condition at this moment, for a health check. */
   health(): Health {
     const now = this.#options.environment.clock.now();
     return healthOf(this.#loop.state, {
@@ -180,8 +182,8 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Resolves once the supervisor has a place in the queue, however long it takes until a server appears; a second call
-   * gives the first one's promise. A rejection has to be handled, as of any promise; but not after `stop()`.
+   * Resolves once the supervisor has a place in the queue, however long it takes until a server appears. A second call
+   * returns the promise of the first. Handle a rejection, as of any promise; after `stop()` you needn't.
    *
    * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
    * @throws InvalidStateError if it was stopped, before or meanwhile
@@ -215,14 +217,14 @@ export class ElectionSupervisor extends SafeEmitter<ElectionSupervisorEvents> im
   }
 
   /**
-   * Leaves for good: the leader's work settles, the term is given back, the session is closed. If a session was lost before,
-   * the hook is called when the work has settled; see the option `cleanup`. Resolves when all that is done. With no server in
-   * reach that takes one lease and 2 s at most, and what the work and the hook take. Called from inside the leader's work, it
-   * resolves as soon as the term's signal has aborted; from inside the hook, at once.
+   * Leaves the election for good: the leader's work settles, the term is released, the session is closed. If a session was lost
+   * before, the hook is called when the work has settled; see the option `cleanup`. Resolves when all of that is done. If no
+   * server can be reached, that takes one lease and 2 s at most, and what the work and the hook take. Called from inside the
+   * leader's work, it resolves as soon as the term's signal has aborted; from inside the hook, at once.
    *
-   * The work is waited for as long as it takes. Until then the session is kept and nothing is given back, since the work may
-   * still act. When that takes longer than a lease, `error` reports it once, and `health()` isn't live any more. A call that
-   * rejects for its `timeoutMs` has begun the stop all the same: end the process then, or call again to wait on.
+   * It waits for the work as long as that takes. Until then the session is kept and nothing is released, because the work may
+   * still act. When that takes longer than a lease, `error` reports it once, and `health()` isn't live any more. If the call
+   * rejects for its `timeoutMs`, the stop goes on: end the process, or call again to wait for it.
    *
    * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; says what still runs
    * @throws InvalidOptionError if an option is wrong: then nothing is stopped
