@@ -14,15 +14,16 @@ const supervisor = new ElectionSupervisor({
 supervisor.on('error', (error) => console.error(error.message));
 
 const runCoordinator = new LeaderRunCoordinator(supervisor);
-cron.schedule(
+const backup = cron.schedule(
   process.env.SCHEDULE ?? '0 3 * * *',
   async (context) => {
     const { token, signal } = runCoordinator.termOf(context);
-    console.log(`backup of ${context.date.toISOString()} with token ${token}`);
+    console.log(`backup of ${runCoordinator.scheduledFor(context).toISOString()} with token ${token}`);
     signal.throwIfAborted(); // Between two steps of a long job.
   },
   { name: 'backup', distributed: true, runCoordinator },
 );
+runCoordinator.catchUp(backup, { missed: 'once' }); // What no replica has run, the next leader runs: the latest one.
 
 supervisor.shutdownOn(['SIGTERM', 'SIGINT'], { cleanup: () => cron.shutdown() });
 await supervisor.start();

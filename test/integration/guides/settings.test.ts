@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { execa, execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { healthHandler } from '../../../src/cluster/supervisor/health-handler.js';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES } from '../../support/conclave/running-guide.js';
 
@@ -21,7 +22,7 @@ describe('the settings of the guides', () => {
     expect(deadlineMs).toBe(20_000);
   });
 
-  it('Kubernetes: more time to stop than preStop and the shutdown take, and probes that the service answers', () => {
+  it('Kubernetes: more time to stop than preStop and the shutdown take, and probes that the service answers', async () => {
     const [{ spec }] = manifests('kubernetes/deployment.yaml');
     const pod = spec.template.spec;
     const [container] = pod.containers;
@@ -32,6 +33,10 @@ describe('the settings of the guides', () => {
     const { livenessProbe, readinessProbe, ports } = container;
     expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(['/livez', '/readyz']);
     expect(service).toContain("'/livez'");
+    const health = () => ({ live: true, ready: true, reasons: [] });
+    const answer = healthHandler({ id: 'a', health });
+    for (const { httpGet } of [livenessProbe, readinessProbe])
+      expect((await answer(new Request(`http://localhost${httpGet.path}`))).status).toBe(200);
     for (const { httpGet } of [livenessProbe, readinessProbe]) expect(httpGet.port).toBe(ports[0].name);
     expect(service).toContain(`process.env.PORT ?? ${ports[0].containerPort}`);
     // A supervisor may be wedged for a lease: a third of the session timeout of 6 s.
