@@ -210,7 +210,11 @@ export class Campaign {
 
   /** Follows the leaders while the contender waits. The end of one, or its signal, interrupts the wait. */
   #followLeaders(interrupted: Deferred<WaitEnd>): FollowedLeaders {
+    let nearest: string | undefined;
     const detectors = this.#claims.detectors(this.#contender, {
+      onThird: () => {
+        if (nearest !== undefined) this.#listener.onWaiting({ position: 2, ahead: nearest });
+      },
       // Others may be ahead in the queue: if the claim is refused, the contender waits on.
       onFailure: (failure) => interrupted.resolve({ outOfTurn: true, failure }),
       onTakenUp: (claim) => {
@@ -220,6 +224,7 @@ export class Campaign {
     });
     return {
       follow: (position, ahead) => {
+        nearest = ahead;
         for (const detector of detectors) detector.follow(position, ahead);
       },
       insteadOfProbe: (secondPredecessor, probe) =>

@@ -40,6 +40,8 @@ export interface FailureDetectorOptions {
   /** Whether the servers refused to let the candidate take over from the leader of that record. */
   isRefused(leader: HeldRecord): boolean;
   onFailure(failure: LeaderFailure): void;
+  /** The candidate has become the third in line, as the record says: no node that it watches has gone. */
+  onThird?(): void;
   /** The leader behind which the candidate is the next in line, as its record was read last; `undefined`: none is known. */
   onLeader?(leader: HeldRecord | undefined): void;
 }
@@ -119,6 +121,7 @@ export class FailureDetector implements AccompanyingReads {
         if (record.node === this.#ahead) return probe();
         if (record.node !== secondPredecessor) return;
         this.#position = 2;
+        this.#options.onThird?.();
         this.#recordRead(node as NodeData, connectionNumber);
       },
       refused: ignore,

@@ -28,6 +28,8 @@ export interface ClaimOptions {
 export interface LeaderListener {
   /** A leader has failed: the candidate is to claim. */
   onFailure(failure: LeaderFailure): void;
+  /** See {@link FailureDetectorOptions.onThird}. */
+  onThird?(): void;
   /** A leader has handed its term over: the candidate leads. Not given with several seats, where no term is handed over. */
   onTakenUp?(claim: Claim): void;
 }
@@ -58,7 +60,7 @@ export class Takeover {
   }
 
   /** What follows the leader of this record; nothing for a candidate that waits for the end of sessions. */
-  detectors(contender: Contender, { onFailure, onTakenUp }: LeaderListener): FailureDetector[] {
+  detectors(contender: Contender, { onFailure, onThird, onTakenUp }: LeaderListener): FailureDetector[] {
     const { takeover, takeoverDelayMs: leastDelayMs = 0 } = this.#options;
     if (takeover === 'session') return [];
     const place = { contender, recordPath: this.#recordPath, seat: this.#seat };
@@ -66,7 +68,7 @@ export class Takeover {
     const signal = onTakenUp && new HandoverSignal(contender, this.#recordPath, onTakenUp);
     const onLeader = (leader: HeldRecord | undefined) => signal?.follow(leader);
     const options = { ...place, lastObservation: this.#lastObservation, leastDelayMs, isRefused };
-    return [new FailureDetector({ ...options, onFailure, onLeader })];
+    return [new FailureDetector({ ...options, onFailure, ...(onThird && { onThird }), onLeader })];
   }
 
   /**

@@ -135,6 +135,19 @@ describe('a member of a group of shards', () => {
     expect(others.map((member) => idsOf(member).length)).toEqual([4, 4]);
   });
 
+  it('has its shards replaced before its session ends also if two had failed with the planner before', async () => {
+    const { clock, join, idsOf } = await startGroup();
+    const members = [];
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) members.push(await join(id));
+    const [first, second, third, fourth, ...others] = members;
+    await clock.advance(A_WHILE_MS);
+    for (const member of [first, second]) member?.expire();
+    await clock.advance(2 * TIMES.sessionTimeoutMs);
+    for (const member of [third, fourth]) member?.silence();
+    await clock.advance(REPLACED_MS + takeoverDelayMs(TIMES.leaseMs) + A_WHILE_MS);
+    expect(others.map((member) => idsOf(member).length)).toEqual([4, 4]);
+  });
+
   it('whose session ends has its shards replaced when its lease is over', async () => {
     const { clock, join, ownersOf, list } = await startGroup();
     const members = [await join('a'), await join('b')];
