@@ -18,7 +18,9 @@ export type {
 
 /** Everything that the page shows. `GET api/state`, and the event `state`, which begins each stream of events. */
 export interface DashboardState extends OverviewState {
+  /** The time of day, in milliseconds since 1970. */
   readonly now: number;
+  /** The path below which everything is shown. */
   readonly root: string;
   /** Whether this visitor may act (POST). */
   readonly mayAct: boolean;
@@ -28,5 +30,6 @@ export interface DashboardState extends OverviewState {
 
 /** The event `change`: what is another now. Each view replaces the one with its path. */
 export interface DashboardChange extends OverviewChange {
+  /** The time of day, in milliseconds since 1970. */
   readonly now: number;
 }

@@ -119,6 +119,7 @@ export class Metrics {
     for (const collector of this.#collectors) collector.close();
   }
 
+  /** Closes it, for `using`: the same as `close()`. */
   [Symbol.dispose](): void {
     this.close();
   }

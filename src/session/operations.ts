@@ -157,12 +157,13 @@ export abstract class Operations<
     }
   }
 
-  /** All watches that the next connection has to restore. */
+  /** All watches that the next connection has to restore. @internal */
   protected watchPortions(limit: number): requests.WatchPortion[] {
     const children = this.#childWatches?.portions(limit, 'children') ?? [];
     return [...this.watches.portions(limit, 'data'), ...children];
   }
 
+  /** @internal */
   protected clearWatches(): void {
     this.watches.clear();
     this.#childWatches?.clear();

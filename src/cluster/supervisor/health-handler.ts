@@ -5,6 +5,7 @@ import { InvalidOptionError } from '../../errors.js';
 export interface HealthSource {
   /** The name of the candidate, or of the member. */
   readonly id: string;
+  /** Its health now. */
   health(): { readonly live: boolean; readonly ready: boolean; readonly reasons: readonly string[] };
   /** The term that this process leads. A supervisor of shards has none. */
   readonly term?: Pick<Term, 'number' | 'seat' | 'token' | 'isHeld' | 'remainingMs'> | undefined;

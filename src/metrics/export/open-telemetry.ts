@@ -13,16 +13,19 @@ export interface Meter {
   ): void;
 }
 
+/** The part of OpenTelemetry's `MetricOptions` that is needed. */
 export interface InstrumentOptions {
   description?: string;
   unit?: string;
   advice?: { explicitBucketBoundaries?: number[] };
 }
 
+/** The part of OpenTelemetry's `Histogram` that is needed. */
 export interface HistogramInstrument {
   record(value: number, attributes?: Record<string, string>): void;
 }
 
+/** The part of OpenTelemetry's `BatchObservableResult` that is needed. */
 export interface Observations {
   observe(observable: never, value: number, attributes?: Record<string, string>): void;
 }

@@ -6,12 +6,14 @@ export interface Tracer {
   startSpan(name: string, options?: SpanOptions): Span;
 }
 
+/** The part of OpenTelemetry's `SpanOptions` that is needed. */
 export interface SpanOptions {
   root?: boolean;
   startTime?: Date;
   attributes?: Record<string, string | number>;
 }
 
+/** The part of OpenTelemetry's `Span` that is needed. */
 export interface Span {
   setAttribute(key: string, value: string): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
