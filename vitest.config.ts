@@ -33,8 +33,16 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/conformance/any-steps.test.ts', // needs a real server to compare with
   'test/interop/**', // needs Curator and kazoo
 ];
+// What a run with `CONCLAVE_TESTS=of-releases` leaves out as well: the release of the server doesn't matter to it.
+const OF_NO_RELEASE = [
+  'test/integration/{bench,examples,health,inspect,two-copies,default-logger,fake-timers}.test.ts',
+  'test/integration/{mounted-dashboard,metrics-exporters,metrics-workers,cli-ui}.test.ts',
+  'test/integration/guides/**',
+  'test/interop/embedded.test.ts', // the embedded server answers
+];
 const besideNemesis = { maxWorkers: 2, sequence: { groupOrder: 4 } };
 const isEmbedded = process.env.CONCLAVE_TEST_SERVER === 'embedded';
+const isOfReleases = process.env.CONCLAVE_TESTS === 'of-releases';
 
 export default defineConfig({
   test: {
@@ -56,6 +64,7 @@ export default defineConfig({
             SIMULATION,
             MUTANTS,
             ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : []),
+            ...(isOfReleases ? OF_NO_RELEASE : []),
           ],
           // These tests wait more than they compute: for notifications, and for sessions to expire.
           maxWorkers: 4,
