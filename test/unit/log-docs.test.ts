@@ -39,6 +39,22 @@ describe('the search for what is logged', () => {
     expect(read("logError(logger, error, is ? 'a' : 'b', this);")).toEqual(['error: a', 'error: b']);
   });
 
+  it('takes a name for what it stands for there, and not for what it does elsewhere in the file', () => {
+    const text = `
+      function one() { const message = 'a'; logger.info({}, message); }
+      function other() { const message = 'b'; return message; }`;
+    expect(read(text)).toEqual(['info: a']);
+  });
+
+  it('overlooks no message that is handed on by a function it does not know', () => {
+    expect(() => read('function tell(message) { logger.warn({}, message); }')).toThrow(
+      'can not read the message',
+    );
+    expect(
+      read("function report(error, message) { logger.error({}, message); } report(error, 'a');"),
+    ).toEqual(['error: a']);
+  });
+
   it('takes no other call for one', () => {
     expect(read("console.info('a'); this.report(error); spans.error({}, 'b');")).toEqual([]);
     expect(() => read('logger.info({}, made());')).toThrow('can not read the message made()');

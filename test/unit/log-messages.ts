@@ -10,24 +10,39 @@ export interface LogMessage {
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** Functions and methods that log what their callers give: the level, and which argument is the message. */
-const FORWARDERS: Readonly<Record<string, { level: LogMessage['level']; at: number }>> = {
+interface Forwarder {
+  readonly level: LogMessage['level'];
+  /** Which argument is the message. */
+  readonly at: number;
+  /** The file whose private method it is: those of other files may have the same name. */
+  readonly file?: string;
+}
+
+/** Functions and methods that log what their callers give. */
+const FORWARDERS: Readonly<Record<string, Forwarder>> = {
   logError: { level: 'error', at: 2 },
   warnOfSetup: { level: 'warn', at: 2 },
   report: { level: 'error', at: 1 }, // Session.report(error, message); one argument is another `report`.
-  '#warnOnce': { level: 'warn', at: 1 },
-  '#print': { level: 'error', at: 0 },
-  '#fail': { level: 'error', at: 0 },
-  '#exit': { level: 'error', at: 1 },
+  '#warnOnce': { level: 'warn', at: 1, file: 'session/path-guard.ts' },
+  '#warn': { level: 'warn', at: 1, file: 'dashboard/dashboard-server.ts' },
+  '#print': { level: 'error', at: 0, file: 'cluster/supervisor/signal-shutdown.ts' },
+  '#fail': { level: 'error', at: 0, file: 'cluster/supervisor/signal-shutdown.ts' },
+  '#exit': { level: 'error', at: 1, file: 'cluster/supervisor/signal-shutdown.ts' },
 };
 
-/** All messages that a source logs. @throws Error for one that can't be read, unless it is a parameter of a function that forwards it */
+/** What a logger is made of: its methods hand on what they are given. */
+const LOGGERS = 'platform/logging/logger.ts';
+
+/**
+ * All messages that a source logs.
+ * @throws Error for one that can't be read; also for a parameter, unless its function is a known forwarder, whose callers are looked at
+ */
 export function logMessagesIn({ file, text }: Pick<Module, 'file' | 'text'>): LogMessage[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found: LogMessage[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node)) {
-      const call = loggingCall(node);
+      const call = loggingCall(node, file);
       const argument = call && node.arguments[call.at];
       if (call !== undefined && argument !== undefined && (call.isLogger || isText(argument)))
         for (const message of messagesOf(argument, source)) found.push({ level: call.level, message, file });
@@ -39,13 +54,14 @@ export function logMessagesIn({ file, text }: Pick<Module, 'file' | 'text'>): Lo
   return found;
 }
 
-function loggingCall({ expression }: ts.CallExpression) {
+function loggingCall({ expression }: ts.CallExpression, file: string) {
   const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText();
   const level = LEVELS.find((each) => each === name);
   if (level !== undefined && ts.isPropertyAccessExpression(expression))
     return /logger$/i.test(expression.expression.getText()) ? { level, at: 1, isLogger: true } : undefined;
   const forwarder = Object.hasOwn(FORWARDERS, name) ? FORWARDERS[name] : undefined;
-  return forwarder && { ...forwarder, isLogger: false };
+  const isOfFile = forwarder?.file === undefined || forwarder.file === file;
+  return forwarder && isOfFile ? { ...forwarder, isLogger: false } : undefined;
 }
 
 function messagesOf(node: ts.Expression, source: ts.SourceFile): string[] {
@@ -59,8 +75,11 @@ function messagesOf(node: ts.Expression, source: ts.SourceFile): string[] {
     const [right] = messagesOf(node.right, source);
     return [`${left}${right}`];
   }
-  if (ts.isIdentifier(node))
-    return initializersOf(node.text, source).flatMap((each) => messagesOf(each, source));
+  if (ts.isIdentifier(node)) {
+    const origin = originOf(node);
+    if (origin !== undefined && !ts.isFunctionLike(origin)) return messagesOf(origin, source);
+    if (origin !== undefined && isForwarder(origin, source.fileName)) return [];
+  }
   if (ts.isPropertyAccessExpression(node)) return []; // The message of an error.
   throw new Error(`${source.fileName}: can not read the message ${node.getText()}`);
 }
@@ -76,14 +95,22 @@ function isText(node: ts.Expression): boolean {
   );
 }
 
-/** Of the constants of that name; none for a parameter. */
-function initializersOf(name: string, source: ts.SourceFile): ts.Expression[] {
-  const found: ts.Expression[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.name.getText() === name && node.initializer !== undefined)
-      found.push(node.initializer);
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return found;
+/** What a name stands for where it is used: the value of a constant, or the function whose parameter it is. */
+function originOf(name: ts.Identifier): ts.Expression | ts.SignatureDeclaration | undefined {
+  for (let scope: ts.Node = name.parent; scope !== undefined; scope = scope.parent) {
+    if (ts.isFunctionLike(scope) && scope.parameters.some((each) => each.name.getText() === name.text))
+      return scope;
+    const statements = ts.isBlock(scope) || ts.isSourceFile(scope) ? scope.statements : [];
+    for (const statement of statements) {
+      if (!ts.isVariableStatement(statement)) continue;
+      const found = statement.declarationList.declarations.find((each) => each.name.getText() === name.text);
+      if (found?.initializer !== undefined) return found.initializer;
+    }
+  }
+  return undefined;
+}
+
+function isForwarder(of: ts.SignatureDeclaration, file: string): boolean {
+  const known = of.name === undefined ? undefined : FORWARDERS[of.name.getText()];
+  return file === LOGGERS || (known !== undefined && (known.file === undefined || known.file === file));
 }
