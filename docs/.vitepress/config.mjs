@@ -14,7 +14,15 @@ export default defineConfig({
   title: 'Conclave',
   description: 'Leader election for Node.js on Apache ZooKeeper',
   srcDir: '..',
-  srcExclude: ['**/node_modules/**', 'test/**', 'dist/**', 'coverage/**', 'bench/results/**'],
+  srcExclude: [
+    '**/node_modules/**',
+    'test/**',
+    'scripts/**',
+    'dist*/**',
+    'coverage/**',
+    'bench/results/**',
+    '.*/**',
+  ],
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   cleanUrls: true,
   markdown: {
@@ -58,33 +66,36 @@ function slugOf(heading) {
     .replaceAll(/\s/g, '-');
 }
 
+const pages = repository.url.replace(/^git\+|\.git$/g, '');
+const files = pages.replace('github.com', 'raw.githubusercontent.com');
+
 /**
- * Mends links that GitHub shows otherwise than a site: a folder becomes its README, and a file that is no page one in the
- * repository, or mere text where the package names no repository.
+ * Mends links that GitHub shows otherwise than a site. Addresses of the project's own files, which the README has for npm's page,
+ * lead to the site's pages; a folder becomes its README; and a file that is no page one in the repository.
  *
  * @param {import('markdown-it').StateCore} state
  */
 function mendLinks({ tokens, env }) {
-  for (const { children } of tokens) {
-    for (const token of children ?? []) {
-      const href = token.type === 'link_open' ? token.attrGet('href') : null;
-      if (href === null || /^(\w+:|#)/.test(href)) continue;
-      const [target = '', anchor] = href.split('#');
-      const path = join(dirname(env.path), decodeURI(target));
-      if (!existsSync(path)) continue; // VitePress reports it.
-      const suffix = anchor === undefined ? '' : `#${anchor}`;
-      const folder = statSync(path).isDirectory() ? target : target.replace(/(^|\/)README\.md$/, '$1.');
-      if (existsSync(join(dirname(env.path), folder, 'README.md')))
-        token.attrSet('href', `${folder.replace(/\/?\.?$/, '')}/${suffix}`.replace(/^\//, './'));
-      else if (!path.endsWith('.md')) token.attrSet('href', `${urlOf(repository)}/${relative(root, path)}`);
-    }
+  const folder = dirname(env.path);
+  for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+    const name = token.type === 'link_open' ? 'href' : token.type === 'image' ? 'src' : undefined;
+    const given = name === undefined ? null : token.attrGet(name);
+    if (name === undefined || given === null) continue;
+    const own = new RegExp(`^(?:${pages}/(?:blob|tree)|${files})/main/(.*)$`).exec(given)?.[1];
+    const link = own === undefined ? given : `./${relative(folder, join(root, own))}`;
+    if (/^(\w+:|#)/.test(link)) continue;
+    token.attrSet(name, name === 'href' ? pageOf(link, folder) : link);
   }
 }
 
-/** @param {undefined | string | { url: string }} given the field of package.json */
-function urlOf(given) {
-  const url = typeof given === 'string' ? given : given?.url;
-  return url === undefined
-    ? 'https://www.npmjs.com/package/conclave?activeTab=code#'
-    : `${url.replace(/^git\+|\.git$/g, '')}/blob/main`;
+/** Where a link of a page in a folder leads to on the site. @param {string} link @param {string} folder */
+function pageOf(link, folder) {
+  const [target = '', anchor] = link.split('#');
+  const path = join(folder, decodeURI(target));
+  if (!existsSync(path)) return link; // VitePress reports it.
+  const suffix = anchor === undefined ? '' : `#${anchor}`;
+  const isFolder = statSync(path).isDirectory() && existsSync(join(path, 'README.md'));
+  if (isFolder) return `${target.replace(/\/$/, '')}/${suffix}`;
+  if (path.endsWith('/README.md')) return `${target.replace(/README\.md$/, '')}${suffix}`;
+  return path.endsWith('.md') ? link : `${pages}/blob/main/${relative(root, path)}`;
 }

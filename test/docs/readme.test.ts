@@ -1,20 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sentencesOf, wordsIn } from './prose.js';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 const MOST_WORDS = 1600;
-const MOST_WORDS_OF_A_SENTENCE = 25;
 
 describe('the README', () => {
-  it('is short, and so is each of its sentences', () => {
-    expect(wordsIn(readme)).toBeLessThan(MOST_WORDS);
-    const sentences = sentencesOf(readme);
-    expect(sentences.length).toBeGreaterThan(50);
-    expect(sentences.filter((sentence) => wordsIn(sentence) > MOST_WORDS_OF_A_SENTENCE)).toEqual([]);
+  it('is short', () => {
+    expect(readme.split(/\s+/).length).toBeLessThan(MOST_WORDS);
   });
 
   it('has the two commands of the repository', () => {
