@@ -57,7 +57,7 @@ const LINES = [
   {
     id: 'guarded-failover',
     say: (cell) =>
-      `**With a guardian** in its parent process a killed leader is replaced after ${cell('p50 ms', 'yes', 10_000)} ms, with a session timeout of 10 s, and after ${cell('p50 ms', 'yes', 30_000)} ms with one of 30 s.`,
+      `**With a guardian** in its parent process a killed leader is replaced after ${cell('p50 ms', 'Conclave, with a guardian', 10_000)} ms, with a session timeout of 10 s, and after ${cell('p50 ms', 'Conclave, with a guardian', 30_000)} ms with one of 30 s.`,
   },
   {
     id: 'election-handover',
