@@ -6,7 +6,10 @@ import { ROOT, slashed } from '../build/sources.mjs';
 
 /** @typedef {import('markdown-it').Token} Token */
 /** @typedef {{ line: number, target: string }} Link */
-/** @typedef {{ line: number, language: string, text: string }} CodeBlock - `language` is '' for an indented block */
+/**
+ * `language` is '' for an indented block.
+ * @typedef {{ line: number, language: string, text: string, isPartOfFile?: true }} CodeBlock
+ */
 /** @typedef {{ line: number, text: string, code: string[] }} Prose - a paragraph, list item, heading or cell; a code span is one word */
 
 /**
@@ -21,6 +24,8 @@ import { ROOT, slashed } from '../build/sources.mjs';
  */
 
 const markdown = new MarkdownIt({ html: true });
+/** The comment before a block of the guides: the block is a part of that file. */
+const NAMES_A_FILE = /^<!-- examples\/\S+ -->$/m;
 const FOLDERS = ['docs', 'examples', 'bench', 'tools', 'test', '.github', '.changeset'];
 
 /** All of the project's Markdown files, by their paths below the root. */
@@ -49,7 +54,12 @@ export function parsePage(file, text) {
   tokens.forEach((token, index) => {
     line = (token.map?.[0] ?? line - 1) + 1;
     if (token.type === 'fence' || token.type === 'code_block')
-      page.code.push({ line, language: token.info.trim(), text: token.content });
+      page.code.push({
+        line,
+        language: token.info.trim(),
+        text: token.content,
+        ...(NAMES_A_FILE.test(tokens[index - 1]?.content ?? '') && { isPartOfFile: true }),
+      });
     if (token.type !== 'inline') return;
     const children = token.children ?? [];
     let lineOfChild = line;
