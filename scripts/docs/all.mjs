@@ -9,14 +9,11 @@ import { misspeltIn } from './spelling.mjs';
 export const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
 export const MOST_WORDS = 25;
 
-/** Their blocks are parts of programs that the tests run: `test/unit/guides.test.ts` compares them. */
-const QUOTING = /^docs\/guides\//;
-
 /** Checks of all Markdown files, by what they look at. */
 export const CHECKS = {
   links: () => brokenLinksIn(markdownFiles()),
   commands: () => missingCommandsIn(markdownFiles()),
-  code: () => wrongCodeIn(markdownFiles().filter((file) => !QUOTING.test(file))),
+  code: () => wrongCodeIn(markdownFiles()),
   sentences: () => longSentences(SHORT_SENTENCES, MOST_WORDS),
   spelling: () => misspeltIn(markdownFiles()),
 };
