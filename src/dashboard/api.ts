@@ -16,6 +16,8 @@ export type {
   TransitionView,
 } from '../overview/model/views.js';
 
+// The event `alive` comes at least every 15 s: a page that hears nothing for longer has lost its connection, whatever its browser says.
+
 /** Everything that the page shows. `GET api/state`, and the event `state`, which begins each stream of events. */
 export interface DashboardState extends OverviewState {
   /** The time of day, in milliseconds since 1970. */

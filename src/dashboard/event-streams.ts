@@ -2,7 +2,8 @@ import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 
 const KEEP_ALIVE_MS = 15_000;
-const KEEP_ALIVE = ': keep-alive\n\n';
+/** An event and not a comment, which a page would not hear of: one that hears nothing takes its connection to be lost. */
+const KEEP_ALIVE = textOf('alive', {});
 const RETRY = 'retry: 2000\n\n';
 /** A visitor that is so far behind is cut off: its browser connects again, and begins with the whole state. */
 const MOST_BEHIND_BYTES = 8 * 1024 * 1024;
