@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   { ignores: ['dist', 'docs', 'node_modules', 'coverage', '.stryker-tmp'] },
   {
-    files: ['{bench,scripts,src,test,tools}/**/*.ts'],
+    files: ['{bench,scripts,src,test,tools}/**/*.{ts,tsx}'],
     languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true } },
     plugins: { '@typescript-eslint': tseslint.plugin },
     linterOptions: { reportUnusedDisableDirectives: 'error' },

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { pagePlugin } from './scripts/build/page.mjs';
 import { LongestFilesEarly } from './test/support/vitest/longest-files-early.js';
 
 const common = {
@@ -16,6 +17,7 @@ const RECOVERY = ['test/chaos/half-open-link.test.ts', 'test/chaos/run.test.ts']
 const MODEL = 'test/model/**/*.test.ts';
 const SIMULATION = 'test/simulation/**/*.test.ts';
 const MUTANTS = 'test/mutants/mutants.test.ts';
+const BROWSER = 'test/browser/*.test.ts';
 
 // What `npm run test:fast` leaves out, and why:
 const NEEDS_MORE_THAN_EMBEDDED = [
@@ -53,6 +55,7 @@ export default defineConfig({
     // The projects don't extend this configuration: each would run the global setup again.
     projects: [
       {
+        plugins: [pagePlugin()],
         test: {
           ...common,
           name: 'behaviour',
@@ -63,6 +66,7 @@ export default defineConfig({
             MODEL,
             SIMULATION,
             MUTANTS,
+            BROWSER,
             ...(isEmbedded ? NEEDS_MORE_THAN_EMBEDDED : []),
             ...(isOfReleases ? OF_NO_RELEASE : []),
           ],
@@ -135,6 +139,19 @@ export default defineConfig({
           include: [SIMULATION],
           // The simulation never waits, and uses a whole processor for as long as it may.
           ...besideNemesis,
+        },
+      },
+      {
+        plugins: [pagePlugin()],
+        test: {
+          ...common,
+          name: 'browser',
+          include: [BROWSER],
+          // What a page shows is polled for, since there is no event for it.
+          expect: { poll: { timeout: 20_000 } },
+          // Alone, because some of these tests measure how long the page's scripts take.
+          maxWorkers: 1,
+          sequence: { groupOrder: 6 },
         },
       },
       {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { filesByUrl } from './files-by-url.mjs';
 import { inlinedPackages, isExternal } from './inlined.mjs';
+import { pagePlugin } from './page.mjs';
 import { BUILT, importsOf, PUBLIC_ENTRIES, ROOT, sourceOf } from './sources.mjs';
 
 /** @import { ChunkingContext, CodeSplittingGroup, Plugin, RolldownOutput } from 'rolldown' */
@@ -28,7 +29,7 @@ export async function bundle() {
     const { output } = await bundled([name], [], (bundler) => bundler.generate({ comments: false }));
     threads.set(name, output[0].code);
   }
-  const plugins = [filesByUrl(ENTRIES, threads), inlinedPackages()];
+  const plugins = [filesByUrl(ENTRIES, threads), pagePlugin(), inlinedPackages()];
   const { output } = await bundled(ENTRIES, plugins, (bundler) =>
     bundler.write({
       dir: BUILT,

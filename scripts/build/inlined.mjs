@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
+import { PAGE_MODULE } from './page.mjs';
 import { ROOT, slashed } from './sources.mjs';
 
 /** @import { Plugin } from 'rolldown' */
@@ -14,9 +15,12 @@ import { ROOT, slashed } from './sources.mjs';
  * - Conclave uses only the codec of node-zookeeper-client: 2 of its 20 files, and none of its dependencies.
  */
 const PACKAGES = ['eventemitter3', 'node-zookeeper-client'];
+/** What the dashboard's page contains, which is inlined too. */
+const PACKAGES_OF_PAGE = ['preact'];
 
 /** Whether an import stays an import: of Node's own modules, or of a dependency that users install. @param {string} id */
 export function isExternal(id) {
+  if (id === PAGE_MODULE) return false;
   const isPath = id.startsWith('.') || id.startsWith('/') || /^[A-Za-z]:[\\/]/.test(id);
   return !isPath && !PACKAGES.some((name) => id === name || id.startsWith(`${name}/`));
 }
@@ -32,7 +36,7 @@ export function inlinedPackages() {
     name: 'inlined packages',
     transform: (code, id) => (slashed(id).includes('/node_modules/') ? withBuiltins(code) : null),
     generateBundle() {
-      const texts = PACKAGES.map((name) => {
+      const texts = [...PACKAGES, ...PACKAGES_OF_PAGE].map((name) => {
         const read = (/** @type {string} */ file) =>
           readFileSync(join(ROOT, 'node_modules', name, file), 'utf8');
         return `${name} ${JSON.parse(read('package.json')).version}\n\n${read('LICENSE').trim()}\n`;

@@ -1,14 +1,8 @@
-// The page as one file, with its script and styles inlined. This one shows no more than where the data are.
+/// <reference path="./page/document.d.ts" />
+import { csp, html } from 'conclave:page';
 
-export const pageHtml = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Conclave</title>
-<h1>Conclave</h1>
-<p>The elections, locks and groups of shards are at <a href="api/state">api/state</a>.</p>
-</html>
-`;
+/** The dashboard's page: one document that loads nothing but what it gets from `api/`, below the path where it is itself. */
+export const pageHtml: string = html;
 
-/** The Content-Security-Policy that goes with it. */
-export const pageCsp =
-  "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The `Content-Security-Policy` with which the page works: only its own script and style, which the policy names by hash. */
+export const pageCsp: string = csp;

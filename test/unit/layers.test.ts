@@ -39,6 +39,15 @@ const ROOMS = [
   ['overview/reading'],
   ['overview'],
   ['dashboard'],
+  ['dashboard/page/model'],
+  ['dashboard/page/browser'],
+  [
+    'dashboard/page/view',
+    'dashboard/page/view/cards',
+    'dashboard/page/view/panels',
+    'dashboard/page/view/parts',
+  ],
+  ['dashboard/page'],
   ['node-cron'],
   ['metrics/model'],
   ['metrics/workers', 'metrics/export'],
@@ -58,8 +67,11 @@ const PUBLIC = 'index.ts';
 
 const modules = readModules(SOURCES);
 
+/** What runs in Node. The dashboard's page runs in a browser, which has a clock and timers of its own. */
+const inNode = modules.filter(({ file }) => !file.startsWith('dashboard/page/'));
+
 function filesWith(pattern: RegExp, allowed: ReadonlySet<string>): string[] {
-  const found = modules.filter(({ file, text }) => !allowed.has(file) && pattern.test(text));
+  const found = inNode.filter(({ file, text }) => !allowed.has(file) && pattern.test(text));
   return found.map(({ file }) => file);
 }
 

@@ -18,10 +18,14 @@ export const SOURCES = resolve(import.meta.dirname, '../../src');
 /** Reads all files of TypeScript below a folder. */
 export function readModules(folder: string): Module[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .sort()
-    .map((file) => parseModule(file, readFileSync(join(folder, file), 'utf8')));
+  const sources = files.filter((file) => /\.tsx?$/.test(file)).sort();
+  const known = new Set(sources);
+  // An import names the compiled file, which doesn't say whether the source has JSX in it.
+  const existing = (file: string) => (known.has(`${file}x`) ? `${file}x` : file);
+  return sources.map((file) => {
+    const module = parseModule(file, readFileSync(join(folder, file), 'utf8'));
+    return { ...module, imports: module.imports.map(existing) };
+  });
 }
 
 export function parseModule(file: string, text: string): Module {

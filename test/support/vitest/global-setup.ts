@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { findChromium } from '../../../tools/chromium/program.mjs';
 import { findFaketime } from '../../../tools/faketime/library.mjs';
 import { findCurator, findKazoo } from '../../../tools/peers/installed.mjs';
 import { externalDatabase, findPostgres } from '../../../tools/postgres/server.mjs';
@@ -27,6 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await install(findKazoo);
     await install(findSpin);
     await install(findFaketime);
+    await install(findChromium);
   }
   return zookeeper.stop;
 }

@@ -1,0 +1,61 @@
+/** What a visitor asks the server to do. */
+export type Action =
+  | { readonly kind: 'resign'; readonly path: string; readonly seat: number; readonly leader: string }
+  | { readonly kind: 'revoke'; readonly path: string; readonly seat: number; readonly leader: string }
+  | {
+      readonly kind: 'hand-over';
+      readonly path: string;
+      readonly seat: number;
+      readonly leader: string;
+      readonly to: string;
+    }
+  | {
+      readonly kind: 'move' | 'pin' | 'unpin';
+      readonly path: string;
+      readonly shard: string;
+      readonly member: string;
+    };
+
+export interface ActionOptions {
+  /** How long the leader may take to settle its work. Not given: as the server has it. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Sends an action. Resolves when the server has carried it out.
+ *
+ * @throws Error with what the server says, if it refuses or can't be reached
+ */
+export async function carryOut(baseUrl: string, action: Action, options: ActionOptions): Promise<void> {
+  const { folder, body } = requestOf(action, options);
+  const url = `${baseUrl}api/${folder}/${encodeURIComponent(action.path)}/${action.kind}`;
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (isAnswer(answer) && answer.ok === true) return;
+  const message = isAnswer(answer) ? answer.error?.message : undefined;
+  throw new Error(message ?? `The server answered ${response.status} ${response.statusText}`.trim());
+}
+
+function requestOf(action: Action, { graceMs }: ActionOptions) {
+  const grace = graceMs === undefined ? {} : { graceMs };
+  switch (action.kind) {
+    case 'resign':
+    case 'revoke':
+      return { folder: 'elections', body: { seat: action.seat, ...grace } };
+    case 'hand-over':
+      return { folder: 'elections', body: { seat: action.seat, to: action.to } };
+    case 'unpin':
+      return { folder: 'groups', body: { shard: action.shard } };
+    case 'move':
+    case 'pin':
+      return { folder: 'groups', body: { shard: action.shard, member: action.member } };
+  }
+}
+
+function isAnswer(value: unknown): value is { ok?: boolean; error?: { message?: string } } {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,24 @@
+import type { Headline } from '../model/concerns.js';
+import { visibleText } from '../model/visible-text.js';
+
+const MARKS: Readonly<Record<Headline['tone'], string>> = {
+  well: '<circle cx="16" cy="16" r="14" fill="#4057c4"/><circle cx="16" cy="16" r="5.5" fill="#fff"/>',
+  warning:
+    '<circle cx="16" cy="16" r="14" fill="#b86e00"/><path d="M16 8v10" stroke="#fff" stroke-width="4" stroke-linecap="round"/><circle cx="16" cy="23.500" r="2.400" fill="#fff"/>',
+  alarm:
+    '<rect width="32" height="32" rx="7" fill="#c8102e"/><path d="M9 9l14 14M23 9L9 23" stroke="#fff" stroke-width="5" stroke-linecap="round"/>',
+};
+
+/** The window's title and icon, which are seen while another window is in front. */
+export function showInWindow(headline: Headline): void {
+  const title = visibleText(headline.title);
+  if (document.title !== title) document.title = title;
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
+  const href = iconOf(headline.tone);
+  if (link !== null && link.href !== href) link.href = href;
+}
+
+export function iconOf(tone: Headline['tone']): string {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${MARKS[tone]}</svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}

@@ -1,0 +1,50 @@
+import { render } from 'preact';
+import type { GroupView } from '../api.js';
+import { EventStream } from './browser/event-stream.js';
+import { PageStore } from './browser/page-store.js';
+import { SchemeChoice } from './browser/scheme.js';
+import { Ticker } from './browser/ticker.js';
+import { showInWindow } from './browser/window-signs.js';
+import { baseUrlOf } from './model/base-url.js';
+import { assignSlots } from './model/colors.js';
+import { headlineOf } from './model/concerns.js';
+import { App } from './view/app.js';
+
+const baseUrl = baseUrlOf(location.href);
+const store = new PageStore(() => performance.now());
+const ticker = new Ticker();
+const scheme = new SchemeChoice();
+const slots = new Map<string, ReadonlyMap<string, number>>();
+
+function slotsOf({ path, members }: GroupView): ReadonlyMap<string, number> {
+  const ids = members.map(({ id }) => id);
+  const known = slots.get(path);
+  if (known?.size === ids.length && ids.every((id) => known.has(id))) return known;
+  const assigned = assignSlots(known ?? new Map(), ids);
+  slots.set(path, assigned);
+  return assigned;
+}
+
+// At once and not with the next frame: there is none in a window that isn't seen, whose title is.
+store.subscribe(() => {
+  if (store.model !== undefined) showInWindow(headlineOf(store.model.state, store.isLive));
+});
+ticker.start();
+render(
+  <App page={{ store, ticker, scheme, baseUrl, slotsOf }} />,
+  document.getElementById('page') as HTMLElement,
+);
+
+const stream = new EventStream(`${baseUrl}api/events`, store, {
+  open: (url) => new EventSource(url),
+  later: (run, ms) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+});
+stream.open();
+addEventListener('online', () => stream.hurry());
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) stream.hurry();
+});

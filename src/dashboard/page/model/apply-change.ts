@@ -1,0 +1,123 @@
+import type { DashboardChange, DashboardState, GroupChange, GroupView, LeaderView } from '../../api.js';
+import { share } from './share.js';
+
+const MOST_TRANSITIONS = 200;
+const MOST_MOVES = 100;
+
+/** What the page knows. */
+export interface Model {
+  /** Elections, locks and groups in the order of their paths. */
+  readonly state: DashboardState;
+  /**
+   * Heartbeats that are newer than those in `state`, by {@link heartbeatKey}. They are apart because they come all the
+   * time: with each of them a view would be another object, and would be drawn again.
+   */
+  readonly heartbeats: ReadonlyMap<string, number>;
+}
+
+export function heartbeatKey(path: string, seat: number): string {
+  return `${seat} ${path}`;
+}
+
+/** @param former - what was known before: parts of it that are the same stay the same objects */
+export function modelOf(state: DashboardState, former?: Model): Model {
+  const sorted: DashboardState = {
+    ...state,
+    elections: byPath(state.elections),
+    locks: byPath(state.locks),
+    groups: byPath(state.groups),
+  };
+  return { state: share(former?.state, sorted), heartbeats: new Map() };
+}
+
+export function applyChange({ state, heartbeats }: Model, change: DashboardChange): Model {
+  const removed = new Set(change.removed);
+  const limits = change.limits ?? state.limits;
+  const next: DashboardState = {
+    ...state,
+    now: change.now,
+    connected: change.connected ?? state.connected,
+    disconnectedSince:
+      change.disconnectedSince === undefined ? state.disconnectedSince : change.disconnectedSince,
+    elections: merged(state.elections, change.elections ?? [], removed),
+    locks: merged(state.locks, change.locks ?? [], removed),
+    groups: merged(state.groups, groupsOf(state.groups, change.groups ?? []), removed),
+    servers: change.servers ?? state.servers,
+    ...(limits === undefined ? {} : { limits }),
+    transitions: prepended(change.transitions, state.transitions, MOST_TRANSITIONS),
+  };
+  return { state: next, heartbeats: mergedHeartbeats(heartbeats, change, removed) };
+}
+
+/** When the leader's newest heartbeat was committed, by the dashboard's clock. */
+export function heartbeatOf({ heartbeats }: Model, path: string, leader: LeaderView): number | null {
+  return heartbeats.get(heartbeatKey(path, leader.seat)) ?? leader.heartbeatAt;
+}
+
+/** The state with the newest heartbeats in it. */
+export function snapshotOf(model: Model): DashboardState {
+  const { state, heartbeats } = model;
+  if (heartbeats.size === 0) return state;
+  const withHeartbeat = (path: string, leader: LeaderView | null) =>
+    leader === null ? null : { ...leader, heartbeatAt: heartbeatOf(model, path, leader) };
+  const elections = state.elections.map((election) => ({
+    ...election,
+    leader: withHeartbeat(election.path, election.leader),
+    leaders: election.leaders.map((leader) => withHeartbeat(election.path, leader)),
+  }));
+  return { ...state, elections };
+}
+
+function mergedHeartbeats(
+  former: ReadonlyMap<string, number>,
+  { heartbeats = [], elections = [] }: DashboardChange,
+  removed: ReadonlySet<string>,
+): ReadonlyMap<string, number> {
+  if (heartbeats.length === 0 && elections.length === 0 && removed.size === 0) return former;
+  const merged = new Map(former);
+  // A view that comes has its leaders' newest heartbeats. They may be others' than those before.
+  const isOutdated = (path: string) => removed.has(path) || elections.some((view) => view.path === path);
+  for (const key of former.keys()) if (isOutdated(key.slice(key.indexOf(' ') + 1))) merged.delete(key);
+  for (const { path, seat, at } of heartbeats) merged.set(heartbeatKey(path, seat), at);
+  return merged;
+}
+
+function groupsOf(known: readonly GroupView[], changes: readonly (GroupView | GroupChange)[]): GroupView[] {
+  return changes.flatMap((change) => {
+    if (!('owned' in change)) return [change];
+    const group = known.find(({ path }) => path === change.path);
+    return group === undefined ? [] : [withOwners(group, change)];
+  });
+}
+
+function withOwners(group: GroupView, { state, owned, moves }: GroupChange): GroupView {
+  const owners = [...group.owners];
+  for (const [shard, member] of owned) if (shard < owners.length) owners[shard] = member;
+  return { ...group, state, owners, moves: prepended(moves, group.moves, MOST_MOVES) };
+}
+
+function merged<View extends { readonly path: string }>(
+  known: readonly View[],
+  changed: readonly View[],
+  removed: ReadonlySet<string>,
+): readonly View[] {
+  if (changed.length === 0 && removed.size === 0) return known;
+  const left = new Map(changed.map((view) => [view.path, view]));
+  const kept = known.flatMap((view) => {
+    const { path } = view;
+    const next = left.get(path);
+    left.delete(path);
+    // A path may be gone as an election and be there as a lock: what comes with the change is there.
+    if (next !== undefined) return [share(view, next)];
+    return removed.has(path) ? [] : [view];
+  });
+  return left.size === 0 ? kept : byPath([...kept, ...left.values()]);
+}
+
+function prepended<T>(newer: readonly T[] | undefined, known: readonly T[], most: number): readonly T[] {
+  return newer === undefined || newer.length === 0 ? known : [...newer, ...known].slice(0, most);
+}
+
+function byPath<View extends { readonly path: string }>(views: readonly View[]): readonly View[] {
+  return [...views].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}

@@ -1,0 +1,60 @@
+/** Paul Tol's qualitative palettes `muted` and `light`, which can be told apart with any common color blindness. */
+const ON_LIGHT = [
+  '#332288',
+  '#88ccee',
+  '#44aa99',
+  '#ddcc77',
+  '#aa4499',
+  '#117733',
+  '#cc6677',
+  '#999933',
+  '#882255',
+] as const;
+const ON_DARK = [
+  '#77aadd',
+  '#eedd88',
+  '#44bb99',
+  '#ee8866',
+  '#99ddff',
+  '#ffaabb',
+  '#bbcc33',
+  '#aaaa00',
+  '#dddddd',
+] as const;
+const PATTERNS = ['plain', 'inset', 'dot'] as const;
+
+/** How the shards of one member look. After nine colors they come again with a pattern. */
+export interface MemberStyle {
+  readonly color: string;
+  readonly pattern: (typeof PATTERNS)[number];
+}
+
+export function memberStyle(slot: number, isDark: boolean): MemberStyle {
+  const palette = isDark ? ON_DARK : ON_LIGHT;
+  const color = palette[slot % palette.length] as string;
+  return { color, pattern: PATTERNS[Math.floor(slot / palette.length) % PATTERNS.length] ?? 'plain' };
+}
+
+/**
+ * Gives each member a number for its color. Members keep theirs while they are there, since their index changes with each
+ * one that comes or goes; the first that is free goes to a new one.
+ */
+export function assignSlots(
+  former: ReadonlyMap<string, number>,
+  members: readonly string[],
+): ReadonlyMap<string, number> {
+  const slots = new Map<string, number>();
+  for (const member of members) {
+    const slot = former.get(member);
+    if (slot !== undefined) slots.set(member, slot);
+  }
+  const taken = new Set(slots.values());
+  let free = 0;
+  for (const member of members) {
+    if (slots.has(member)) continue;
+    while (taken.has(free)) free += 1;
+    slots.set(member, free);
+    taken.add(free);
+  }
+  return slots;
+}

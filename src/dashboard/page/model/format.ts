@@ -1,0 +1,70 @@
+import type { NextView, TermView } from '../../api.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const numbers = new Intl.NumberFormat('en');
+
+/** A duration in at most two units: `3 d 4 h`, `12 min 5 s`, `320 ms`. */
+export function durationText(ms: number): string {
+  const rounded = Math.max(0, Math.round(ms));
+  if (rounded < SECOND) return `${rounded} ms`;
+  if (rounded < 10 * SECOND) return `${(Math.floor(rounded / 100) / 10).toFixed(1)} s`;
+  if (rounded < MINUTE) return `${Math.floor(rounded / SECOND)} s`;
+  if (rounded < HOUR) return twoUnits(rounded, MINUTE, 'min', SECOND, 's');
+  if (rounded < DAY) return twoUnits(rounded, HOUR, 'h', MINUTE, 'min');
+  return twoUnits(rounded, DAY, 'd', HOUR, 'h');
+}
+
+/** The same in whole seconds, for what is counted while it is looked at. */
+export function ageText(ms: number): string {
+  return ms < MINUTE ? `${Math.max(0, Math.floor(ms / SECOND))} s` : durationText(ms);
+}
+
+function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${numbers.format(Math.floor(ms / large))} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
+}
+
+/** The time of day in the reader's time zone; with the date, if that isn't today's and not within half a day either. */
+export function timeText(at: number, now: number): string {
+  const time = new Date(at);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
+  const date = `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
+  const isNear = Math.abs(now - at) < 12 * HOUR || new Date(now).toDateString() === time.toDateString();
+  return isNear ? clock : `${date} ${clock}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+/** `1 election`, `4,096 elections`. */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${numbers.format(count)} ${count === 1 ? one : many}`;
+}
+
+export function numberText(count: number): string {
+  return numbers.format(count);
+}
+
+/** A path without that of the root above it. */
+export function nameOf(path: string, root: string): string {
+  const prefix = root.endsWith('/') ? root : `${root}/`;
+  return path.startsWith(prefix) && path.length > prefix.length ? path.slice(prefix.length) : path;
+}
+
+export const END_TEXT: Readonly<Record<NonNullable<TermView['end']>, string>> = {
+  released: 'released, to nobody',
+  'handed-over': 'handed over',
+  'taken-over': 'taken over: silent for longer than its lease',
+  'session-ended': 'its session ended without a release',
+  unknown: 'unknown',
+};
+
+export const WHY_TEXT: Readonly<Record<NextView['why'], string>> = {
+  queue: 'first in the queue',
+  priority: 'highest priority',
+  named: 'named by the leader',
+};

@@ -1,0 +1,24 @@
+/** What the address of the page says after `#`: what is open, and what was searched for. */
+export interface Route {
+  readonly open: { readonly kind: Kind; readonly path: string } | null;
+  readonly query: string;
+}
+
+const KINDS = ['election', 'lock', 'group'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export function routeOf(hash: string): Route {
+  const values = new URLSearchParams(hash.replace(/^#/, ''));
+  const kind = KINDS.find((each) => values.has(each));
+  return {
+    open: kind === undefined ? null : { kind, path: values.get(kind) as string },
+    query: values.get('search') ?? '',
+  };
+}
+
+export function hashOf({ open, query }: Route): string {
+  const values = new URLSearchParams();
+  if (open !== null) values.set(open.kind, open.path);
+  if (query !== '') values.set('search', query);
+  return `#${values}`;
+}

@@ -1,0 +1,94 @@
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { DashboardState } from '../../api.js';
+import type { Action } from '../browser/actions.js';
+import type { Route } from '../model/route.js';
+import { CardGrids } from './cards/card-grids.js';
+import { Header, StaleBanner } from './header.js';
+import { type Page, PageContext, useChanges } from './page-context.js';
+import { ConfirmDialog } from './panels/confirm-dialog.js';
+import { ElectionPanel } from './panels/election-panel.js';
+import { GroupPanel } from './panels/group-panel.js';
+import { LockPanel } from './panels/lock-panel.js';
+import { MissingPanel } from './panels/panel.js';
+import { Foreign } from './parts/foreign.js';
+import { Transitions } from './parts/transitions.js';
+import { useRoute } from './use-route.js';
+
+const MOST_TRANSITIONS = 25;
+
+export function App({ page }: { page: Omit<Page, 'root' | 'ask'> }) {
+  const { store } = page;
+  useChanges(useCallback((listener) => store.subscribe(listener), [store]));
+  const [route, go] = useRoute();
+  const [asked, setAsked] = useState<Action | null>(null);
+  const state = store.model?.state;
+  const root = state?.root ?? '/';
+  const mayAct = state?.mayAct === true;
+  const context = useMemo(() => ({ ...page, root, ask: mayAct ? setAsked : null }), [page, root, mayAct]);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && asked === null && route.open !== null) close(route, go);
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [route, asked, go]);
+  const search = useCallback((query: string) => go((former) => ({ ...former, query })), [go]);
+  const transitions = useMemo(
+    () => state?.transitions.slice(0, MOST_TRANSITIONS) ?? [],
+    [state?.transitions],
+  );
+  if (state === undefined) return <Connecting isFailing={store.link.kind === 'lost'} />;
+  return (
+    <PageContext.Provider value={context}>
+      <Header state={state} query={route.query} search={search} />
+      <StaleBanner key={String(store.isLive)} state={state} />
+      <div class="columns" data-live={store.isLive}>
+        <main>
+          {state.limits?.map((limit) => (
+            <p key={limit} class="limit">
+              <Foreign isFull text={limit} />
+            </p>
+          ))}
+          <CardGrids state={state} route={route} />
+        </main>
+        <section class="rail" aria-labelledby="transitions-heading">
+          <h2 id="transitions-heading">Last transitions</h2>
+          {transitions.length === 0 && <p class="quiet">None since this dashboard looks.</p>}
+          <Transitions transitions={transitions} />
+        </section>
+      </div>
+      <OpenPanel state={state} route={route} />
+      {asked !== null && <ConfirmDialog action={asked} done={() => setAsked(null)} />}
+    </PageContext.Provider>
+  );
+}
+
+function OpenPanel({ state, route: { open } }: { state: DashboardState; route: Route }) {
+  if (open === null) return null;
+  const { kind, path } = open;
+  const isIt = (view: { readonly path: string }) => view.path === path;
+  const election = kind === 'election' ? state.elections.find(isIt) : undefined;
+  if (election !== undefined)
+    return <ElectionPanel key={path} election={election} transitions={state.transitions} />;
+  const group = kind === 'group' ? state.groups.find(isIt) : undefined;
+  if (group !== undefined) return <GroupPanel key={path} group={group} />;
+  const lock = kind === 'lock' ? state.locks.find(isIt) : undefined;
+  if (lock !== undefined) return <LockPanel key={path} lock={lock} />;
+  return <MissingPanel key={path} path={path} />;
+}
+
+/** Closes the panel, and leaves the focus where it was opened from. */
+function close(route: Route, go: ReturnType<typeof useRoute>[1]): void {
+  const path = route.open?.path;
+  go((former) => ({ ...former, open: null }));
+  for (const link of document.querySelectorAll<HTMLElement>('.card a'))
+    if (link.dataset.path === path) link.focus();
+}
+
+function Connecting({ isFailing }: { isFailing: boolean }) {
+  return (
+    <div class="connecting" role="status">
+      <p>{isFailing ? 'The dashboard does not answer. Trying again …' : 'Connecting …'}</p>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import type { ComponentType } from 'preact';
+import { memo } from 'preact/compat';
+import { useMemo } from 'preact/hooks';
+import type { Tone } from '../../model/concerns.js';
+import { nameOf } from '../../model/format.js';
+import { hashOf, type Kind } from '../../model/route.js';
+import { usePage } from '../page-context.js';
+import { Foreign } from '../parts/foreign.js';
+
+/** What a kind of card shows, and how loud it is. */
+export interface CardKind<View> {
+  readonly kind: Kind;
+  readonly toneOf: (view: View) => Tone;
+  /** A word or two beside the name. */
+  readonly markOf: (view: View) => string;
+  /** Whether it takes the height of two. */
+  readonly isTall?: (view: View) => boolean;
+  readonly Body: ComponentType<{ view: View }>;
+}
+
+/**
+ * A card. All of it is the link that opens the panel. What it shows is drawn again only with another view: a search, which
+ * hides most of the cards, changes nothing else. Hidden ones stay in the document, since to build them anew takes longer.
+ */
+function CardFrame<View extends { readonly path: string }>(props: {
+  of: CardKind<View>;
+  view: View;
+  isHidden: boolean;
+  isOpen: boolean;
+}) {
+  const { of, view, isHidden, isOpen } = props;
+  const { kind, toneOf, markOf, isTall, Body } = of;
+  const { root } = usePage();
+  const { path } = view;
+  const content = useMemo(
+    () => (
+      <article class={`card ${kind}`} data-tone={toneOf(view)}>
+        <div class="card-head">
+          <h3>
+            <a href={hashOf({ open: { kind, path }, query: '' })} data-path={path}>
+              <Foreign text={nameOf(path, root)} />
+            </a>
+          </h3>
+          <span class="mark">{markOf(view)}</span>
+        </div>
+        <Body view={view} />
+      </article>
+    ),
+    [kind, toneOf, markOf, Body, view, path, root],
+  );
+  return (
+    <li class="place" data-tall={isTall?.(view) === true} data-open={isOpen} hidden={isHidden}>
+      {content}
+    </li>
+  );
+}
+
+export const Card = memo(CardFrame) as typeof CardFrame;

@@ -1,0 +1,137 @@
+import type { ElectionView, LeaderView } from '../../../api.js';
+import { electionTone, emptySeats, leaderlessSince } from '../../model/concerns.js';
+import { ageText, numberText, WHY_TEXT } from '../../model/format.js';
+import { Foreign } from '../parts/foreign.js';
+import { LeaseBar } from '../parts/lease-bar.js';
+import { Ticking } from '../parts/ticking.js';
+import { TimelineStrip } from '../parts/timeline-strip.js';
+import type { CardKind } from './card.js';
+
+const MOST_LEADERS = 5;
+const SHORT_WHY = { queue: 'by queue', priority: 'by priority', named: 'named' } as const;
+
+export const ELECTION_CARD: CardKind<ElectionView> = {
+  kind: 'election',
+  toneOf: electionTone,
+  markOf,
+  isTall: ({ seats, leader }) => seats > 1 && leader !== null,
+  Body,
+};
+
+function Body({ view: election }: { view: ElectionView }) {
+  return (
+    <>
+      <Leaders election={election} />
+      <p class="next">
+        {election.next === null ? (
+          <span class="quiet">{election.leader === null ? '' : 'none next'}</span>
+        ) : (
+          <>
+            <span class="quiet">next</span> <Foreign text={election.next.id} />
+            <span class="why" title={WHY_TEXT[election.next.why]}>
+              {SHORT_WHY[election.next.why]}
+            </span>
+          </>
+        )}
+        <span class="waiting">{waitingText(election)}</span>
+      </p>
+      <TimelineStrip election={election} />
+    </>
+  );
+}
+
+function Leaders({ election }: { election: ElectionView }) {
+  const { leaders, seats, path } = election;
+  if (seats > 1 && election.leader !== null)
+    return (
+      <ul class="leaders">
+        {leaders.slice(0, MOST_LEADERS).map((leader, seat) => (
+          <li key={seat} data-empty={leader === null}>
+            {leader === null ? (
+              <span class="leader none">no leader</span>
+            ) : (
+              <>
+                <p class="leader">
+                  <Foreign text={leader.id} />
+                </p>
+                <LeaseBar path={path} leader={leader} />
+              </>
+            )}
+          </li>
+        ))}
+        {leaders.length > MOST_LEADERS && (
+          <li class="quiet">{`and ${leaders.length - MOST_LEADERS} more`}</li>
+        )}
+      </ul>
+    );
+  return election.leader === null ? (
+    <Leaderless election={election} />
+  ) : (
+    <SingleLeader path={path} leader={election.leader} />
+  );
+}
+
+function SingleLeader({ path, leader }: { path: string; leader: LeaderView }) {
+  return (
+    <>
+      <p class="leader">
+        <Foreign text={leader.id} />
+      </p>
+      <p class="facts">
+        <span>{`term ${leader.term}`}</span>
+        <span>
+          {'for '}
+          <Ticking text={(now) => ageText(now - leader.since)} />
+        </span>
+      </p>
+      <LeaseBar path={path} leader={leader} />
+    </>
+  );
+}
+
+/** What stands in the leader's place. */
+function Leaderless({ election }: { election: ElectionView }) {
+  const since = leaderlessSince(election);
+  const isEmpty = electionTone(election) === 'idle';
+  return (
+    <>
+      <p class={isEmpty ? 'leader quiet' : 'leader none'}>{leaderlessText(election)}</p>
+      <p class="facts">
+        {!isEmpty && since !== null && (
+          <span>
+            {'for '}
+            <Ticking text={(now) => ageText(now - since)} />
+          </span>
+        )}
+        {election.state === 'deserted' && !isEmpty && <span>and no candidates</span>}
+      </p>
+    </>
+  );
+}
+
+function leaderlessText(election: ElectionView): string {
+  if (election.state === 'unreadable') return 'not readable';
+  if (electionTone(election) === 'idle') return 'no candidates';
+  return 'no leader';
+}
+
+function markOf(election: ElectionView): string {
+  const empty = emptySeats(election);
+  switch (election.state) {
+    case 'led':
+      return election.seats > 1 ? `${election.seats} seats` : '';
+    case 'taking-over':
+      return 'taking over';
+    case 'unreadable':
+      return 'unreadable';
+    case 'vacant':
+    case 'deserted':
+      if (electionTone(election) === 'idle') return '';
+      return election.seats > 1 ? `✕ ${empty} of ${election.seats} seats` : '✕ no leader';
+  }
+}
+
+function waitingText({ candidates }: ElectionView): string {
+  const waiting = candidates.filter(({ leads }) => !leads).length;
+  return `${numberText(waiting)} waiting`;
+}

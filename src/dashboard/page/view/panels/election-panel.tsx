@@ -1,0 +1,123 @@
+import type { ElectionView, LeaderView, TransitionView } from '../../../api.js';
+import { electionTone } from '../../model/concerns.js';
+import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/format.js';
+import { usePage } from '../page-context.js';
+import { Foreign } from '../parts/foreign.js';
+import { LeaseBar } from '../parts/lease-bar.js';
+import { Ticking } from '../parts/ticking.js';
+import { Transitions } from '../parts/transitions.js';
+import { CandidateQueue } from './candidate-queue.js';
+import { Panel, Section } from './panel.js';
+import { TermsTable } from './terms-table.js';
+import { TimelineChart } from './timeline-chart.js';
+
+const STATE_TEXT: Readonly<Record<ElectionView['state'], string>> = {
+  led: 'is led',
+  vacant: 'has candidates and no leader',
+  'taking-over': 'is being taken over: its leader is gone or silent',
+  deserted: 'has no candidates',
+  unreadable: 'can not be read',
+};
+
+export interface ElectionPanelProps {
+  readonly election: ElectionView;
+  readonly transitions: readonly TransitionView[];
+}
+
+export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
+  const { leaders, seats, path, next } = election;
+  const own = transitions.filter((transition) => transition.path === path);
+  return (
+    <Panel path={path} tone={electionTone(election)} kind="Election">
+      <p class="state">
+        {`${seats > 1 ? `${countText(seats, 'seat')}; it ` : 'It '}${STATE_TEXT[election.state]}.`}
+      </p>
+      <Section title={seats > 1 ? 'Leaders' : 'Leader'}>
+        {Array.from({ length: Math.max(1, seats) }, (_, seat) => (
+          <Seat key={seat} election={election} seat={seat} leader={leaders[seat] ?? null} />
+        ))}
+      </Section>
+      <Section title="Next">
+        {next === null ? (
+          <p class="quiet">nobody</p>
+        ) : (
+          <p class="next-one">
+            <Foreign text={next.id} /> <span class="quiet">{WHY_TEXT[next.why]}</span>
+          </p>
+        )}
+      </Section>
+      <Section title="Terms">
+        <TimelineChart election={election} />
+        <TermsTable election={election} />
+      </Section>
+      <Section title="Queue" note={countText(election.candidates.length, 'candidate')}>
+        <CandidateQueue election={election} />
+      </Section>
+      {own.length > 0 && (
+        <Section title="Transitions">
+          <Transitions transitions={own} hasPaths={false} />
+        </Section>
+      )}
+    </Panel>
+  );
+}
+
+function Seat({
+  election,
+  seat,
+  leader,
+}: {
+  election: ElectionView;
+  seat: number;
+  leader: LeaderView | null;
+}) {
+  const { store, ask } = usePage();
+  const { path, seats } = election;
+  const name = seats > 1 ? <span class="seat">{`seat ${seat}`}</span> : null;
+  if (leader === null)
+    return (
+      <div class="leader-row none">
+        {name}
+        <p class="leader none">no leader</p>
+      </div>
+    );
+  const target = { path, seat, leader: leader.id };
+  return (
+    <div class="leader-row">
+      {name}
+      <p class="leader">
+        <Foreign isFull text={leader.id} />
+      </p>
+      <LeaseBar path={path} leader={leader} />
+      <dl class="facts">
+        <dt>term</dt>
+        <dd>{leader.term}</dd>
+        <dt>since</dt>
+        <dd>
+          {timeText(leader.since, store.now())}, for <Ticking text={(now) => ageText(now - leader.since)} />
+        </dd>
+        <dt>lease</dt>
+        <dd>
+          {durationText(leader.leaseMs)}
+          {leader.takeover === 'lease'
+            ? ', taken over when it is silent'
+            : ', replaced when its session ends'}
+        </dd>
+        <dt>node</dt>
+        <dd class="mono">
+          <Foreign text={leader.node} />
+        </dd>
+      </dl>
+      {ask !== null && (
+        <p class="actions">
+          <button type="button" onClick={() => ask({ kind: 'resign', ...target })}>
+            Resign…
+          </button>
+          <button type="button" onClick={() => ask({ kind: 'revoke', ...target })}>
+            Revoke…
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { useRef } from 'preact/hooks';
+import type { LockView } from '../../../api.js';
+import { lockTone } from '../../model/concerns.js';
+import { ageText, numberText } from '../../model/format.js';
+import { KIND_TEXT } from '../cards/lock-card.js';
+import { Foreign } from '../parts/foreign.js';
+import { Ticking } from '../parts/ticking.js';
+import { useMovingRows } from './moving-rows.js';
+import { Panel, Section } from './panel.js';
+
+const MOST_ROWS = 200;
+
+export function LockPanel({ lock }: { lock: LockView }) {
+  const list = useRef<HTMLOListElement>(null);
+  useMovingRows(list);
+  const { queue, holding, kind, capacity } = lock;
+  const note = `${numberText(holding)} holding, ${numberText(queue.length - holding)} waiting`;
+  return (
+    <Panel path={lock.path} tone={lockTone(lock)} kind={KIND_TEXT[kind]}>
+      {kind === 'semaphore' && <p class="state">{`At most ${capacity} hold it at once.`}</p>}
+      <Section title="Queue" note={note}>
+        {queue.length === 0 && <p class="quiet">It is free.</p>}
+        <ol class="queue" ref={list}>
+          {queue.slice(0, MOST_ROWS).map(({ node, id, shared, since }, index) => (
+            <li key={node} data-key={node} data-leads={index < holding}>
+              <span class="position">{index + 1}</span>
+              <span class="candidate">
+                <span class="candidate-id">
+                  <Foreign text={id || node} />
+                </span>
+                <span class="data">
+                  <Foreign text={node} />
+                </span>
+              </span>
+              <span class="badges">
+                {shared && <span class="badge">shared</span>}
+                {index < holding && <span class="badge leads">holds</span>}
+                <span class="quiet">
+                  <Ticking text={(now) => ageText(now - since)} />
+                </span>
+              </span>
+            </li>
+          ))}
+        </ol>
+        {queue.length > MOST_ROWS && <p class="quiet">{`and ${queue.length - MOST_ROWS} more`}</p>}
+      </Section>
+    </Panel>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Tone } from '../../model/concerns.js';
+import { nameOf } from '../../model/format.js';
+import { hashOf } from '../../model/route.js';
+import { usePage } from '../page-context.js';
+import { Foreign } from '../parts/foreign.js';
+
+/** The frame of what is open beside the cards. */
+export function Panel(props: { path: string; tone: Tone; kind: string; children: ComponentChildren }) {
+  const { path, tone, kind, children } = props;
+  const { root } = usePage();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [path]);
+  return (
+    <aside class="panel" data-tone={tone} aria-labelledby="panel-heading">
+      <header class="panel-head">
+        <div>
+          <p class="kind">{kind}</p>
+          <h2 id="panel-heading" tabIndex={-1} ref={heading}>
+            <Foreign isFull text={nameOf(path, root)} />
+          </h2>
+          <p class="path">
+            <Foreign text={path} />
+          </p>
+        </div>
+        <a
+          class="button close"
+          href={hashOf({ open: null, query: '' })}
+          aria-label="Close"
+          title="Close (Esc)"
+        >
+          ✕
+        </a>
+      </header>
+      <div class="panel-body">{children}</div>
+    </aside>
+  );
+}
+
+/** A part of a panel with a heading. */
+export function Section({
+  title,
+  note,
+  children,
+}: {
+  title: string;
+  note?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <section>
+      <h3>
+        {title}
+        {note !== undefined && <span class="quiet"> {note}</span>}
+      </h3>
+      {children}
+    </section>
+  );
+}
+
+/** For paths in the address that aren't there, or not any more. */
+export function MissingPanel({ path }: { path: string }) {
+  return (
+    <Panel path={path} tone="idle" kind="Not there">
+      <p>There is nothing at this path now.</p>
+    </Panel>
+  );
+}

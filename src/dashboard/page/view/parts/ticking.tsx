@@ -1,0 +1,15 @@
+import { useRef } from 'preact/hooks';
+import { usePage, useTicks } from '../page-context.js';
+
+/** Text that changes with time. Only its letters change then: nothing is drawn again. */
+export function Ticking({ text }: { text: (now: number) => string }) {
+  const { store } = usePage();
+  const span = useRef<HTMLSpanElement>(null);
+  const current = () => text(store.now());
+  useTicks(() => {
+    const letters = span.current?.firstChild;
+    const next = current();
+    if (letters instanceof Text && letters.data !== next) letters.data = next;
+  });
+  return <span ref={span}>{current()}</span>;
+}

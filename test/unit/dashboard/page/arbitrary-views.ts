@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import type {
+  DashboardState,
+  ElectionView,
+  GroupView,
+  LeaderView,
+  LockView,
+  TermView,
+} from '../../../../src/dashboard/api.js';
+
+const time = fc.integer({ min: 1_000, max: 2_000_000 });
+const name = fc.constantFrom('a', 'b', 'c', 'd', '✕', '<b>', '__proto__', '');
+
+function leader(seat: number): fc.Arbitrary<LeaderView | null> {
+  return fc.option(
+    fc.record({
+      id: name,
+      node: name,
+      term: fc.nat(5),
+      since: time,
+      seat: fc.constant(seat),
+      leaseMs: fc.constant(2_000),
+      takeover: fc.constantFrom('lease', 'session'),
+      heartbeatAt: fc.option(time),
+    }),
+  );
+}
+
+const term: fc.Arbitrary<TermView> = fc.record({
+  term: fc.nat(9),
+  seat: fc.nat(1),
+  id: fc.option(name),
+  from: time,
+  to: fc.option(time),
+  end: fc.constantFrom('released', 'handed-over', 'taken-over', 'session-ended', 'unknown', null),
+});
+
+/** An election; its terms in the order of time, as the server sends them, each after the one before. */
+function election(path: string): fc.Arbitrary<ElectionView> {
+  const leaders = fc.oneof(fc.tuple(leader(0)), fc.tuple(leader(0), leader(1)));
+  const states = fc.constantFrom('led', 'vacant', 'taking-over', 'deserted', 'unreadable');
+  return fc.record({ leaders, state: states, terms: fc.array(term, { maxLength: 4 }) }).map((parts) => ({
+    path,
+    seats: parts.leaders.length,
+    leader: parts.leaders.find((each) => each !== null) ?? null,
+    leaders: parts.leaders,
+    state: parts.state,
+    candidates: [],
+    next: null,
+    terms: parts.terms,
+  }));
+}
+
+function lock(path: string): fc.Arbitrary<LockView> {
+  return fc.record({
+    path: fc.constant(path),
+    kind: fc.constantFrom('lock', 'read-write', 'semaphore'),
+    capacity: fc.nat(3),
+    queue: fc.constant([]),
+    holding: fc.constant(0),
+  });
+}
+
+function group(path: string): fc.Arbitrary<GroupView> {
+  return fc.record({
+    path: fc.constant(path),
+    state: fc.constantFrom('owned', 'incomplete', 'deserted', 'unreadable'),
+    shards: fc.constant(['0', '1', '2']),
+    members: fc.constant([
+      { id: 'x', node: 'n0', weight: 1, planner: true },
+      { id: 'y', node: 'n1', weight: 1, planner: false },
+    ]),
+    owners: fc.array(fc.integer({ min: -1, max: 1 }), { minLength: 3, maxLength: 3 }),
+    pins: fc.constant([]),
+    moves: fc.constant([]),
+  });
+}
+
+function someOf<View>(kind: string, view: (path: string) => fc.Arbitrary<View>): fc.Arbitrary<View[]> {
+  return fc
+    .subarray(['1', '2', '3', '4'])
+    .chain((names) => fc.tuple(...names.map((each) => view(`/${kind}${each}`))));
+}
+
+/** A state with its views in the order of their paths. */
+export const anyState: fc.Arbitrary<DashboardState> = fc.record({
+  now: time,
+  root: fc.constant('/'),
+  connected: fc.boolean(),
+  disconnectedSince: fc.option(time),
+  mayAct: fc.constant(false),
+  historySince: fc.constant(0),
+  elections: someOf('election', election),
+  locks: someOf('lock', lock),
+  groups: someOf('group', group),
+  servers: fc.constant([]),
+  transitions: fc.constant([]),
+});
+export const anyElection: fc.Arbitrary<ElectionView> = election('/one');

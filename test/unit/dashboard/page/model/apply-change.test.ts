@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type {
+  DashboardChange,
+  DashboardState,
+  GroupChange,
+  GroupView,
+  TransitionView,
+} from '../../../../../src/dashboard/api.js';
+import {
+  applyChange,
+  heartbeatKey,
+  type Model,
+  modelOf,
+  snapshotOf,
+} from '../../../../../src/dashboard/page/model/apply-change.js';
+import { anyState } from '../arbitrary-views.js';
+
+/** What a server would send when one state follows another: only what is different. */
+function changeBetween(former: DashboardState, next: DashboardState): DashboardChange {
+  const differing = <View extends { path: string }>(before: readonly View[], after: readonly View[]) =>
+    after.filter(
+      (view) => JSON.stringify(view) !== JSON.stringify(before.find(({ path }) => path === view.path)),
+    );
+  const pathsOf = ({ elections, locks, groups }: DashboardState) =>
+    [...elections, ...locks, ...groups].map(({ path }) => path);
+  const left = new Set(pathsOf(next));
+  return {
+    now: next.now,
+    connected: next.connected,
+    disconnectedSince: next.disconnectedSince,
+    elections: differing(former.elections, next.elections),
+    locks: differing(former.locks, next.locks),
+    groups: differing(former.groups, next.groups),
+    removed: pathsOf(former).filter((path) => !left.has(path)),
+  };
+}
+
+const transition = (at: number): TransitionView => ({ at, path: '/a', kind: 'elected', id: null });
+
+describe('the changes that the page applies', () => {
+  it('make any state out of any other, with views that were the same still the same objects', () => {
+    fc.assert(
+      fc.property(anyState, anyState, (former, next) => {
+        const before = modelOf(former);
+        const change = changeBetween(former, next);
+        const after = applyChange(before, JSON.parse(JSON.stringify(change)));
+        expect(snapshotOf(after)).toEqual(next);
+        const same = before.state.elections.filter(
+          ({ path }) =>
+            next.elections.some((view) => view.path === path) &&
+            !change.elections?.some((view) => view.path === path),
+        );
+        for (const view of same) expect(after.state.elections).toContain(view);
+      }),
+    );
+  });
+
+  it('are forgotten at a new state, which shares with the former one what is equal', () => {
+    fc.assert(
+      fc.property(anyState, anyState, (former, next) => {
+        const before = modelOf(former);
+        expect(modelOf(JSON.parse(JSON.stringify(former)), before).state).toBe(before.state);
+        expect(snapshotOf(modelOf(JSON.parse(JSON.stringify(next)), before))).toEqual(next);
+      }),
+    );
+  });
+
+  it('may be heartbeats alone: then no view is another object', () => {
+    const at = 77;
+    fc.assert(
+      fc.property(anyState, (state) => {
+        const model = modelOf(state);
+        const led = state.elections.flatMap(({ path, leaders }) =>
+          leaders.flatMap((leader) => (leader === null ? [] : [{ path, seat: leader.seat, at }])),
+        );
+        const after = applyChange(model, { now: 9, heartbeats: led });
+        expect(after.state.elections).toBe(model.state.elections);
+        const seen = snapshotOf(after).elections.flatMap(({ leaders }) => leaders);
+        expect(seen.every((leader) => leader === null || leader.heartbeatAt === at)).toBe(true);
+      }),
+    );
+  });
+
+  it('take back the heartbeats of the leaders before, when another one leads', () => {
+    fc.assert(
+      fc.property(anyState, anyState, (former, next) => {
+        const heartbeats = former.elections.map(({ path }) => ({ path, seat: 0, at: 1 }));
+        const model = applyChange(modelOf(former), { now: 1, heartbeats });
+        const after = applyChange(model, { ...changeBetween(former, next), elections: next.elections });
+        expect(snapshotOf(after)).toEqual(next);
+      }),
+    );
+  });
+
+  it('of the owners of some shards leave the others', () => {
+    const group: GroupView = {
+      path: '/g',
+      state: 'owned',
+      shards: ['0', '1'],
+      members: [{ id: 'x', node: 'n', weight: 1, planner: true }],
+      owners: [0, 0],
+      pins: [],
+      moves: [{ at: 1, shard: '0', from: null, to: 'x' }],
+    };
+    const model: Model = {
+      state: { ...modelOf(fc.sample(anyState, 1)[0] as never).state, groups: [group] },
+      heartbeats: new Map(),
+    };
+    const lost: GroupChange = {
+      path: '/g',
+      state: 'incomplete',
+      owned: [[1, -1]],
+      moves: [{ at: 2, shard: '1', from: 'x', to: null }],
+    };
+    const without = applyChange(model, { now: 2, groups: [lost] });
+    expect(without.state.groups[0]).toMatchObject({ owners: [0, -1], state: 'incomplete' });
+    expect(without.state.groups[0]?.moves.map(({ at }) => at)).toEqual([2, 1]);
+    const found = applyChange(without, {
+      now: 3,
+      groups: [{ path: '/g', state: 'owned', owned: [[1, 0]], moves: [] }],
+    });
+    expect(found.state.groups[0]).toMatchObject({ owners: [0, 0], state: 'owned' });
+    const unknown = applyChange(model, { now: 2, groups: [{ ...lost, path: '/other' }] });
+    expect(unknown.state.groups).toEqual([group]);
+  });
+
+  it('put the newest transitions first, and keep 200', () => {
+    const [state] = fc.sample(anyState, 1) as [DashboardState];
+    const known = Array.from({ length: 199 }, (_, index) => transition(500 - index));
+    const model = modelOf({ ...state, transitions: known });
+    const after = applyChange(model, { now: 1, transitions: [transition(502), transition(501)] });
+    expect(after.state.transitions.map(({ at }) => at)).toEqual(
+      Array.from({ length: 200 }, (_, index) => 502 - index),
+    );
+  });
+
+  it('tell the seats of one path apart', () => {
+    expect(heartbeatKey('/a', 1)).not.toBe(heartbeatKey('/a', 0));
+    expect(heartbeatKey('/1 /a', 0)).not.toBe(heartbeatKey('/a', 0));
+  });
+});

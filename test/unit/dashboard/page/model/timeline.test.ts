@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ElectionView, TermView } from '../../../../../src/dashboard/api.js';
+import {
+  boxesOf,
+  isShown,
+  placeOf,
+  rangeOf,
+  rowsOf,
+  timelineOf,
+  timelinesOf,
+  viewBoxOf,
+} from '../../../../../src/dashboard/page/model/timeline.js';
+import { anyElection } from '../arbitrary-views.js';
+
+const LEADER = {
+  id: 'x',
+  node: 'n',
+  term: 1,
+  since: 0,
+  seat: 0,
+  leaseMs: 2_000,
+  takeover: 'lease',
+  heartbeatAt: 0,
+} as const;
+
+function election(terms: [from: number, to: number | null][], isLed: boolean): ElectionView {
+  const leader = isLed ? LEADER : null;
+  return {
+    path: '/a',
+    state: isLed ? 'led' : 'vacant',
+    seats: 1,
+    leader,
+    leaders: [leader],
+    candidates: [],
+    next: null,
+    terms: terms.map(
+      ([from, to], index): TermView => ({
+        term: index,
+        seat: 0,
+        id: 'x',
+        from,
+        to,
+        end: to === null ? null : 'released',
+      }),
+    ),
+  };
+}
+
+describe('the timeline of terms', () => {
+  it('has a gap between two terms, and one that lasts while no candidate leads', () => {
+    const { gaps } = timelineOf(
+      election(
+        [
+          [0, 10],
+          [30, 40],
+          [40, 50],
+        ],
+        false,
+      ),
+      0,
+    );
+    expect(gaps).toEqual([
+      { from: 10, to: 30 },
+      { from: 50, to: null },
+    ]);
+    expect(
+      timelineOf(
+        election(
+          [
+            [0, 10],
+            [30, null],
+          ],
+          true,
+        ),
+        0,
+      ).gaps,
+    ).toEqual([{ from: 10, to: 30 }]);
+  });
+
+  it('ends a term whose end was missed where the next one begins', () => {
+    const { terms, gaps } = timelineOf(
+      election(
+        [
+          [0, null],
+          [30, null],
+        ],
+        true,
+      ),
+      0,
+    );
+    expect(terms.map(({ to }) => to)).toEqual([30, null]);
+    expect(gaps).toEqual([]);
+  });
+
+  it('is unsure of a term that the record still has while nobody is known to lead', () => {
+    const terms: [number, null][] = [[0, null]];
+    expect(timelineOf(election(terms, true), 0).terms[0]?.isUnsure).toBe(false);
+    expect(timelineOf(election(terms, false), 0).terms[0]?.isUnsure).toBe(true);
+    expect(timelineOf({ ...election(terms, true), state: 'taking-over' }, 0).terms[0]?.isUnsure).toBe(true);
+  });
+
+  it('has terms in the order of time, each seat its own, and no gap that ends before it begins', () => {
+    fc.assert(
+      fc.property(anyElection, (any) => {
+        const timelines = timelinesOf(any);
+        expect(timelines).toHaveLength(any.seats);
+        for (const { seat, terms, gaps } of timelines) {
+          const ofSeat = any.terms.filter((term) => term.seat === seat);
+          expect(new Set(terms.map(({ term }) => term))).toEqual(new Set(ofSeat));
+          const begun = terms.map(({ term }) => term.from);
+          expect(begun).toEqual([...begun].sort((a, b) => a - b));
+          for (const { from, to } of gaps) expect(to ?? Number.POSITIVE_INFINITY).toBeGreaterThan(from);
+          expect(terms.filter(({ to }) => to === null).length).toBeLessThanOrEqual(1);
+        }
+      }),
+    );
+  });
+
+  it('shows every gap but those that are too short to be one', () => {
+    expect([0, 99, 100].map((to) => isShown({ from: 0, to }))).toEqual([false, false, true]);
+    expect(isShown({ from: 0, to: null })).toBe(true);
+  });
+
+  it('lists its terms with the newest first, and the gap before each', () => {
+    const rows = rowsOf(
+      timelineOf(
+        election(
+          [
+            [0, 10],
+            [30, 40],
+          ],
+          false,
+        ),
+        0,
+      ),
+    );
+    expect(rows.map(({ span, gapBeforeMs }) => [span.term.term, gapBeforeMs])).toEqual([
+      [1, 20],
+      [0, null],
+    ]);
+  });
+});
+
+describe('the place of a term', () => {
+  it('lies within what is shown, and in the order of time', () => {
+    fc.assert(
+      fc.property(
+        anyElection,
+        fc.integer({ min: 2_000_000, max: 9_000_000 }),
+        fc.nat(3_000_000),
+        (any, now, most) => {
+          const timelines = timelinesOf(any);
+          const range = rangeOf(timelines, now, Math.max(1, most));
+          expect(range.to - range.from).toBeLessThanOrEqual(Math.max(1, most));
+          for (const { term, to } of timelines.flatMap(({ terms }) => terms)) {
+            const place = placeOf(
+              { from: term.from, to: to === null ? null : Math.max(to, term.from) },
+              range,
+            );
+            if (place === null) continue;
+            expect(place.start).toBeGreaterThanOrEqual(0);
+            expect(place.width).toBeGreaterThanOrEqual(0);
+            expect(place.start + place.width).toBeLessThanOrEqual(1 + 1e-9);
+          }
+        },
+      ),
+    );
+  });
+
+  it('shows a minute at least, and begins with the oldest term', () => {
+    expect(rangeOf([], 100_000, 1e9)).toEqual({ from: 40_000, to: 100_000 });
+    expect(rangeOf(timelinesOf(election([[1_000, null]], true)), 100_000, 1e9).from).toBe(1_000);
+    expect(rangeOf(timelinesOf(election([[1_000, null]], true)), 100_000, 5_000).from).toBe(95_000);
+  });
+
+  it('is null outside, and cut off at the sides', () => {
+    const range = { from: 100, to: 200 };
+    expect(placeOf({ from: 0, to: 99 }, range)).toBeNull();
+    expect(placeOf({ from: 201, to: 300 }, range)).toBeNull();
+    expect(placeOf({ from: 50, to: null }, range)).toEqual({ start: 0, width: 1 });
+    expect(placeOf({ from: 150, to: 175 }, range)).toEqual({ start: 0.5, width: 0.25 });
+  });
+
+  it('is drawn in seconds after an origin, so that only the view changes with time', () => {
+    expect(boxesOf([{ from: 1_500, to: 2_500 }], 1_000)).toBe('M0.5 0H1.5V1H0.5Z');
+    expect(boxesOf([{ from: 1_000, to: null }], 1_000)).toMatch(/^M0 0H100000000V1H0Z$/);
+    expect(viewBoxOf({ from: 2_000, to: 62_000 }, 1_000)).toBe('1 0 60 1');
+  });
+});
