@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { dashboard } from '../../src/dashboard/dashboard.js';
+import type { DashboardOptions } from '../../src/dashboard/dashboard-options.js';
+import { toNodeListener } from '../../src/dashboard/node-http.js';
+import { hashOf } from '../../src/dashboard/page/model/route.js';
+import { RunningCommand } from '../support/conclave/running-command.js';
+import { Ensemble } from '../support/servers/ensemble.js';
+import { SILENT } from '../support/silent-logger.mjs';
+import { until } from '../support/waiting.mjs';
+import { useChromium } from './support/chromium.js';
+
+const open = useChromium();
+let ensemble: Ensemble;
+beforeAll(async () => {
+  ensemble = await Ensemble.startForMany({ tickMs: 500 });
+});
+afterAll(() => ensemble.stop());
+
+/** A candidate in a process of its own. */
+function elect(path: string, id: string): RunningCommand {
+  return new RunningCommand(['elect', path, '--id', id], { connect: ensemble.connectString });
+}
+
+/** Leads when it resolves. */
+async function lead(path: string, id: string): Promise<RunningCommand> {
+  const command = elect(path, id);
+  await until(() => command.stdout.includes(id), `${id} to lead`);
+  return command;
+}
+
+/** A dashboard's server, which can be restarted. It ends with the test. */
+async function startDashboard(options: DashboardOptions) {
+  const { connectString: connect } = ensemble;
+  let port = 0;
+  let server: Server | undefined;
+  let handler: ReturnType<typeof dashboard> | undefined;
+  const start = async () => {
+    handler = dashboard({ connect, logger: SILENT, ...options });
+    server = createServer(toNodeListener(handler)).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  };
+  const stop = async () => {
+    if (server === undefined) return;
+    const closed = once(server, 'close');
+    server.close();
+    await handler?.close();
+    server.closeAllConnections();
+    server = undefined;
+    await closed;
+  };
+  await start();
+  onTestFinished(stop);
+  return { url: `http://127.0.0.1:${port}/`, port, start, stop };
+}
+
+/** A proxy that shows what a server has at `/` at another path, and nothing else. */
+async function startRewritingProxy(port: number, mount: string): Promise<string> {
+  const proxy = createServer((request, response) => {
+    const { url = '', method, headers } = request;
+    if (!url.startsWith(mount)) return void response.writeHead(404).end();
+    const path = `/${url.slice(mount.length).replace(/^\//, '')}`;
+    const forwarded = httpRequest({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders();
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${mount}`;
+}
+
+describe('the page of a dashboard of an ensemble', () => {
+  it('shows the leader, and when that is killed the next one and why, without being loaded again', async () => {
+    const root = '/killed';
+    const first = await lead(`${root}/billing`, 'first');
+    elect(`${root}/billing`, 'second');
+    const { url } = await startDashboard({ root });
+    const page = await open(url);
+    const leader = () => page.locator('.card .leader').textContent();
+    await expect.poll(leader).toBe('first');
+    await expect.poll(() => page.locator('.card .next').textContent()).toMatch(/next second\s*by queue/);
+    await expect.poll(() => page.locator('.servers li').count()).toBe(3);
+    await expect.poll(() => page.locator('.servers [data-role=leader]').count()).toBe(1);
+    await expect
+      .poll(() => page.evaluate(() => document.querySelector('.lease-rest')?.getAnimations().length))
+      .toBe(1);
+    await page.evaluate(() => {
+      document.body.dataset.loaded = 'once';
+    });
+    first.signal('SIGKILL');
+    await expect.poll(leader).toBe('second');
+    expect(await page.locator('body').getAttribute('data-loaded')).toBe('once');
+    await page.getByRole('link', { name: 'billing' }).click();
+    const rows = page.locator('.panel tbody tr');
+    expect(await rows.nth(0).textContent()).toMatch(/second.*lasts/);
+    expect(await rows.nth(1).textContent()).toMatch(/first.*(taken over|session ended)/);
+  });
+
+  it('says that there is no leader while there is none, and shows the gap as soon as one leads again', async () => {
+    const root = '/deserted';
+    const only = await lead(`${root}/billing`, 'only');
+    const { url } = await startDashboard({ root });
+    const page = await open(url);
+    await expect.poll(() => page.title()).toBe('1 election · all led – Conclave');
+    only.signal('SIGKILL');
+    await expect.poll(() => page.title()).toBe('✕ no leader – billing');
+    expect(await page.locator('header.top').getAttribute('data-tone')).toBe('alarm');
+    await lead(`${root}/billing`, 'next');
+    await expect.poll(() => page.title()).toBe('1 election · all led – Conclave');
+    await expect.poll(() => page.locator('.card .leader').textContent()).toBe('next');
+    await expect.poll(() => page.locator('.card .gap').getAttribute('d')).toMatch(/^M/);
+    await page.getByRole('link', { name: 'billing' }).click();
+    await expect.poll(() => page.locator('.panel .hole').getAttribute('title')).toMatch(/^no leader for \d/);
+    expect(await page.locator('.panel tbody tr').nth(1).textContent()).toMatch(/only.*session ended/);
+  });
+
+  it('connects again when the server was restarted, and shows what is there then', async () => {
+    const root = '/restarted';
+    const first = await lead(`${root}/billing`, 'first');
+    const { url, start, stop } = await startDashboard({ root });
+    const page = await open(url, { expected: /ERR_|50\d/ });
+    const leader = () => page.locator('.card .leader').textContent();
+    await expect.poll(leader).toBe('first');
+    await stop();
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('showing what was known at');
+    first.signal('SIGTERM');
+    await first.exit();
+    await lead(`${root}/billing`, 'second');
+    expect(await leader()).toBe('first');
+    await start();
+    await expect.poll(leader).toBe('second');
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('is live behind a proxy that rewrites paths, and a visitor that may act has a leader resign there', async () => {
+    const root = '/proxied';
+    await lead(`${root}/a b/billing`, 'first');
+    elect(`${root}/a b/billing`, 'second');
+    const { port } = await startDashboard({ root, authorize: () => true });
+    const url = await startRewritingProxy(port, '/ops/conclave');
+    const path = `${root}/a b/billing`;
+    const page = await open(url + hashOf({ open: { kind: 'election', path }, query: '' }));
+    await page.getByRole('button', { name: 'Resign…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resign' }).click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.locator('.card .leader').textContent()).toBe('second');
+  });
+});
