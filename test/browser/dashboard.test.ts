@@ -144,7 +144,7 @@ describe('the page of a dashboard of an ensemble', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('is live behind a proxy that rewrites paths, and a visitor that may act has a leader resign there', async () => {
+  it('is live behind a proxy that rewrites paths, and a visitor that may act hands a term over there', async () => {
     const root = '/proxied';
     await lead(`${root}/a b/billing`, 'first');
     elect(`${root}/a b/billing`, 'second');
@@ -152,8 +152,8 @@ describe('the page of a dashboard of an ensemble', () => {
     const url = await startRewritingProxy(port, '/ops/conclave');
     const path = `${root}/a b/billing`;
     const page = await open(url + hashOf({ open: { kind: 'election', path }, query: '' }));
-    await page.getByRole('button', { name: 'Resign…' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Resign' }).click();
+    await page.getByRole('button', { name: 'Hand over…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Hand over' }).click();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await expect.poll(() => page.locator('.card .leader').textContent()).toBe('second');
   });
