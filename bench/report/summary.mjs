@@ -7,7 +7,7 @@ import { barRow, conditions, failed, pictures, tableOf } from './markdown.mjs';
 
 /**
  * The part of a document that shows the results: of each run its conditions and a table for each finding with a summary, then
- * the bars of all.
+ * the bars that are missed.
  *
  * @param {readonly Results[]} runs
  * @param {readonly string[]} plots paths of the files, relative to the document. Those named after a finding with a summary are shown
@@ -39,23 +39,22 @@ export function short(finding, plots, heading) {
 }
 
 /**
- * The missed bars of all findings, and all bars of findings without a summary, whose table isn't shown.
+ * The missed bars of all findings. Those that are met stand on the page with all tables.
  *
  * @param {readonly Finding[]} findings
  * @param {string} heading
  */
 export function barsOf(findings, heading) {
-  const all = findings.flatMap(({ id, summary: itsSummary, bars }) =>
-    bars.map((bar) => ({ id, bar, isShown: itsSummary === undefined || !isMet(bar) })),
-  );
-  const met = all.filter(({ bar }) => isMet(bar)).length;
-  const shown = all.filter(({ isShown }) => isShown);
+  const all = findings.flatMap(({ id, bars }) => bars.map((bar) => ({ id, bar })));
+  const missed = all.filter(({ bar }) => !isMet(bar));
+  const met = `${all.length - missed.length} of ${all.length} are met.`;
+  if (missed.length === 0) return `${heading} Bars\n\n${met}\n`;
   return [
     `${heading} Bars\n`,
-    `${met} of ${all.length} are met. This table has those that are missed, and all bars of rows without a table above.\n`,
+    `${met} These are missed:\n`,
     tableOf(
       ['row', 'bar', 'measured', 'is to be', 'met'],
-      shown.map(({ id, bar }) => [id, ...barRow(bar)]),
+      missed.map(({ id, bar }) => [id, ...barRow(bar)]),
     ),
   ].join('\n');
 }

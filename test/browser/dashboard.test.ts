@@ -82,7 +82,7 @@ async function startRewritingProxy(port: number, mount: string): Promise<string>
 }
 
 describe('the page of a dashboard of an ensemble', () => {
-  it('shows the leader, and when that is killed the next one and why, without being loaded again', async () => {
+  it('shows the leader, and when that is killed the next one, why, and the gap between them, without being loaded again', async () => {
     const root = '/killed';
     const first = await lead(`${root}/billing`, 'first');
     elect(`${root}/billing`, 'second');
@@ -106,6 +106,9 @@ describe('the page of a dashboard of an ensemble', () => {
     const rows = page.locator('.panel tbody tr');
     expect(await rows.nth(0).textContent()).toMatch(/second.*lasts/);
     expect(await rows.nth(1).textContent()).toMatch(/first.*(taken over|session ended)/);
+    // From the end of the first one's lease to the second one's claim.
+    await expect.poll(() => page.locator('.card .gap').getAttribute('d')).toMatch(/^M/);
+    await expect.poll(() => page.locator('.panel .hole').getAttribute('title')).toMatch(/^no leader for \d/);
   });
 
   it('says that there is no leader while there is none, and shows the gap as soon as one leads again', async () => {

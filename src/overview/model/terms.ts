@@ -1,4 +1,5 @@
 import type { ReadRecord } from '../../election/nodes/record.js';
+import { takeoverDelayMs } from '../../election/term/takeover-delay.js';
 import { shownId } from './text.js';
 import type { TermView, TransitionView } from './views.js';
 
@@ -39,6 +40,14 @@ export function endOf({ before, wasGone, after, writes, isHandedOver, wasAway }:
   return before.takeover ? 'taken-over' : 'session-ended';
 }
 
+/**
+ * When a term was over at the latest, by the claim of the term after it: a candidate claims a silent leader's term only when its lease
+ * has been over for the margin of the takeover delay. So the time without a leader is at least as long as shown.
+ */
+function overBy(claimedAt: number, end: End, leaseMs: number): number {
+  return end === 'taken-over' ? claimedAt - (takeoverDelayMs(leaseMs) - leaseMs) : claimedAt;
+}
+
 /** The record of a seat, as it was read. */
 export interface SeatFacts {
   readonly record: ReadRecord;
@@ -56,6 +65,7 @@ interface OpenTerm {
   readonly term: number;
   readonly node: string;
   readonly takeover: boolean;
+  readonly leaseMs: number;
   readonly version: number;
   /** By which session it was read last. */
   readonly reading: object;
@@ -99,7 +109,8 @@ export class SeatTerms {
         isHandedOver: facts.isHandedOver,
         wasAway: open.reading !== reading,
       });
-      events.push(...this.#close(end, record.state === 'unreadable' ? now : at));
+      const closedAt = record.state === 'unreadable' ? now : overBy(at, end, open.leaseMs);
+      events.push(...this.#close(end, closedAt));
       this.#open = undefined;
     }
     if (record.state === 'held') events.push(...this.#begin(facts, now, reading));
@@ -121,9 +132,9 @@ export class SeatTerms {
   #begin(facts: SeatFacts, now: number, reading: object): TermEvent[] {
     const { record, version, at, isGone } = facts;
     if (record.state !== 'held') return [];
-    const { term, node, takeover } = record;
+    const { term, node, takeover, leaseMs } = record;
     const id = facts.id === null ? null : shownId(facts.id);
-    this.#open = { term, node, takeover: takeover === 'lease', version, reading };
+    this.#open = { term, node, takeover: takeover === 'lease', leaseMs, version, reading };
     const last = this.#last;
     const isKnown = last !== undefined && last.term === term && last.end === null;
     const events: TermEvent[] = last?.end === null && !isKnown ? this.#close('unknown', at) : [];

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReadRecord } from '../../../../src/election/nodes/record.js';
+import { takeoverDelayMs } from '../../../../src/election/term/takeover-delay.js';
 import { type EndOfTerm, endOf, type SeatFacts, SeatTerms } from '../../../../src/overview/model/terms.js';
 
+const LEASE_MS = 1000;
 const nodeOf = (number: number) =>
   `_c_01234567-89ab-4def-8123-456789abcdef-lock-${String(number).padStart(10, '0')}`;
 const held = (term: number, { id = `c${term}` as string | undefined, takeover = true } = {}): ReadRecord => ({
-  ...{ state: 'held', term, node: nodeOf(term), leaseMs: 1000 },
+  ...{ state: 'held', term, node: nodeOf(term), leaseMs: LEASE_MS },
   ...(id !== undefined && { id }),
   ...(takeover && { takeover: 'lease' as const }),
 });
@@ -70,8 +72,19 @@ describe('the terms of a seat', () => {
     expect(seat.terms.map(({ term, from, to, end }) => [term, from, to, end])).toEqual([
       [1, 1, 2, 'released'],
       [2, 3, 3, 'session-ended'],
-      [3, 4, 5, 'taken-over'],
+      [3, 4, 4, 'taken-over'],
       [4, 5, null, null],
+    ]);
+  });
+
+  it('end, if they are taken over, when their lease was surely over: a margin before the claim', () => {
+    const [seat, reading] = [new SeatTerms(0), {}];
+    seat.see(facts(held(1), 10_000), 10_000, reading);
+    seat.see(facts(held(2), 20_000, { version: 10_001 }), 20_000, reading);
+    const marginMs = takeoverDelayMs(LEASE_MS) - LEASE_MS;
+    expect(seat.terms.map(({ from, to }) => [from, to])).toEqual([
+      [10_000, 20_000 - marginMs],
+      [20_000, null],
     ]);
   });
 
