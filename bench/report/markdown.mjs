@@ -54,13 +54,14 @@ export function pictures({ id }, plots) {
 /** @param {Results} results @param {Results} [former] the run that is shown before this one */
 export function conditions({ date, args, seconds, machine, before, after, remark }, former) {
   const isSameMachine = JSON.stringify(machine) === JSON.stringify(former?.machine);
-  return [
-    `\`${['npm run bench', ...(args.length > 0 ? ['--'] : []), ...args].join(' ')}\`, ${date.slice(0, 10)}, ${Math.round(seconds / 60)} minutes${isSameMachine ? ', on the same machine' : ''}.`,
+  const given = args.filter((arg, at) => arg !== '--out' && args[at - 1] !== '--out'); // Where it was written doesn't matter.
+  const said = [
+    `\`${['npm run bench', ...(given.length > 0 ? ['--'] : []), ...given].join(' ')}\`, ${date.slice(0, 10)}, ${Math.round(seconds / 60)} minutes${isSameMachine ? ', on the same machine' : ''}.`,
     ...(isSameMachine ? [] : described(machine)),
     ...(before && after ? load(before, after) : []),
     ...(remark === undefined ? [] : [remark]),
-    '',
-  ].join('\n');
+  ];
+  return `${said.join(' ')}\n`;
 }
 
 /** @param {import('./machine.mjs').Machine} machine */

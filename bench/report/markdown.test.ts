@@ -61,12 +61,15 @@ describe("a benchmark's page", () => {
   it('describes the machine, and how busy it was with other things', () => {
     const text = conditions(results);
     expect(text).toContain('`npm run bench -- --quick`, 2026-11-21, 2 minutes.');
-    expect(text).toContain('A processor, 2 cores, 8 GB; Linux 6;\nNode v20.');
+    expect(text).toContain('A processor, 2 cores, 8 GB; Linux 6; Node v20.');
     expect(text).toContain('Load average 0.1 at the beginning, 1.9 at the end');
     expect(text).toContain("5.0 % of the processors' time");
+    expect(conditions({ ...results, args: ['--only', 'memory', '--out', 'a-folder', '--docs'] })).toContain(
+      '`npm run bench -- --only memory --docs`',
+    );
     const { before, after, ...unrecorded } = results;
     expect(conditions({ ...unrecorded, remark: 'Beside other work.' })).toMatch(
-      /v20\.\nBeside other work\.\n$/,
+      /v20\. Beside other work\.\n$/,
     );
   });
 
@@ -82,7 +85,7 @@ describe("a benchmark's page", () => {
   it('has the conditions of each run before its findings', () => {
     const earlier = { ...results, date: '2026-11-20T18:00:00.000Z', failures: [] };
     expect(page([results, earlier], []).match(/A processor/g)).toHaveLength(1);
-    expect(page([results, earlier], [])).toContain('2026-11-20, 2 minutes, on the same machine.\nLoad');
+    expect(page([results, earlier], [])).toContain('2026-11-20, 2 minutes, on the same machine. Load');
     const headings = page([results, earlier], []).match(/^(?:## .*|.*, 2026-11-\d\d, )/gm);
     expect(headings).toEqual([
       expect.stringContaining('2026-11-21'),
