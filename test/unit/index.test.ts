@@ -82,7 +82,7 @@ describe('what is public', () => {
 });
 
 describe('what conclave/testing has', () => {
-  const page = read('docs/testing.md');
+  const page = read('docs/guides/testing.md');
   const membersOf = ({ prototype }: { prototype: object }) =>
     Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
 
