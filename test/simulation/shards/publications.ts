@@ -13,18 +13,32 @@ interface Node {
 
 const bytesOf = (node: Node | undefined) => Buffer.from(node?.data ?? []);
 
-/** The shards of which the members that are there don't publish what the records say, each with either. */
-export function wronglyPublished(read: (path: string) => Node | undefined, list: ShardList): string[] {
+/**
+ * The shards for which the members that are there don't publish what the records say, each with both. A shard that the group no longer
+ * has is published by no member once its owner has read the new list, though the owner's work may go on: then only another member's
+ * publication is wrong.
+ * @param all - each shard that the group has or had
+ * @param isListed - whether the group has it now
+ */
+export function wronglyPublished(
+  read: (path: string) => Node | undefined,
+  all: ShardList,
+  isListed: (shard: string) => boolean,
+): string[] {
   const paths = new GroupPaths(GROUP);
   const members = [...(read(paths.members)?.children ?? [])].filter((node) => parseEntry(node) !== undefined);
   const published = new Map(
     members.map((node) => [node, new Set(parseOwned(bytesOf(read(paths.ownedOf(node)))))]),
   );
-  return list.ids.flatMap((shard, number) => {
+  return all.ids.flatMap((shard, number) => {
     const record = read(paths.recordOf(shard));
     const { node } = { node: undefined, ...parseRecord(bytesOf(record), record?.version ?? 0) };
     const by = members.filter((each) => published.get(each)?.has(number) === true);
-    const isRight = node === undefined || !members.includes(node) ? by.length === 0 : by.join() === node;
-    return isRight ? [] : [`shard ${shard} is ${node ?? 'vacant'}, and published by ${by.join(' and ')}`];
+    const owner = members.find((each) => each === node);
+    const isRight = owner === undefined ? by.length === 0 : by.join() === owner;
+    const isLeftOut = by.length === 0 && !isListed(shard);
+    return isRight || isLeftOut
+      ? []
+      : [`shard ${shard} is ${node ?? 'vacant'}, and published by ${by.join(' and ')}`];
   });
 }

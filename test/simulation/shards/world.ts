@@ -174,8 +174,10 @@ export class ShardWorld {
   /** What the members publish wrongly of what they own, by what the servers have committed. */
   get wronglyPublished(): string[] {
     const { leader } = this.ensemble;
-    if (leader === undefined) return ['no ensemble to look at'];
-    return wronglyPublished((path) => leader.replica.tree.get(path), this.#surroundings.all);
+    const list = this.#committed?.list;
+    if (leader === undefined || list === undefined) return ['no ensemble to look at'];
+    const isListed = (shard: string) => list.numberOf(shard) !== undefined;
+    return wronglyPublished((path) => leader.replica.tree.get(path), this.#surroundings.all, isListed);
   }
 
   /** Changes with each term of a planner. */
