@@ -30,6 +30,7 @@ const NEEDS_MORE_THAN_EMBEDDED = [
   'test/integration/run.test.ts', // starts some hundred processes
   'test/integration/overview-traffic.test.ts', // needs the counts of a real server
   'test/integration/bench.test.ts', // needs the counts of a real server
+  'test/integration/lock-names.test.ts', // needs a real server, which reads a transaction log that the test has written
   'test/integration/lock-load.test.ts', // takes a minute: fifty contenders in five processes, and hundreds that leave at the same time
   'test/integration/lock-traffic.test.ts', // takes half a minute, for a queue of a thousand contenders
   'test/conformance/any-steps.test.ts', // needs a real server to compare with

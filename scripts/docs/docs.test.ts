@@ -26,7 +26,9 @@ describe('README and docs', () => {
 
   it('are all looked at', () => {
     const files = markdownFiles();
-    expect(files).toEqual(expect.arrayContaining(['README.md', 'docs/guides/cron.md', 'examples/demo/README.md']));
+    expect(files).toEqual(
+      expect.arrayContaining(['README.md', 'docs/guides/cron.md', 'examples/demo/README.md']),
+    );
     const pages = files.map((file) => readPage(file));
     expect(pages.flatMap(({ links }) => links).length).toBeGreaterThan(100);
     expect(pages.flatMap(({ code }) => code).length).toBeGreaterThan(30);

@@ -325,10 +325,24 @@ export abstract class Operations<
     }
   }
 
-  /** Creates `path` and its missing parents, persistent and without data. `access`: of `path`, by default the session's. */
-  async ensurePath(path: string, access?: Access): Promise<void> {
+  /**
+   * Creates a persistent node and its missing parents, unless the node exists. It never changes a node that exists, so after it the node
+   * may hold other data than these. The parents have no data, and the session's `access`. A lost connection is waited out.
+   *
+   * @example
+   * ```js
+   * await session.createIfMissing('/app/cursor', { data: Buffer.from('0') });
+   * const { data, stat } = await session.getData('/app/cursor');
+   * ```
+   *
+   * @throws InvalidOptionError for an option that it doesn't know, or a wrong one
+   * @throws ZooKeeperError if a server refuses it, for instance since the parent is an ephemeral node
+   * @throws SessionExpiredError or SessionClosedError if the session ends meanwhile
+   */
+  async createIfMissing(path: string, options: Omit<CreateOptions, 'mode'> = {}): Promise<void> {
+    checkOptions<CreateOptions>('createIfMissing', options, ['data', 'access']);
     try {
-      await this.retryUntilAnswered(() => this.create(path, access === undefined ? {} : { access }));
+      await this.retryUntilAnswered(() => this.create(path, options));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
       // Servers check the permission before they look whether the node exists: another client may have created it.
@@ -336,8 +350,13 @@ export abstract class Operations<
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
       await (parent === '' ? this.ensureChroot() : this.ensurePath(parent));
-      await this.ensurePath(path, access);
+      await this.createIfMissing(path, options);
     }
+  }
+
+  /** Creates `path` and its missing parents, persistent and without data. `access`: of `path`, by default the session's. */
+  async ensurePath(path: string, access?: Access): Promise<void> {
+    await this.createIfMissing(path, access === undefined ? {} : { access });
   }
 
   /**

@@ -76,6 +76,26 @@ describe('a session', () => {
     await expect(session.getData(path)).rejects.toBeInstanceOf(NoNodeError);
   });
 
+  it('creates a node with its parents if it is missing, and leaves one that is there as it is', async () => {
+    const session = await openSession();
+    const path = `${uniquePath()}/app/cursor`;
+    await session.createIfMissing(path, { data: Buffer.from('first') });
+    await session.createIfMissing(path, { data: Buffer.from('second') });
+    const { data, stat } = await session.getData(path);
+    expect(data.toString()).toBe('first');
+    expect(stat).toMatchObject({ version: 0, ephemeralOwner: 0n });
+    const mode = session.createIfMissing(path, { mode: 'ephemeral' } as never);
+    await expect(mode).rejects.toThrow('mode');
+  });
+
+  it('reports why a missing node can not be created', async () => {
+    const session = await openSession();
+    const path = uniquePath();
+    await session.create(path, { mode: 'ephemeral' });
+    const child = session.createIfMissing(`${path}/child`);
+    await expect(child).rejects.toMatchObject({ code: 'NO_CHILDREN_FOR_EPHEMERALS' });
+  });
+
   it('checks version 0 in a transaction, which the bare client takes for any version', async () => {
     const session = await openSession();
     const path = uniquePath();

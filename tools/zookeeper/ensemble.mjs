@@ -2,8 +2,8 @@
  * Starts ZooKeeper for the tests, the benchmark, the demo and the examples.
  *
  * Where the servers come from, in this order: `ZOOKEEPER` in the environment names an ensemble that runs already; with
- * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own; else a
- * real server of the installation that `installation.mjs` finds.
+ * `CONCLAVE_TEST_SERVER=embedded`, the embedded server takes the place of a single server without settings of its own, and nothing
+ * else can be started; else a real server of the installation that `installation.mjs` finds.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,6 +43,11 @@ export async function startZooKeeper({
 } = {}) {
   if (prefersEmbedded() && servers === 1 && Object.keys(settings).length === 0)
     return startEmbedded({ port: port ?? (await freePort()), tickMs });
+  if (prefersEmbedded())
+    throw new Error(
+      'CONCLAVE_TEST_SERVER is embedded, but a real server was asked for: several, or one with settings of its own. ' +
+        'vitest.config.ts says which test files such a run leaves out.',
+    );
   const classPath = await findClassPath();
   const root = await mkdtemp(join(tmpdir(), 'conclave-zookeeper-'));
   const places = [];
