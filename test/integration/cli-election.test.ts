@@ -43,7 +43,10 @@ describe('a command about an election', () => {
   it.each<[words: string[], said: string]>([
     [['status'], 'which election? Give its path, or --root for all below a path.'],
     [['status', '/a', '--root', '/b'], 'which election?'],
-    [['status', '--root', '/a', '--seat', '1'], '--seat is for one election.'],
+    [
+      ['status', '--root', '/a', '--seat', '1'],
+      '--seat is for one election: give its path instead of --root.',
+    ],
     [['status', '--root', 'a'], 'Expected an absolute path, beginning with /.'],
     [['list', '--root', '/a/'], 'Expected a path that does not end with /.'],
     [['status', 'jobs'], 'Expected an absolute path, beginning with /.'],
@@ -78,7 +81,7 @@ describe('a command about an election', () => {
     [['status', '/a', '--connect', 'host:port'], 'connect'],
     [['status', '/a', '--auth', 'me'], '--auth: expected scheme:credentials'],
     [['status', '/a', '--ca', '/no/such/file'], '--ca: ENOENT'],
-    [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together.'],
+    [['status', '/a', '--cert', '/dev/null'], '--cert and --key go together: give both or neither.'],
     [['status', '/a', '--cert', '/dev/null', '--key', '/dev/null'], 'tls is "(not shown)"'],
     [['resign', '/a', '--grace', '-1s'], 'Expected a duration'],
     [['elect', '/a', 'data', 'more'], "too many arguments for 'elect'"],

@@ -81,7 +81,7 @@ describe('conclave prune', () => {
     const session = await openSession();
     expect(await conclave('prune', path, '--yes')).toMatchObject({
       exitCode: 64,
-      stderr: `conclave: ${path} is no election that was led`,
+      stderr: `conclave: ${path} is not an election that was ever led`,
     });
     const before = await leave(session, path);
     expect(await conclave('prune', path, '--yes', '--older-than', '1h')).toMatchObject({

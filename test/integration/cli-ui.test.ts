@@ -76,9 +76,9 @@ describe('conclave ui', () => {
   it.each<[string[], RegExp]>([
     [
       ['--host', '0.0.0.0'],
-      /^conclave: --host 0\.0\.0\.0: other machines may see the page with --token-file only\.$/,
+      /^conclave: --host 0\.0\.0\.0: other machines may see the page only with a token\. Give --token-file\.$/,
     ],
-    [['--allow-host', 'a.example'], /--allow-host is of use with --token-file only/],
+    [['--allow-host', 'a.example'], /--allow-host works only with --token-file/],
     [['--token-file', '/nowhere/token'], /--token-file: .*ENOENT/],
     [['--root', 'elections'], /root is "elections"/],
     [['--port', '70000'], /Expected a whole number from 0 to 65535/],

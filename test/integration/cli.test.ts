@@ -144,7 +144,7 @@ describe('conclave dev-server', () => {
     expect(await conclave('dev-server', '--port', String(port))).toEqual({
       exitCode: 69,
       stdout: '',
-      stderr: `conclave: port ${port} of 127.0.0.1 is taken. Another is given with --port, any that is free with --port 0.`,
+      stderr: `conclave: port ${port} of 127.0.0.1 is taken. Give another one with --port, or --port 0 for any free port.`,
     });
   });
 });

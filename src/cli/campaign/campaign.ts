@@ -101,7 +101,7 @@ class Campaign {
   async #lead(term: Term): Promise<void> {
     // The signal makes sure that this isn't the next session, if the term's own session ends at this moment.
     const session = await this.#supervisor.session(term.signal);
-    // A signal, or the end of the wait, may have come between the claim and now.
+    // A signal may have come since the claim, or the time to wait may be over.
     if (this.#state.name !== 'waiting' || !term.isHeld()) return;
     this.#waitTimer?.clear();
     this.#state = { name: 'leading' };

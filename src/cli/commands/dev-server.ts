@@ -20,8 +20,8 @@ or SIGHUP.`;
 
 // And prints these as they are.
 const MORE_HELP = `
-Exits with 0 when a signal stopped it, 64 if the command line is wrong, 69 if
-the port isn't available.
+Exits with 0 after a signal has stopped it, 64 if the command line is wrong, 69
+if the port isn't available.
 
 Example:
   conclave dev-server --port 2181 &
@@ -46,13 +46,13 @@ export function addDevServer(program: Command): void {
     .addOption(
       new Option(
         '--tick-ms <milliseconds>',
-        "ZooKeeper's tickTime: sessions end at multiples of it, and their timeouts are from 2 to 20 of it",
+        "ZooKeeper's tickTime: the server ends sessions at multiples of it, and grants timeouts of 2 to 20 ticks",
       )
         .default(500)
         .argParser(wholeNumber(1, LONGEST_TICK_MS)),
     )
     .addOption(
-      new Option('--dialect <release>', 'the release of ZooKeeper whose behaviour it has')
+      new Option('--dialect <release>', 'the release of ZooKeeper that the server behaves like')
         .choices(DIALECTS)
         .default('3.8'),
     )

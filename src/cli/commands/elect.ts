@@ -17,16 +17,16 @@ const DESCRIPTION = `Campaigns in an election, and leads until SIGINT (Ctrl+C), 
 leadership back.
 
 Prints one line on standard output when elected: the candidate's id, its seat if there are several, the term's number and \
-its fencing token. A program that reads the line must not take it for a proof of leadership, which may be lost at any time \
-after it. To run a command only while this process leads, use conclave run.`;
+its fencing token. The line is no proof of leadership for the program that reads it: this process may lose leadership at any time after it. \
+To run a command only while this process leads, use conclave run.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Exits with 0 when it led until a signal stopped it, 64 if the command line is
-wrong, 69 if no server could be reached at the start, 75 if it was not elected in
-time (--wait-timeout, --no-wait), 76 if leadership was lost, 77 if the servers
-refuse; with 128 + n at signal n while it waited in the queue.
+Exits with 0 if it led until a signal stopped it, 64 if the command line is
+wrong, 69 if it reached no server at the start, 75 if it was not elected in time
+(--wait-timeout, --no-wait), 76 if it lost leadership, 77 if the servers refuse.
+If signal n comes while it waits in the queue, it exits with 128 + n.
 
 Examples:
   conclave elect /elections/scheduler -c zk1:2181,zk2:2181
@@ -38,14 +38,17 @@ export function addElect(program: Command, setExitCode: (code: number) => void):
     .command('elect')
     .summary('campaign in an election, and lead until stopped')
     .description(DESCRIPTION);
-  withElection(command).argument('[data]', 'shown to the others, as with --data');
+  withElection(command).argument('[data]', 'text that the other processes see, as with --data');
   withConnection(command);
   withCandidacy(command)
     .option('--json', 'print the line as JSON: id, seat if there are several, term, token')
     .addHelpText('after', MORE_HELP)
     .action(async (election: string, data: string | undefined, options: ElectOptions) => {
       if (data !== undefined && options.data !== undefined)
-        throw new UserError(EXIT.usage, 'the data are given twice: as an argument and with --data.');
+        throw new UserError(
+          EXIT.usage,
+          'the data are given twice: as an argument and with --data. Give them once.',
+        );
       const candidacy = { ...options, ...(data !== undefined && { data }) };
       setExitCode(await campaign(election, targetOf(options), candidacy, new ElectWork(options)));
     });

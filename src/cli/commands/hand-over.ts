@@ -17,26 +17,27 @@ interface HandOverOptions extends ConnectionOptions {
   readonly grace?: number;
 }
 
-const DESCRIPTION = `Asks the leader of an election to step down in favour of one candidate, which may be anywhere in the queue, \
-and waits until that one leads. The leader releases its term to it, so no other candidate leads in between; the others keep \
-their places. If there is no such candidate, or it leaves before the leader has looked for it, the term goes on.
+const DESCRIPTION = `Asks the leader of an election to step down in favor of one candidate, and waits until that candidate leads. The candidate may be anywhere \
+in the queue. The leader releases its term to that candidate, so no other candidate leads in between. The others keep their \
+places. If there is no such candidate, or it leaves before the leader has looked for it, the term goes on.
 
-The leader's work ends first, as with conclave resign. Asking takes the right to write the leader's node: if the leader uses \
---auth, give the same credentials. In an election with several seats the queue decides who leads next: use conclave resign.`;
+The leader's work ends first, as with conclave resign. You need permission to write the leader's node: if the leader uses \
+--auth, give the same credentials. In an election with several seats the queue decides which candidate leads next: use \
+conclave resign there.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Prints the former and the new leader, as "old → new". Exits with 0 when that
-candidate leads, also if it led already; 1 if there is no leader, 64 if the
-command line is wrong or there is no such candidate, 69 if no server could be
-reached, 75 if the leader refused or didn't step down in time, or another
-candidate leads now, 77 if the servers refuse.
+Prints the former and the new leader, as "old → new". Exits with 0 if that
+candidate leads now, or led already; 1 if there is no leader, 64 if the command
+line is wrong or there is no such candidate, 69 if it reached no server, 75 if
+the leader refused or didn't step down in time, or if another candidate leads
+now, 77 if the servers refuse.
 
 Example:
   conclave hand-over /elections/scheduler --to worker-2 -c zk1:2181 --grace 30s`;
 
-/** `conclave hand-over`: asks the leader to step down in favour of one candidate. */
+/** `conclave hand-over`: asks the leader to step down in favor of one candidate. */
 export function addHandOver(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('hand-over')
@@ -45,7 +46,7 @@ export function addHandOver(program: Command, setExitCode: (code: number) => voi
   withConnection(withElection(command))
     .requiredOption(
       '--to <id>',
-      'the candidate that is to lead: its id, or the name of its node; of several with that id the first in the queue',
+      'the candidate that shall lead: its id, or the name of its node. If several candidates have that id, the first of them in the queue',
       checked((text) => checkId('to', text)),
     )
     .option(
@@ -73,7 +74,10 @@ async function handOver(session: Session, election: string, options: HandOverOpt
   }
   const next = await nextLeader(session, election, former);
   if (next === undefined)
-    throw new UserError(EXIT.notInTime, `${printable(former.id)} has stepped down, and nobody leads yet`);
+    throw new UserError(
+      EXIT.notInTime,
+      `${printable(former.id)} has stepped down, and no candidate leads yet`,
+    );
   console.log(`${printable(former.id)} → ${printable(next.id)}`);
   if (isNamed(next, to)) return EXIT.ok;
   printError(`${printable(to)} does not lead: it left the queue meanwhile, or the leader lost its term`);
@@ -94,8 +98,8 @@ async function stepDown(
 }
 
 /**
- * Who leads after that candidate, by the record. A release has written that before the former leader's node is gone; after an unclean
- * end it takes longer, and a session timeout is waited for it. `undefined`: no candidate leads by then.
+ * The leader after `former`, by the record. A release writes the next leader before it deletes the former leader's node. After an unclean
+ * end that takes longer, so this function waits for one session timeout. `undefined`: no candidate leads by then.
  */
 async function nextLeader(
   session: Session,

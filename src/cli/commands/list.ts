@@ -9,30 +9,30 @@ interface ListOptions extends ConnectionOptions {
   readonly json?: boolean;
 }
 
-const DESCRIPTION = `Prints the paths of the elections, locks, semaphores and groups of shards at a path and below it, one per line, \
-with what each is: election, lock, read-write, semaphore or group. It reads only.
+const DESCRIPTION = `Prints the paths of the elections, locks, semaphores and groups of shards at a path and below it, one per line. \
+Beside each path is its kind: election, lock, read-write, semaphore or group. The command only reads.
 
-An election in which no candidate ever was, and a lock without contenders, look like any empty node: they are not listed.`;
+It doesn't list an election that never had a candidate, nor a lock without contenders: both look like any empty node.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-With --json it is an array of objects: path, kind.
+With --json it prints an array of objects: path, kind.
 
-Exits with 0, also if there is nothing, 64 if the command line is wrong, 69 if no
-server could be reached, 77 if the servers refuse.
+Exits with 0, even if it finds nothing, 64 if the command line is wrong, 69 if it
+reached no server, 77 if the servers refuse.
 
 Example:
   conclave list --root /elections -c zk1:2181`;
 
-/** `conclave list`: what there is below a path. */
+/** `conclave list`: prints the elections, locks and groups below a path. */
 export function addList(program: Command): void {
   const command = program
     .command('list')
     .summary('print which elections, locks and groups there are')
     .description(DESCRIPTION);
   withConnection(command)
-    .option('--root <path>', 'this path and below it', checked(checkRoot), '/')
+    .option('--root <path>', 'list this path and all below it', checked(checkRoot), '/')
     .option('--json', 'print it as JSON')
     .addHelpText('after', MORE_HELP)
     .action(async (options: ListOptions) => {

@@ -21,21 +21,21 @@ interface ObserveOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
 }
 
-const DESCRIPTION = `Prints who leads an election, one line for the current leader and one at each change, until SIGINT \
+const DESCRIPTION = `Prints the leader of an election: one line for the current leader and one at each change, until SIGINT \
 (Ctrl+C), SIGTERM or SIGHUP, or until no process reads the output any more. A line has the leader's id and the data that \
-it advertises; it is "nobody leads" when there is no leader, or when the leader can't be known.
+it advertises. The line is "nobody leads" if there is no leader, or if this process can't know the leader.
 
-The output may be a moment old. Observing takes the right to read, and no more; an election that doesn't exist yet is \
-waited for.`;
+The output may be a moment old. You need permission to read, and no other. If the election doesn't exist yet, the command \
+waits for it.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-With --json each line is an object with the member leader, which is null or has
-id, node, position and, if it advertises data, data (text) or base64.
+With --json each line is an object with the member leader. That is null, or has
+id, node, position and, if the leader advertises data, data (text) or base64.
 
-Exits with 0 when a signal or the end of its reader stopped it, 64 if the command
-line is wrong, 69 if no server could be reached at the start, 77 if the servers
+Exits with 0 after a signal or the end of its reader has stopped it, 64 if the
+command line is wrong, 69 if it reached no server at the start, 77 if the servers
 refuse.
 
 Examples:
@@ -46,7 +46,7 @@ Examples:
 export function addObserve(program: Command): void {
   const command = program
     .command('observe')
-    .summary('print who leads, at each change')
+    .summary('print the leader, at each change')
     .description(DESCRIPTION);
   withSeat(withConnection(withElection(command)))
     .option('--json', 'print each line as JSON')

@@ -26,25 +26,26 @@ const YEARS_MS = 100 * 365 * 86_400_000;
 
 const DESCRIPTION = `Removes elections that no process takes part in: one, or with --root all at a path and below it. Lists them, and asks first.
 
-Removed is an election that was led or has seats, without candidates and without nodes of other kinds below it, with the records of its \
-seats and, when no task ran for an hour, with what node-cron's coordinator has noted there. An election that a candidate joins meanwhile is \
-kept. After a leader that ended uncleanly its lease is waited out first, as a candidate would.
+It removes an election that was led or has seats, if the election has no candidates and no nodes of other kinds below it. It removes the \
+records of the seats as well and, if no task ran for an hour, the notes of node-cron's coordinator. If a candidate joins meanwhile, the \
+election stays. If a leader ended uncleanly, the command first waits until the lease is over, as a candidate would.
 
-Never removed are elections with candidates, elections that were never led, locks, semaphores, groups of shards with their pins and their \
-planners' elections, the nodes above, and what other clients have written.
+It never removes elections with candidates, elections that were never led, locks, semaphores, groups of shards with their pins and their \
+planners' elections, the nodes above, or nodes that other clients have written.
 
-An election that is used again after that begins with term 1. Its fencing tokens go on rising: they are transaction numbers of the servers. \
-Prune elections whose processes are stopped: one that stands still while it joins doesn't learn that the election was made anew.`;
+If you use a removed election again, it begins with term 1. Its fencing tokens go on rising: they are transaction numbers of the servers. \
+Stop the processes of an election before you prune it: a process that stands still while it joins doesn't learn that the election was \
+removed and made again.`;
 
 const MORE_HELP = `
-Durations: 500ms, 30s, 2m, 1h, 30d. The age is by the servers' clock and this
-machine's.
+Durations: 500ms, 30s, 2m, 1h, 30d. The age of an election is the difference
+between the servers' clock at its last change and this machine's clock now.
 
-Prints a line for each election that it has removed, with --dry-run for each that
-it would. Exits with 0 when they are removed or there are none, 1 if the answer was
-no, 64 if the command line is wrong, there is no such election, or there is no
-terminal to ask and no --yes, 69 if no server could be reached, 75 if the one that
-was named can't be removed now, 77 if the servers refuse.
+Prints a line for each election that it has removed, or with --dry-run for each
+that it would remove. Exits with 0 if it has removed them or there are none, 1 if
+you answered no, 64 if the command line is wrong, if there is no such election, or
+if there is neither a terminal to ask nor --yes, 69 if it reached no server, 75 if
+it can't now remove the election that you named, 77 if the servers refuse.
 
 Examples:
   conclave prune --root /elections -c zk1:2181 --older-than 30d
@@ -54,7 +55,7 @@ Examples:
 export function addPrune(program: Command, setExitCode: (code: number) => void): void {
   const command = program
     .command('prune')
-    .summary('remove elections that nobody takes part in')
+    .summary('remove elections that no process takes part in')
     .description(DESCRIPTION)
     .argument(
       '[election]',
@@ -62,10 +63,10 @@ export function addPrune(program: Command, setExitCode: (code: number) => void):
       checked((text) => checkPath('election', text)),
     );
   withConnection(command)
-    .option('--root <path>', 'all elections at this path and below it; / for all', checked(checkRoot))
+    .option('--root <path>', 'remove the elections at this path and below it; / for all', checked(checkRoot))
     .option(
       '--older-than <duration>',
-      'only those that were not changed for so long: by a term that began or ended',
+      'only elections in which no term has begun or ended for so long',
       duration({ longest: YEARS_MS }),
       0,
     )
@@ -79,7 +80,7 @@ export function addPrune(program: Command, setExitCode: (code: number) => void):
     });
 }
 
-/** An election that is to be removed. */
+/** An election to remove. */
 interface Candidate {
   readonly path: string;
   readonly decision: Extract<PruneDecision, { kind: 'removable' }>;
@@ -126,7 +127,7 @@ async function read(
   }
   const nodes = await readElection(session, election);
   if (nodes === undefined)
-    throw new UserError(EXIT.usage, `${printable(election)} is no election that was led`);
+    throw new UserError(EXIT.usage, `${printable(election)} is not an election that was ever led`);
   return [nodes];
 }
 

@@ -12,18 +12,18 @@ interface ResignOptions extends ConnectionOptions, SeatOptions {
   readonly grace?: number;
 }
 
-const DESCRIPTION = `Asks the leader of an election to step down, and waits until it has: then the next candidate in the \
-queue leads. A leader that campaigns again goes to the back of the queue; conclave run without --restart ends, with exit \
-code 76.
+const DESCRIPTION = `Asks the leader of an election to step down, and waits until it has done so. Then the next candidate in \
+the queue leads. A leader that campaigns again goes to the back of the queue. A leader that is conclave run without \
+--restart ends, with exit code 76.
 
-Asking takes the right to write the leader's node: if the leader uses --auth, give the same credentials.`;
+You need permission to write the leader's node: if the leader uses --auth, give the same credentials.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Prints the id of the leader that stepped down. Exits with 0 then, 1 if there is
-no leader, 64 if the command line is wrong, 69 if no server could be reached, 75
-if the leader refused or didn't step down in time, 77 if the servers refuse.
+Prints the id of the leader that stepped down, and exits with 0. Exits with 1 if
+there is no leader, 64 if the command line is wrong, 69 if it reached no server,
+75 if the leader refused or didn't step down in time, 77 if the servers refuse.
 
 Example:
   conclave resign /elections/scheduler -c zk1:2181 --grace 30s`;

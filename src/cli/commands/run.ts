@@ -13,17 +13,17 @@ interface RunOptions extends ConnectionOptions, CandidacyOptions {
   readonly restart?: boolean;
 }
 
-const DESCRIPTION = `Runs a command only while this process leads an election: of all candidates one runs its command at a \
-time, or as many as there are seats.
+const DESCRIPTION = `Runs a command only while this process leads an election. Of all candidates one at a time runs its \
+command, or as many as there are seats.
 
 Waits in the queue, and starts the command when elected: without a shell, in a session of its own, with this process's \
-standard input, output and error. When leadership is lost, the command and its descendants are sent SIGTERM and, before \
-the next leader may act, SIGKILL, also when this process is stopped, killed or cut off. Leadership is given back when all \
-of them are gone. A process that begins a session of its own, as daemons do, is not ended.
+standard input, output and error. When leadership is lost, Conclave sends SIGTERM to the command and its descendants and, \
+before the next leader may act, SIGKILL. It does so even if this process is stopped, killed or cut off. It gives \
+leadership back when all of them are gone. It doesn't end a process that begins a session of its own, as daemons do.
 
-SIGINT, SIGTERM and SIGQUIT are forwarded and end the command, with SIGKILL when the grace is over. SIGHUP, SIGUSR1, \
-SIGUSR2 and SIGWINCH are only forwarded. While this process waits in the queue, SIGINT, SIGTERM, SIGQUIT and SIGHUP make it \
-leave.`;
+SIGINT, SIGTERM and SIGQUIT go to the command and end it, with SIGKILL when the grace is over. SIGHUP, SIGUSR1, SIGUSR2 and \
+SIGWINCH go to the command and do no more. While this process waits in the queue, it leaves at SIGINT, SIGTERM, SIGQUIT or \
+SIGHUP.`;
 
 const MORE_HELP = `
 ${DURATIONS}
@@ -31,19 +31,19 @@ ${DURATIONS}
 The command finds in its environment:
   CONCLAVE_ELECTION  the election's path
   CONCLAVE_ID        the id of this candidate
-  CONCLAVE_SEAT      its seat, from 0; always 0 unless there are several
-  CONCLAVE_TERM      the number of its term, which counts up
+  CONCLAVE_SEAT      its seat, from 0; always 0 if the election has one seat
+  CONCLAVE_TERM      the number of its term; each term's is higher
   CONCLAVE_TOKEN     the term's fencing token, higher than any before it
-  CONCLAVE_KEEPER    by which it is recognized; not to be changed
-CONCLAVE_AUTH is removed: these credentials are not for the command.
+  CONCLAVE_KEEPER    by this Conclave recognizes the command; don't change it
+It doesn't find CONCLAVE_AUTH there: the credentials are not for the command.
 
-Exits with the command's exit code, or 128 + n if signal n ended it, or this
-process while it waited in the queue; else with
+Exits with the command's exit code, or with 128 + n if signal n ended the command,
+or ended this process while it waited in the queue. Else it exits with
   64   the command line is wrong
-  69   no server could be reached at the start
+  69   it reached no server at the start
   71   the system refuses to start the command
-  75   not elected in time (--wait-timeout, --no-wait)
-  76   leadership lost: the command was ended (not with --restart)
+  75   it was not elected in time (--wait-timeout, --no-wait)
+  76   it lost leadership and ended the command (not with --restart)
   77   the servers refuse: wrong credentials, or no permission
   126  the command can't be executed
   127  there is no such command
@@ -60,13 +60,13 @@ export function addRun(program: Command, setExitCode: (code: number) => void): v
     .usage('<election> [options] -- <command> [args...]')
     .summary('run a command only while this process leads')
     .description(DESCRIPTION);
-  withElection(command).argument('<command...>', 'what to run, and its arguments');
+  withElection(command).argument('<command...>', 'the command to run, and its arguments');
   withConnection(command);
   withCandidacy(command)
     .addOption(
       new Option(
         '--grace <duration>',
-        'how long the command may take to end after SIGTERM; when the lease runs out a quarter of a lease at most, and never beyond its end',
+        'how long the command may take to end after SIGTERM. If the lease runs out: a quarter of a lease at most, and never beyond the end of the lease',
       )
         .default(10_000, '10s')
         .argParser(duration()),
@@ -82,7 +82,7 @@ async function run(election: string, name: string, args: string[], options: RunO
   if (process.platform === 'win32')
     throw new UserError(
       EXIT.unavailable,
-      'this system has no process sessions that could be ended as a whole',
+      'conclave run needs process sessions that it can end as a whole, and Windows has none: use a POSIX system',
     );
   const target = targetOf(options);
   checkExecutable(name);

@@ -27,14 +27,14 @@ const EXITS = `
 ${DURATIONS}
 
 Exits with 0 when it is done, 64 if the command line is wrong or there is no such
-group, 69 if no server could be reached, 75 if it isn't done in time, 77 if the
-servers refuse, 128 + N after signal N.`;
+group, 69 if it reached no server, 75 if it isn't done in time, 77 if the servers
+refuse, 128 + n after signal n.`;
 
-/** `conclave shards`: who owns the shards of a group, and what an operator may change. */
+/** `conclave shards`: shows the owners of a group's shards, and lets an operator change them. */
 export function addShards(program: Command, setExitCode: (code: number) => void): void {
   const shards = program
     .command('shards')
-    .summary('show and change who owns the shards of a group')
+    .summary('show and change the owners of shards')
     .description('Shows which member owns which shard of a group, and changes that while the members work.');
   addStatus(shards, setExitCode);
   addPin(shards);
@@ -62,18 +62,19 @@ function addStatus(shards: Command, setExitCode: (code: number) => void): void {
   subcommand(
     shards,
     'status',
-    'print who owns which shard',
-    'Prints the members of a group and what each owns, and each shard that is not as it is planned, with the reason. It reads the records themselves, and may be a moment old.',
+    'print which member owns which shard',
+    'Prints the members of a group and how many shards each owns. Prints each shard that is not as the plan says, with the reason. The command reads the records themselves. The output may be a moment old.',
   )
     .addHelpText(
       'after',
       `
-With --json it is an object: group, planner (an id, or null), members (id, weight,
-data, owned, draining, refused), shards (id, owner, term, planned, pinned, problem).
+With --json it prints an object: group, planner (an id, or null), members (id,
+weight, data, owned, draining, refused), shards (id, owner, term, planned, pinned,
+problem).
 
-Exits with 0 if each shard is owned as it is planned, 1 if one isn't, 64 if the
-command line is wrong or there is no such group, 69 if no server could be
-reached, 77 if the servers refuse.
+Exits with 0 if each shard has the owner that is planned, 1 if not, 64 if the
+command line is wrong or there is no such group, 69 if it reached no server, 77 if
+the servers refuse.
 
 Example:
   conclave shards status /shards/orders -c zk1:2181 --json | jq '.shards[] | select(.problem)'`,
@@ -90,10 +91,10 @@ function addPin(shards: Command): void {
     shards,
     'pin',
     'give a shard to a member for good',
-    'Pins a shard to a member: whenever a member with that id is there, it owns the shard, whatever the shares are. It lasts until it is taken back with unpin.',
+    'Pins a shard to a member: whenever a member with that id is in the group, it owns the shard, even if the shares are uneven then. A pin lasts until you take it back with unpin.',
   )
     .argument('<shard>', 'its id')
-    .argument('<member>', "the member's id, which needn't be there")
+    .argument('<member>', "the member's id; the member may join later")
     .addHelpText('after', EXITS)
     .action(async (group: string, shard: string, member: string, options: JsonOptions) => {
       const pins = await withGroup(group, options, (session, paths) =>
@@ -108,7 +109,7 @@ function addUnpin(shards: Command): void {
     shards,
     'unpin',
     'take a pin back',
-    'Takes a pin back: the shard stays where it is as long as the shares are even.',
+    'Takes a pin back. The shard stays with its owner as long as the shares are even.',
   )
     .argument('<shard>', 'its id')
     .addHelpText('after', EXITS)
@@ -129,11 +130,11 @@ function addMove(shards: Command): void {
       shards,
       'move',
       'move a shard once',
-      'Moves a shard to a member, once, and waits until it is there. Where the shares would be uneven after that, one of that member’s shards goes the other way. Until then the shards are pinned. A signal that ends the command takes these pins back, as the timeout does; after SIGKILL take them back with unpin.',
+      'Moves a shard to a member, once, and waits until the member owns it. If the shares would be uneven after that, one of that member’s shards goes the other way. The command pins these shards until they have moved. If a signal or the timeout ends the command, it takes the pins back first. After SIGKILL take them back yourself, with unpin.',
     ),
   )
     .argument('<shard>', 'its id')
-    .argument('<member>', 'the id of a member that is there')
+    .argument('<member>', 'the id of a member that is in the group now')
     .addHelpText('after', EXITS)
     .action(async (group: string, shard: string, member: string, options: WaitOptions) => {
       const moved = await withGroup(group, options, (session, paths) =>
@@ -155,7 +156,7 @@ function addResize(shards: Command): void {
       shards,
       'resize',
       'give the group another number of shards',
-      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Those that go are given back when their work has settled: that is waited for. Members that are started with the former number follow the new one. Most keys belong to other shards after that: see docs/shards.md.',
+      'Gives a group another number of shards, or other names, while its members work. New shards are shared out at once. Members give removed shards back when the work of these has settled, and the command waits for that. Members that start with the former number follow the new one. After a change of the number most keys belong to other shards: see docs/shards.md.',
     ),
   )
     .addArgument(new Argument('<shards...>', 'the number of shards, or the names of a group that has names'))
@@ -176,7 +177,7 @@ function addResize(shards: Command): void {
     });
 }
 
-/** Until it is done, too late, or a signal ends it: what `act` would leave behind it takes back. */
+/** Runs `act` until it is done, the timeout is over, or a signal comes. `act` takes back what it would leave behind. */
 async function inTime<T>(
   session: Session,
   { timeout }: WaitOptions,

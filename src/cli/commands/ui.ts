@@ -21,18 +21,19 @@ interface UiOptions extends ConnectionOptions {
 const LAST_PORT = 65_535;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
-const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: who leads, since when and who \
-is next, what has happened, and which server has which role. Prints its address as the only line on standard output. Stops at SIGINT \
-(Ctrl+C), SIGTERM or SIGHUP.
+const DESCRIPTION = `Serves a page that shows all elections, locks and groups of shards below a path, live: the leaders, since when they lead, \
+the next candidates, past events, and the role of each server. Prints its address as the only line on standard output. Stops at \
+SIGINT (Ctrl+C), SIGTERM or SIGHUP.
 
-Without --token-file it is read-only, and for this machine alone. With a token whoever has it may see the page from elsewhere, and act: end \
-terms, hand them over, move and pin shards. Browsers ask for it as a password, with any user name. It isn't encrypted: put a server with TLS before it.`;
+Without --token-file the page is read-only, and for this machine alone. With a token file, visitors that have the token may see the page from \
+other machines, and act: end terms, hand them over, move and pin shards. A browser asks for the token as a password, with any user name. The \
+connection isn't encrypted: put a server with TLS before it.`;
 
 const MORE_HELP = `
 ${DURATIONS}
 
-Exits with 0 when a signal stopped it, 64 if the command line is wrong, 69 if
-the port isn't available.
+Exits with 0 after a signal has stopped it, 64 if the command line is wrong, 69
+if the port isn't available.
 
 Examples:
   conclave ui --root /elections
@@ -45,21 +46,24 @@ export function addUi(program: Command): void {
     .summary('serve a page that shows elections, locks and shards')
     .description(DESCRIPTION);
   withConnection(command)
-    .option('--root <path>', 'what is shown: this node and all below it', '/elections')
+    .option('--root <path>', 'show this node and all below it', '/elections')
     .option('--host <address>', 'local address to listen on', '127.0.0.1')
     .addOption(
       new Option('-p, --port <number>', 'port to listen on; 0 for any port that is free')
         .default(7070)
         .argParser(wholeNumber(0, LAST_PORT)),
     )
-    .option('--token-file <file>', 'a file with a token, which each visitor has to show')
+    .option(
+      '--token-file <file>',
+      'a file with a token of at least 16 characters; each visitor has to give the token',
+    )
     .addOption(
       new Option(
         '--allow-host <name>',
-        'a name, as host or host:port, by which the page may be addressed beside those of this machine. May be given several times',
+        'another name, as host or host:port, under which visitors may reach the page, beside those of this machine. May be given several times',
       ).argParser((value, before: readonly string[] = []) => [...before, value]),
     )
-    .option('--history <file>', 'keep what was seen in this file, and show it after the next start')
+    .option('--history <file>', 'keep past terms and events in this file, and show them after the next start')
     .addHelpText('after', MORE_HELP)
     .action(serve);
 }
@@ -69,10 +73,10 @@ async function serve(options: UiOptions): Promise<void> {
   if (tokenFile === undefined && !LOOPBACK.includes(host))
     throw new UserError(
       EXIT.usage,
-      `--host ${host}: other machines may see the page with --token-file only.`,
+      `--host ${host}: other machines may see the page only with a token. Give --token-file.`,
     );
   if (tokenFile === undefined && options.allowHost !== undefined)
-    throw new UserError(EXIT.usage, '--allow-host is of use with --token-file only.');
+    throw new UserError(EXIT.usage, '--allow-host works only with --token-file. Give both.');
   const stopped = untilSignal();
   // Loaded here: no other command needs them.
   const [{ createServer }, { dashboard, toNodeListener }] = await Promise.all([

@@ -12,8 +12,8 @@ export function wholeNumber(first: number, last: number): (text: string) => numb
 }
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const LONGEST_MS = 2 ** 31 - 1; // What a timer can wait.
-const LEAST_BARE_MS = 100; // A lower number without a unit is refused: it is more likely to be meant in seconds.
+const LONGEST_MS = 2 ** 31 - 1; // The longest time of a timer.
+const LEAST_BARE_MS = 100; // We refuse a lower number without a unit: the user more likely means seconds.
 
 /**
  * Parses an option's value as a duration, into milliseconds.

@@ -22,19 +22,22 @@ export function withCandidacy(command: Command): Command {
       'name of this candidate (default: host name, process id, a random part)',
       checked((text) => checkId('id', text)),
     )
-    .option('--data <text>', 'shown to the others by status and observe')
+    .option('--data <text>', 'text that other processes see with status and observe')
     .option(
       '--seats <number>',
       'how many candidates lead at once, each on a seat of its own; the same for all candidates of an election (default: 1)',
       wholeNumber(1, 10_000),
     )
     .addOption(
-      new Option('--priority <number>', 'the highest leads next, at each change of the leader')
+      new Option(
+        '--priority <number>',
+        'the candidate with the highest priority leads next, at each change of the leader',
+      )
         .default(0)
         .argParser(wholeNumber(0, 255)),
     )
     .addOption(
-      new Option('--wait-timeout <duration>', 'give up unless elected for the first time by then')
+      new Option('--wait-timeout <duration>', 'give up if not elected for the first time within this time')
         .argParser(duration())
         .conflicts('wait'),
     )
@@ -42,14 +45,14 @@ export function withCandidacy(command: Command): Command {
     .addOption(
       new Option(
         '--takeover <way>',
-        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). For work that can act once more after it stood still for longer than a lease: session',
+        'when the next candidate may replace this leader if it falls silent: when its lease is over (lease), or when its session has ended as well (session). Choose session if the work may act once more after it stood still for longer than a lease',
       )
         .choices(['lease', 'session'])
         .default('lease'),
     )
     .option(
       '--takeover-delay <duration>',
-      'how long to wait at least after a leader that ended uncleanly (default: as long as that leader may act, which is waited for in any case). Longer: for clocks that may stand still, as those of guests that are migrated live',
+      'how long to wait at least after a leader ended uncleanly (default: as long as that leader may act; Conclave waits for that in any case). Give a longer time if clocks may stand still, as in virtual machines that are migrated live',
       duration(),
     )
     .option('-v, --verbose', 'print what happens on standard error');

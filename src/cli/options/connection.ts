@@ -52,7 +52,7 @@ export function withConnection(command: Command): Command {
     .addOption(
       new Option(
         '--auth <scheme:credentials>',
-        'credentials for ZooKeeper, as digest:user:password; nodes that they create are for them only. May be given several times. The environment is safer: every user of the machine can read a command line',
+        'credentials for ZooKeeper, as digest:user:password; only these credentials may use the nodes that are created with them. May be given several times. The environment is safer: every user of the machine can read a command line',
       )
         .env(CREDENTIALS)
         .argParser((value, before: readonly string[] = []) => [...before, value]),
@@ -92,7 +92,7 @@ export function targetOf(options: ConnectionOptions): Target {
   };
 }
 
-/** Calls `use` with a session that is closed afterwards. @throws UserError for all that goes wrong */
+/** Calls `use` with a session, and closes that afterwards. @throws UserError for everything that goes wrong */
 export async function withSession<T>(
   options: ConnectionOptions,
   use: (session: Session) => Promise<T>,
@@ -109,13 +109,13 @@ export async function withSession<T>(
   }
 }
 
-/** What reads with sessions of its own, and waits for servers as long as it takes. */
+/** A reader with sessions of its own, which waits for servers as long as it takes. */
 export interface Startable {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Resolves when it has read all, or was stopped before. @throws UserError if it can't, or finds no server in time */
+/** Resolves when the reader has read all, or was stopped before. @throws UserError if it can't read, or finds no server in time */
 export async function startInTime(reader: Startable, { connect, session }: Target): Promise<void> {
   const { connectTimeoutMs } = session;
   let timer: Timer | undefined;
@@ -144,7 +144,7 @@ function credentialsOf(text: string): Credentials {
 
 function tlsOf({ tls, ca, cert, key }: ConnectionOptions): SessionOptions['tls'] {
   if ((cert === undefined) !== (key === undefined))
-    throw new UserError(EXIT.usage, '--cert and --key go together.');
+    throw new UserError(EXIT.usage, '--cert and --key go together: give both or neither.');
   if (tls !== true && ca === undefined && cert === undefined) return undefined;
   return { ca: read('--ca', ca), cert: read('--cert', cert), key: read('--key', key) };
 }

@@ -1,6 +1,6 @@
 import { checkPath } from '../../platform/checks.js';
 
-/** A path below which to look: any, the root included. @throws InvalidOptionError if it is none */
+/** Checks a path below which to look, the root `/` included. @throws InvalidOptionError if it isn't a path */
 export function checkRoot(text: string): void {
   if (text !== '/') checkPath('root', text);
 }

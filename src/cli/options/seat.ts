@@ -7,6 +7,6 @@ export interface SeatOptions {
 }
 
 export function withSeat(command: Command): Command {
-  const help = 'the seat whose leader is meant, in an election with several';
+  const help = 'the seat to take the leader of, from 0, if the election has several seats';
   return command.option('--seat <number>', help, wholeNumber(0, 9999));
 }

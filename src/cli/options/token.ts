@@ -22,7 +22,7 @@ export function readToken(file: string): string {
   );
 }
 
-/** Whether a request shows the token: as a bearer token, or, as browsers ask people for it, as the password of any user. */
+/** Whether a request has the token: as a bearer token, or as the password of any user, which is what browsers ask for. */
 export function showsToken(authorization: string | null, token: string): boolean {
   const [, scheme = '', value = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization?.trim() ?? '') ?? [];
   if (scheme.toLowerCase() === 'bearer') return isSame(value, token);
@@ -30,7 +30,7 @@ export function showsToken(authorization: string | null, token: string): boolean
   return password !== undefined && isSame(password, token);
 }
 
-/** Takes the same time for any two texts, so that it tells nothing of where they differ. */
+/** Takes the same time for any two texts, so that the time doesn't tell where they differ. */
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }

@@ -8,12 +8,12 @@ const POLL_MS = 500;
 const READABLE = /^flags:\s+\d*[02]$/m;
 
 /**
- * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. The writing process
- * would learn of it by EPIPE only, so not before it writes, and Node reports it in no other way. So the process table is
- * polled, where there is one (Linux). `task` is never called if nothing can be known: the descriptor isn't a pipe, or no
- * process that this user may inspect reads it.
+ * Calls `task` when no process reads the pipe at this descriptor any more, unless `signal` has aborted. A writing process
+ * learns of that by EPIPE only, so not before it writes, and Node reports it in no other way. So this function polls the
+ * process table, where there is one (Linux). It never calls `task` if the descriptor isn't a pipe, or if no process that
+ * this user may inspect reads it.
  *
- * Resolves when the reader has been looked for. Write nothing before: one line may be all that the reader waits for.
+ * Resolves when it has looked for the reader. Write nothing before: the reader may wait for one line only, and end.
  */
 export async function onOutputClosed(
   descriptor: number,

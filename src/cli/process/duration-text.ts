@@ -5,7 +5,7 @@ const UNITS = [
   ['s', 1000],
 ] as const;
 
-/** A length of time for people, in its two largest units: `3d 4h`, `2m 5s`, `12s`, `820ms`. Rounded down. */
+/** A duration in milliseconds as a text for people, in its two largest units: `3d 4h`, `2m 5s`, `12s`, `820ms`. Rounded down. */
 export function durationText(ms: number): string {
   const index = UNITS.findIndex(([, size]) => ms >= size);
   const [first, second] = index < 0 ? [] : UNITS.slice(index, index + 2);

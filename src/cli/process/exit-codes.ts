@@ -9,10 +9,10 @@ import {
   UnreadableNodeError,
 } from '../../errors.js';
 
-/** What the `conclave` command itself exits with, in the numbers of BSD's sysexits.h where it has one. */
+/** The exit codes of the `conclave` command itself. They are those of BSD's sysexits.h where that has a fitting one. */
 export const EXIT = {
   ok: 0,
-  noLeader: 1, // The question is answered in the negative: the election has no leader.
+  noLeader: 1, // The answer to the question is no: the election has no leader, say.
   usage: 64, // The command line is wrong.
   unavailable: 69, // A resource isn't available: a port is taken, or no server can be reached.
   system: 71, // The system refuses to start the command.
@@ -23,7 +23,7 @@ export const EXIT = {
   notFound: 127, // There is no such command; a shell's number.
 } as const;
 
-/** What a shell reports for a process that a signal ended. */
+/** The exit code that a shell reports for a process that a signal ended. */
 export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
@@ -37,7 +37,7 @@ export function exitCodeOfError(error: unknown): number | undefined {
   return (error as { code?: unknown } | undefined)?.code === 'NO_AUTH' ? EXIT.refused : undefined;
 }
 
-/** What happened while `conclave run` ran its command, besides the command's end. */
+/** The events while `conclave run` ran its command, besides the command's end. */
 export interface CommandRun {
   readonly endSignal?: NodeJS.Signals | undefined; // The first signal by which the user asked for the end.
   readonly lossReason?: string | undefined; // Why leadership was lost, if it was.
@@ -46,7 +46,7 @@ export interface CommandRun {
 
 /**
  * The exit code of `conclave run` after its command has ended; `undefined`: campaign again. The user's signal counts
- * first, then the loss of leadership, and only then how the command itself ended.
+ * first, then the loss of leadership, then the end of the command itself.
  */
 export function exitCodeOfRun(
   outcome: CommandOutcome,

@@ -4,7 +4,7 @@ export interface Terminal {
   write(text: string): unknown;
 }
 
-// Sequences that every terminal of today knows; one that doesn't know the last two ignores them.
+// Every terminal of today knows these sequences. A terminal that doesn't know the last two ignores them.
 const ALTERNATE_SCREEN = { on: '\u001b[?1049h', off: '\u001b[?1049l' };
 const CURSOR = { hide: '\u001b[?25l', show: '\u001b[?25h' };
 const HOME = '\u001b[H';
@@ -13,8 +13,8 @@ const CLEAR_BELOW = '\u001b[J';
 const UPDATE = { begin: '\u001b[?2026h', end: '\u001b[?2026l' }; // The terminal shows all of it at once.
 
 /**
- * Text that is redrawn in a terminal, on its alternate screen: what stood there before comes back in the end. A frame is written over the
- * last one, without clearing it first, so nothing flickers.
+ * Redraws text in a terminal, on its alternate screen. At the end the terminal shows again what it showed before. Each frame overwrites the
+ * last one without clearing it first, so nothing flickers.
  */
 export class LiveScreen {
   readonly #terminal: Terminal;
@@ -24,7 +24,7 @@ export class LiveScreen {
     this.#terminal = terminal;
   }
 
-  /** @param lines - printable, and no wider than the terminal; what doesn't fit below is left out, and the last line says so */
+  /** @param lines - printable, and no wider than the terminal. If there are too many, the last line says how many are left out */
   draw(lines: readonly string[]): void {
     const begin = this.#isOn ? '' : ALTERNATE_SCREEN.on + CURSOR.hide;
     this.#isOn = true;

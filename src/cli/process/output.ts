@@ -1,6 +1,6 @@
 import type { Candidate } from '../../election/nodes/candidate.js';
 
-/** What `--json` prints of a candidate; data that aren't text are in base 64. */
+/** A candidate as `--json` prints it. Data that aren't text are in base 64. */
 export function candidateJson({ id, node, position, data }: Candidate): object {
   if (data === undefined) return { id, node, position };
   if (typeof data === 'string') return { id, node, position, data };
@@ -13,14 +13,14 @@ export function candidateLine({ id, data }: Candidate): string {
   return `${printable(id)}  ${typeof data === 'string' ? printable(data) : `(${data.length} bytes)`}`;
 }
 
-/** Escapes text that any other client may have written: it can't begin a new line or send a terminal commands. */
+/** Escapes text that any other client may have written. Then it can't begin a new line, or send commands to a terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`;
   });
 }
 
-// Besides control characters those that turn the direction of writing, and separators of lines.
+// Control characters, characters that turn the direction of writing, and separators of lines.
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
 /** Prints to standard error: standard output is for the command's own output. */

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 /**
- * Asks a question that is answered by yes or no. Anything but `y` or `yes` is a no, and so is the end of the input. Without raw
- * mode, so that Ctrl+C ends the process as ever.
+ * Asks a yes-or-no question. Any answer but `y` or `yes` is a no, and so is the end of the input. It doesn't use the terminal's
+ * raw mode, so Ctrl+C still ends the process.
  */
 export async function isConfirmed(question: string, input: Readable, output: Writable): Promise<boolean> {
   output.write(`${question} [y/N] `);

@@ -1,10 +1,10 @@
 /** These make a candidate leave the queue while it waits. The others are for the leader's work, and are ignored until then. */
 export const LEAVE_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'];
 
-/** By these the user ends `conclave run`'s command: they are forwarded, and SIGKILL follows when the grace is over. */
+/** With these the user ends the command of `conclave run`. It gets them, and SIGKILL follows when the grace is over. */
 export const END_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGQUIT'];
 
-/** These are only forwarded to the command: to many a program SIGHUP says that its configuration has changed. */
+/** These only go to the command: to many programs SIGHUP says that their configuration has changed. */
 export const FORWARDED_SIGNALS: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'];
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -16,7 +16,7 @@ export function untilSignal(): Promise<void> {
 
 /**
  * Calls back at the first signal to stop. From then on signals have their default effect.
- * @returns ends that before
+ * @returns a function that stops listening to them
  */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): () => void {
   const end = () => {

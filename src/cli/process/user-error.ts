@@ -1,7 +1,7 @@
 import { describe } from '../../errors.js';
 import { EXIT, exitCodeOfError } from './exit-codes.js';
 
-/** An error that the user of the command line can do something about: printed as its message alone, without a stack. */
+/** An error that the user of the command line can mend. The command prints its message alone, without a stack. */
 export class UserError extends Error {
   constructor(
     readonly exitCode: number,
@@ -17,7 +17,7 @@ export function asUserError(error: unknown): UserError {
   return new UserError(exitCodeOfError(error) ?? EXIT.unavailable, describe(error), { cause: error });
 }
 
-/** What `make` returns. @throws UserError for all that it throws */
+/** Returns the value of `make`. @throws UserError for every error that `make` throws */
 export function orUserError<T>(make: () => T): T {
   try {
     return make();

@@ -14,25 +14,25 @@ export interface ElectionNodes {
   readonly children: readonly string[];
   /** The records of its seats, if it has several. */
   readonly seats: readonly ReadNode[];
-  /** What node-cron's coordinator has noted there: the parent, and a node for each task. */
+  /** The notes of node-cron's coordinator: their parent, and a node for each task. */
   readonly runLog: { readonly parent: ReadNode; readonly tasks: readonly ReadNode[] } | undefined;
 }
 
-/** The child of an election below which node-cron's coordinator notes what was run, unless it is told another path. */
+/** The child of an election below which node-cron's coordinator notes the runs, unless it was given another path. */
 const RUN_LOG = 'cron';
 
 const SEAT = /^seat-\d+$/;
 /** Candidates, their heartbeat nodes, and the signals of releases. */
 const EPHEMERAL = /^_[chb]_/;
 
-/** What a child of an election is, by its name. */
+/** The kind of an election's child, by its name. */
 export function kindOfChild(name: string): 'candidate' | 'seat' | 'run-log' | 'other' {
   if (EPHEMERAL.test(name)) return 'candidate';
   if (SEAT.test(name)) return 'seat';
   return name === RUN_LOG ? 'run-log' : 'other';
 }
 
-/** Whether a node is that of an election that was led or agreed on its seats: an empty node may be anything, a lock for one. */
+/** Whether a node belongs to an election that was led, or has a number of seats. An empty node may be anything, a lock for one. */
 export function isElection({ data, stat }: NodeData, children: readonly string[]): boolean {
   if (data.length === 0) return false;
   if (parseRecord(data, stat.version).state !== 'unreadable') return true;

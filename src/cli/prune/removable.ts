@@ -4,15 +4,15 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import { durationText } from '../process/duration-text.js';
 import { type ElectionNodes, kindOfChild, recordsOf } from './election-nodes.js';
 
-/** What prune makes of an election. */
+/** What prune does with an election. */
 export type PruneDecision =
   | {
       readonly kind: 'removable';
       /** Its last term; of several seats the highest. */
       readonly term: number;
-      /** When it was changed last, by the servers' clock, in milliseconds since 1970. */
+      /** The time of its last change by the servers' clock, in milliseconds since 1970. */
       readonly changedAtMs: number;
-      /** How long to wait from when it was read: until then a leader that ended uncleanly may act on its lease. */
+      /** How long to wait after it was read, in milliseconds: until then a leader that ended uncleanly may act on its lease. */
       readonly waitMs: number;
       /** Delete all of it, or, if anything has changed since it was read, nothing. */
       readonly parts: readonly TransactionPart[];
@@ -27,14 +27,14 @@ export interface PruneLimits {
   readonly olderThanMs: number;
 }
 
-/** A firing is tried again for a minute at most; an hour is beyond any doubt about the clocks. */
+/** node-cron's coordinator tries a firing again for a minute at most. An hour is longer than any clocks differ. */
 const RUNS_KEPT_MS = 60 * 60 * 1000;
 
 /**
  * Whether an election may be removed: it has no candidates, and nothing below it but what Conclave has written for it.
  *
- * Its record goes with it. What that protects isn't needed any more by then: a term that ended uncleanly is waited out as a candidate would, and
- * any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
+ * The removal deletes the record, too. Nothing needs its protection by then: after a term that ended uncleanly prune waits as a candidate would,
+ * and any claim after the reading changes a version on which the removal depends. A candidate that comes later finds a new election.
  */
 export function decide(nodes: ElectionNodes, { nowMs, olderThanMs }: PruneLimits): PruneDecision {
   const { election, children, seats, runLog } = nodes;
@@ -83,7 +83,7 @@ function latest(numbers: readonly number[]): number {
   return numbers.reduce((most, each) => Math.max(most, each), 0);
 }
 
-/** Children first. A node with children that came later isn't deleted, nor one that was written later. */
+/** Deletes children first. The servers refuse to delete a node that got children or was written later. */
 function deletionsOf({ election, seats, runLog }: ElectionNodes): TransactionPart[] {
   const runs = runLog === undefined ? [] : [...runLog.tasks, runLog.parent];
   return [...seats, ...runs, election].map(({ path, stat }) => ({

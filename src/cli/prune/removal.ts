@@ -4,7 +4,7 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { TransactionPart } from '../../session/protocol/records.js';
 import type { Session } from '../../session/session.js';
 
-/** What became of an election that was to be removed; the words are for people. */
+/** The outcome of a removal. The reasons are for people. */
 export type Removal =
   | { readonly kind: 'removed' }
   | { readonly kind: 'kept'; readonly reason: string }
@@ -12,8 +12,8 @@ export type Removal =
 
 /**
  * Deletes an election in one transaction, unless it has changed since it was read.
- * @param parts - the deletions, that of the election's own node at the end
- * @throws what ended the session, or a server's refusal for another reason
+ * @param parts - the deletions; the last one deletes the election's own node
+ * @throws the error that ended the session, or a server's refusal for another reason
  */
 export async function remove(session: Session, parts: readonly TransactionPart[]): Promise<Removal> {
   const { path } = parts.at(-1) as TransactionPart;
@@ -26,7 +26,7 @@ export async function remove(session: Session, parts: readonly TransactionPart[]
         await session.whenConnected();
         continue;
       }
-      // The reply to a removal that was carried out may have been lost.
+      // The servers may have removed it, and the reply was lost.
       if (isRepeated && error instanceof NoNodeError && (await isGone(session, path)))
         return { kind: 'removed' };
       return outcomeOf(error);

@@ -7,7 +7,7 @@ import { type ElectionNodes, isElection, kindOfChild, type ReadNode } from './el
 
 const AT_ONCE = 64; // Nodes that are read at the same time.
 
-/** What was found below a path. */
+/** The elections below a path. */
 export interface Found {
   readonly elections: readonly ElectionNodes[];
   /** Nodes that this session may not read. */
@@ -15,8 +15,8 @@ export interface Found {
 }
 
 /**
- * Finds the elections at `root` and below it. Not those of groups of shards, whose planners are elected: they belong to their group.
- * @throws what ended the session, or a server's refusal for another reason than permission
+ * Finds the elections at `root` and below it. It leaves out the elections in which groups of shards elect their planners: they belong to their group.
+ * @throws the error that ended the session, or a server's refusal for another reason than permission
  */
 export async function findElections(session: Session, root: string): Promise<Found> {
   const elections: ElectionNodes[] = [];
@@ -93,7 +93,7 @@ async function read(session: Session, path: string): Promise<ReadNode | undefine
   return node && { path, ...node };
 }
 
-/** Mostly without a request. Children that come later keep the node from being deleted. */
+/** Mostly needs no request. If children come later, the servers don't delete the node. */
 async function childrenOf(session: Session, { path, stat }: ReadNode): Promise<string[] | undefined> {
   if (stat.numChildren === 0) return [];
   return await unlessGone(() => session.retryUntilAnswered(() => session.getChildren(path)));

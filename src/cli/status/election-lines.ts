@@ -2,7 +2,7 @@ import type { CandidateView, ElectionView } from '../../overview/model/views.js'
 import { durationText } from '../process/duration-text.js';
 import { printable } from '../process/output.js';
 
-/** An election in one line, without what changes all the time. */
+/** An election in one line, without the values that change all the time. */
 export function electionLine({ path, state, leaders, candidates }: ElectionView): string {
   const led = leaders.map((leader) =>
     leader === null ? '-' : `${printable(leader.id)} term ${leader.term}`,
@@ -11,15 +11,16 @@ export function electionLine({ path, state, leaders, candidates }: ElectionView)
   return [printable(path), state, ...led, count].join('  ');
 }
 
-/** What `--json` prints of an election. Its past terms are for the dashboard. */
+/** An election as `--json` prints it, without its past terms, which are for the dashboard. */
 export function electionJson({ path, terms: _, ...view }: ElectionView): object {
   return { election: path, ...view };
 }
 
 /**
- * One election in detail, as `status` prints it: who leads, the age of the newest heartbeat, and who waits.
+ * One election in detail, as `status` prints it: the leader, the age of the newest heartbeat, and the waiting candidates.
  * @param view - `undefined`: there is no such election
- * @param seat - the seat whose leader is meant, of an election with several
+ * @param seat - the seat to take the leader of, if the election has several
+ * @param nowMs - the time by this machine's clock, in milliseconds since 1970
  */
 export function electionDetails(
   view: ElectionView | undefined,

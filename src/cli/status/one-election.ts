@@ -6,7 +6,7 @@ import { candidateJson, candidateLine } from '../process/output.js';
 /** An election at one moment. */
 type Status = Awaited<ReturnType<typeof readStatus>>;
 
-/** Prints who leads an election, and who waits. @returns whether there is a leader */
+/** Prints the leader of an election and the candidates that wait. @returns whether there is a leader */
 export async function printElection(
   session: Session,
   election: string,
@@ -27,7 +27,7 @@ async function readStatus(session: Session, election: string, seat: number | und
   return { election, snapshot, candidates, heartbeatAgeMs };
 }
 
-/** By two clocks: the servers' may be ahead of this machine's. */
+/** The age in milliseconds, by two clocks: it is never negative, though the servers' clock may be ahead of this machine's. */
 export function ageMs(atMs: number, nowMs: number): number {
   return Math.max(0, nowMs - atMs);
 }

@@ -8,13 +8,13 @@ import { electionJson, electionLine } from './election-lines.js';
 /** Shows the elections that are watched, whenever they may have changed. */
 export interface Presentation {
   show(state: OverviewState): void;
-  /** Something went wrong, and it goes on. */
+  /** Shows an error after which the presentation goes on. */
   report(message: string): void;
   end(): void;
 }
 
-const REDRAW_MS = 1000; // Ages go on, without a change of what was read.
-const UNNAMED_SIZE = { columns: 80, rows: 24 }; // Of a terminal that doesn't say.
+const REDRAW_MS = 1000; // The ages on the page grow even if no election changes.
+const UNNAMED_SIZE = { columns: 80, rows: 24 }; // For a terminal that doesn't tell its size.
 
 /** Redraws a page in the terminal. */
 export class LivePage implements Presentation {
@@ -24,7 +24,7 @@ export class LivePage implements Presentation {
   readonly #screen: LiveScreen;
   #state: OverviewState | undefined;
   #timer: Timer | undefined;
-  /** The last thing that went wrong: a line on standard error would stand in the middle of the page. */
+  /** The last error, shown on the page: a line on standard error would stand in the middle of it. */
   #problem: string | undefined;
 
   /** @param page - the lines, of which each is cut to the terminal's width */
@@ -39,7 +39,7 @@ export class LivePage implements Presentation {
       write: (text) => stdout.write(text),
     });
     stdout.on('resize', this.#draw);
-    process.on('exit', this.#leave); // Whatever ends the process: the terminal is given back.
+    process.on('exit', this.#leave); // Gives the terminal back at any end of the process.
   }
 
   show(state: OverviewState): void {
@@ -73,10 +73,10 @@ export class LivePage implements Presentation {
   }
 }
 
-/** What has to be known of a page beside what is on it. */
+/** The notes below a page: what the overview doesn't show, and whether the page may be old. */
 export function notesOf({ connected, limits = [] }: OverviewState): string[] {
   const notes = limits.map(printable);
-  return connected ? notes : [...notes, 'no server is connected: what is shown may be old'];
+  return connected ? notes : [...notes, 'no server is connected: this page may be old'];
 }
 
 /** Prints a line for each election now, and one whenever that line has changed. */
@@ -112,7 +112,7 @@ export class ChangeLines implements Presentation {
   }
 
   end(): void {
-    // What was printed stays.
+    // The printed lines stay.
   }
 }
 

@@ -4,7 +4,7 @@ import { Overview } from '../../overview/overview.js';
 import type { Session } from '../../session/session.js';
 import { printable, printError } from '../process/output.js';
 
-/** What is at a path and below it, at one moment. What isn't looked at is said on standard error. */
+/** Reads what is at a path and below it, at one moment. Prints on standard error what it doesn't look at. */
 export async function readOverview(session: Session, root: string): Promise<OverviewState> {
   const overview = new Overview(session, { root });
   try {

@@ -17,7 +17,7 @@ export interface StatusOptions extends ConnectionOptions, SeatOptions {
   readonly json?: boolean;
 }
 
-/** Prints it once. @returns the exit code */
+/** Prints the status once. @returns the exit code */
 export async function printStatus(election: string | undefined, options: StatusOptions): Promise<number> {
   if (election === undefined) return await printTable(options);
   const isLed = await withSession(options, (session) => printElection(session, election, options));
@@ -37,7 +37,7 @@ async function printTable({ root = '/', ...options }: StatusOptions): Promise<nu
   return elections.length > 0 && elections.every(({ state }) => state === 'led') ? EXIT.ok : EXIT.noLeader;
 }
 
-/** Prints it, and goes on. @returns the exit code */
+/** Prints the status, then each change, until it is stopped. @returns the exit code */
 export async function watchStatus(election: string | undefined, options: StatusOptions): Promise<number> {
   const { json = false, seat, root = '/' } = options;
   const page = (state: OverviewState, nowMs: number, width: number) =>

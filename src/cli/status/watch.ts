@@ -12,9 +12,9 @@ import type { Presentation } from './presentations.js';
 
 /**
  * Shows the elections at a path and below it, until a signal to stop, or until no process reads the output.
- * @param present - makes what shows them. It is called when the elections were read
- * @param only - what of it is shown
- * @throws UserError if no server could be reached at the start, or the servers refuse
+ * @param present - makes the presentation; called when the elections have been read
+ * @param only - selects the part of the state to show
+ * @throws UserError if it reaches no server at the start, or the servers refuse
  */
 export async function watchElections(
   root: string,
@@ -36,7 +36,7 @@ export async function watchElections(
   stopAsked.promise.catch(ignore); // At the start the overview says so itself.
   let isStopAsked = false;
   const show = () => presentation?.show(only(overview.state));
-  // One line may be all that the reader waits for: it is looked for before anything is printed.
+  // The reader may wait for one line only, and end. So look for the reader before you print anything.
   const watched = whenStopAsked(systemEnvironment.clock, ended, () => {
     isStopAsked = true;
     stopAsked.resolve();

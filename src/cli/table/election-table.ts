@@ -16,9 +16,9 @@ const COLUMNS: readonly Column[] = [
 const NONE = '-';
 
 /**
- * Elections as a table: a row for each, or for each seat of one that has several.
- * @param nowMs - the time by the clock of the views
- * @param width - of the terminal
+ * Elections as a table: a row for each election, or for each seat if the election has several.
+ * @param nowMs - the time by the clock of the views, in milliseconds since 1970
+ * @param width - the terminal's width, in columns
  */
 export function electionTable(elections: readonly ElectionView[], nowMs: number, width: number): string[] {
   const sorted = [...elections].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -45,7 +45,7 @@ function rowsOf({ path, state, seats, leaders, candidates }: ElectionView, nowMs
   });
 }
 
-/** How much is left of the lease, as far as heartbeats were seen. */
+/** How much of the lease is left, by the newest heartbeat that was seen. */
 function leaseText({ leaseMs, heartbeatAt }: LeaderView, nowMs: number): string {
   const whole = seconds(leaseMs);
   if (heartbeatAt === null) return whole;

@@ -4,11 +4,11 @@ import { cutToWidth, textWidth } from './text-width.js';
 export interface Column {
   readonly header: string;
   readonly align?: 'left' | 'right';
-  /** Where the terminal is too narrow, the cells are cut, to this width at least. Without it they are never cut. */
+  /** If the terminal is too narrow, the cells are cut to this width at least. Without it they are never cut. */
   readonly leastWidth?: number;
-  /** What is left of a cell that is cut. @default 'beginning' */
+  /** The part that stays of a cell that is cut. @default 'beginning' */
   readonly kept?: 'beginning' | 'end';
-  /** Where that isn't enough, the columns with the highest number are left out first. The one with the lowest number stays. */
+  /** If that isn't enough, the columns with the highest number are left out first. The column with the lowest number stays. */
   readonly leftOutAt: number;
 }
 
@@ -16,7 +16,7 @@ const GAP = '  ';
 
 /**
  * Lays a table out, its header first: each line is no wider than `width`, and the cells of a column begin, or end, one below the other.
- * @param rows - printable text, for each column one
+ * @param rows - printable texts, one for each column
  */
 export function textTable(
   columns: readonly Column[],
@@ -42,7 +42,7 @@ export function textTable(
   });
 }
 
-/** The indices of the columns that find room, in their order. */
+/** The indices of the columns for which there is room, in their order. */
 function shownColumns(columns: readonly Column[], natural: readonly number[], width: number): number[] {
   const least = columns.map(({ leastWidth }, index) => leastOf(leastWidth, natural[index] as number));
   let shown = [...columns.keys()];
@@ -54,7 +54,7 @@ function shownColumns(columns: readonly Column[], natural: readonly number[], wi
   return shown;
 }
 
-/** The widest column that may be cut is made narrower, again and again, until all have room. */
+/** Makes the widest column that may be cut narrower, again and again, until all have room. */
 function fitted(
   columns: readonly Column[],
   natural: readonly number[],

@@ -8,7 +8,7 @@ export function textWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** The text if it is no wider than that, else its beginning, or its end, and an ellipsis. Characters stay whole. */
+/** The text if it is no wider than `width` columns. Otherwise its beginning or its end, with an ellipsis. Characters stay whole. */
 export function cutToWidth(text: string, width: number, kept: 'beginning' | 'end' = 'beginning'): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return '';
