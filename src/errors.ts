@@ -4,16 +4,16 @@ import { adviceOnCopies, isInstanceInAnyCopy, mark, nameOf } from './classes/dup
 import { forJson } from './classes/inspection.js';
 
 /**
- * Every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` holds for errors of
- * another copy of Conclave in the same process too, of the classes that both have.
+ * The base of every error that Conclave creates. Tell them apart by class or by `code`, never by message. `instanceof` also
+ * holds for errors of another copy of Conclave in the same process, if both copies have the class.
  *
- * Two kinds of value reject a promise without being one of these: the `reason` of a signal that the caller aborted, and the
- * value that the caller's own `lead` or clean-up hook threw (as a `cause`).
+ * Two kinds of value may reject a promise although they aren't such errors: the `reason` of a signal that the caller aborted,
+ * and the value that the caller's own `lead` or clean-up hook threw (as a `cause`).
  */
 export abstract class ConclaveError extends Error {
   /** A stable name in capitals, for logs and for code that can't compare classes. */
   abstract readonly code: string;
-  /** Whether the same call may succeed later without anything being changed. Not whether repeating it is safe. */
+  /** Whether the same call may succeed later although you change nothing. It doesn't say whether repeating the call is safe. */
   readonly retryable: boolean = false;
 
   constructor(message: string, options?: ErrorOptions) {
@@ -21,7 +21,7 @@ export abstract class ConclaveError extends Error {
     this.name = new.target.name;
   }
 
-  /** @internal What `JSON.stringify` shows of it. */
+  /** @internal The value that `JSON.stringify` shows. */
   toJSON(): object {
     return { message: this.message, ...forJson(this) };
   }
@@ -33,14 +33,14 @@ export abstract class ConclaveError extends Error {
   }
 }
 
-/** An option, path or connect string is wrong. Thrown at once, before anything is sent. */
+/** An option, path or connect string is wrong. Conclave throws it at once, before it sends anything. */
 export class InvalidOptionError extends ConclaveError {
   readonly code = 'INVALID_OPTION';
 
   /**
    * @param option - the option's name, as the caller would write it: `session.leaseMs`
-   * @param value - what was given; shown in the message, so never pass a credential
-   * @param expected - what would be right, to follow "expected"
+   * @param value - the given value. The message shows it, so never pass a credential
+   * @param expected - a right value in words, to follow "expected"
    */
   constructor(
     readonly option: string,
@@ -51,7 +51,7 @@ export class InvalidOptionError extends ConclaveError {
   }
 }
 
-/** A method was called in a state in which it can't do what it says, as `start()` after `stop()`. */
+/** A method was called in a state in which it can't do its work: `start()` after `stop()`, for example. */
 export class InvalidStateError extends ConclaveError {
   readonly code = 'INVALID_STATE';
 }
@@ -62,14 +62,14 @@ export class ConnectTimeoutError extends ConclaveError {
   override readonly retryable = true;
 }
 
-/** No server serves the session: a whole round of servers was tried in vain. Tries go on. `cause` is how the last one failed. */
+/** No server serves the session: the session has tried a whole round of servers in vain. It goes on trying. `cause` is the error of the last try. */
 export class NoServerError extends ConclaveError {
   readonly code = 'NO_SERVER';
   override readonly retryable = true;
 
   /**
-   * @param address - the address that was tried last, or the server whose name couldn't be looked up
-   * @param forMs - how long no server has served the session, in milliseconds
+   * @param address - the address of the last try, or the server whose name couldn't be looked up
+   * @param forMs - how long the session has had no server, in milliseconds
    */
   constructor(
     readonly address: string,
@@ -85,45 +85,45 @@ export class NoServerError extends ConclaveError {
 }
 
 /**
- * The connection was lost before the reply: the request may or may not have been carried out.
- * Repeating it is right only for requests that may be carried out twice.
+ * The connection was lost before the reply: the servers may or may not have carried out the request.
+ * Repeat only requests that may be carried out twice.
  */
 export class ConnectionLossError extends ConclaveError {
   readonly code = 'CONNECTION_LOSS';
   override readonly retryable = true;
 }
 
-/** No reply within the operation's time. `sent`: the request was sent, and may have been carried out. */
+/** No reply came within the operation's time. If `sent` is true, the servers may have carried out the request. */
 export class OperationTimeoutError extends ConclaveError {
   readonly code = 'OPERATION_TIMEOUT';
   override readonly retryable = true;
 
   constructor(
     message: string,
-    /** Whether it was sent: then it may have been carried out. */
+    /** Whether the request was sent: then the servers may have carried it out. */
     readonly sent: boolean,
   ) {
     super(message);
   }
 }
 
-/** The servers have ended the session: its ephemeral nodes are gone, and so is everything held with it. */
+/** The servers have ended the session. Its ephemeral nodes are gone, and with them every lock and term of the session. */
 export class SessionExpiredError extends ConclaveError {
   readonly code = 'SESSION_EXPIRED';
 }
 
 /**
  * The servers are at an earlier transaction than this process has seen: their data was lost, or restored from a backup. Fencing
- * tokens and term numbers may be given out a second time, so a resource that remembers the highest token refuses new leaders
- * until it is reset. See `docs/fencing.md`. Reported once for each reset; a process that has seen nothing of the earlier data
- * can't notice it.
+ * tokens and term numbers may come a second time. So a resource that remembers the highest token refuses new leaders until you
+ * reset it: see `docs/fencing.md`. Conclave reports each reset once. A process that has seen nothing of the earlier data can't
+ * notice a reset.
  */
 export class EnsembleResetError extends ConclaveError {
   readonly code = 'ENSEMBLE_RESET';
 
   /**
    * @param seenZxid - the transaction that this process has seen
-   * @param foundZxid - where the servers are now, or what they give for the same node: lower than `seenZxid`
+   * @param foundZxid - the servers' transaction now, or the one that they give for the same node: lower than `seenZxid`
    */
   constructor(
     readonly seenZxid: bigint,
@@ -136,7 +136,7 @@ export class EnsembleResetError extends ConclaveError {
   }
 }
 
-/** The session was closed by this process. */
+/** This process has closed the session. */
 export class SessionClosedError extends ConclaveError {
   readonly code = 'SESSION_CLOSED';
 }
@@ -147,17 +147,17 @@ export class AuthenticationError extends ConclaveError {
 }
 
 /**
- * Everybody may write the node of a lock or an election, delete its children, or delete the node itself while it has none,
- * though the session's own nodes are for their creator only: a stranger could end a leader's term, or have terms begin
- * anew. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if it is
- * meant to be so.
+ * Every client may write the node of a lock or an election, delete its children, or delete the node itself while it has none.
+ * The session's own nodes are for their creator only, though. So a stranger could end a leader's term, or make terms start again
+ * from 1. The message names the entry and the node. Change the node's access list, or set `allowUnprotectedPaths` if you want it
+ * so.
  */
 export class UnprotectedPathError extends ConclaveError {
   readonly code = 'UNPROTECTED_PATH';
 
   /**
    * @param path - the node whose access list is too open, below the session's chroot
-   * @param why - what everybody may do, by which entry, and how to change that
+   * @param why - in words: what every client may do, by which entry, and how to change that
    */
   constructor(
     readonly path: string,
@@ -168,9 +168,9 @@ export class UnprotectedPathError extends ConclaveError {
 }
 
 /**
- * This session waits for the end of a node that it may not read: of the contender ahead of it in the queue of a lock or an
- * election, say. ZooKeeper sends no event of a node to a client that may not read it, so the wait would never end. Let all
- * contenders read each other's nodes: with the same `auth`, or by `access`.
+ * This session waits for the end of a node that it may not read, for example the node of the contender ahead of it in a queue.
+ * ZooKeeper sends a client no events of nodes that it may not read, so the wait would never end. Let all contenders read each
+ * other's nodes: give them the same `auth`, or set `access`.
  */
 export class UnreadableNodeError extends ConclaveError {
   readonly code = 'UNREADABLE_NODE';
@@ -181,21 +181,21 @@ export class UnreadableNodeError extends ConclaveError {
     options?: ErrorOptions,
   ) {
     super(
-      `${path} can't be read by this session, so it would never be told of the end of that node: have all contenders authenticate alike, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
+      `this session may not read ${path}, so the servers would never notify it of the end of that node: give all contenders the same credentials, or give READ to all of them, as with access: [{ scheme: 'auth', id: '', permissions: 31 }, { scheme: 'world', id: 'anyone', permissions: 1 }]`,
       options,
     );
   }
 }
 
-/** A server answered with an error code. Some codes have subclasses. */
+/** A server answered with an error code. Some codes have subclasses of their own. */
 export class ZooKeeperError extends ConclaveError {
   readonly code: string;
 
   /**
    * @param serverCode - the number on the wire, also for codes that this version doesn't know
    * @param codeName - its name in ZooKeeper's sources, `UNKNOWN` if there is none
-   * @param operation - what was asked for
-   * @param path - the path it was asked for, if it had one
+   * @param operation - the name of the request
+   * @param path - the path of the request, if it had one
    */
   constructor(
     readonly serverCode: number,
@@ -215,7 +215,7 @@ export class NodeExistsError extends ZooKeeperError {}
 /** The node's version isn't the expected one: another client wrote in between. */
 export class BadVersionError extends ZooKeeperError {}
 
-/** The contender's own node was deleted, by another client or with its session: its place in the queue is lost. */
+/** The contender has lost its place in the queue: its node was deleted, by another client or with its session. */
 export class NodeLostError extends ConclaveError {
   readonly code = 'NODE_LOST';
   override readonly retryable = true;
@@ -245,13 +245,13 @@ export class RevocationRefusedError extends ConclaveError {
   }
 }
 
-/** The lock wasn't acquired within `timeoutMs`. Nothing is left in the queue. */
+/** The lock wasn't acquired within `timeoutMs` milliseconds. The caller has no place in the queue any more. */
 export class LockTimeoutError extends ConclaveError {
   readonly code = 'LOCK_TIMEOUT';
   override readonly retryable = true;
 }
 
-/** A semaphore, or an election, has another number of seats than was given for it. */
+/** A semaphore or an election has another number of seats than this process was given. Give all processes the same number. */
 export class SeatsMismatchError extends ConclaveError {
   readonly code = 'SEATS_MISMATCH';
 
@@ -271,8 +271,8 @@ export class SeatsMismatchError extends ConclaveError {
 }
 
 /**
- * Why a hold on a lock ended. `node-deleted`: the server reported that the hold's node is gone, and not whether an operator
- * deleted it or the session has just expired. The session's own `expired` event shows that, a moment later.
+ * Why a hold on a lock ended. `node-deleted`: the server reported that the hold's node is gone. That doesn't show whether an
+ * operator deleted it or the session has just expired; the session's own `expired` event does, a moment later.
  */
 export type HoldEndReason =
   | 'released'
@@ -281,7 +281,7 @@ export type HoldEndReason =
   | 'session-closed'
   | 'node-deleted';
 
-/** The lock is no longer held. */
+/** This process doesn't hold the lock any more. */
 export class LockLostError extends ConclaveError {
   readonly code = 'LOCK_LOST';
 
@@ -300,9 +300,9 @@ export class LockLostError extends ConclaveError {
  *
  * `superseded`: its lease was over, and another candidate took over, before this process looked at the clock.
  *
- * The end of its node may be all that a leader hears at first. Then a term ends at once, and its signal's reason is
- * `node-deleted`; the event `demoted` waits until it is known why, a round trip and at most a lease, and says
- * `session-expired` or `superseded` if that is so.
+ * At first a leader may only hear that its node is gone. Then its term ends at once, and the reason of its signal is
+ * `node-deleted`. The event `demoted` waits until the leader knows the cause, for a round trip and at most a lease. It then says
+ * `session-expired` or `superseded` if that was the cause.
  */
 export type DemotionReason =
   | 'resigned'
@@ -314,7 +314,7 @@ export type DemotionReason =
   | 'superseded'
   | 'revoked';
 
-/** The term is over: the code that gets this must not act for it any more. It is also the reason of `term.signal`. */
+/** The term is over. Code that gets this error must not act for the term any more. It is also the reason of `term.signal`. */
 export class TermEndedError extends ConclaveError {
   readonly code = 'TERM_ENDED';
 
@@ -330,8 +330,8 @@ export class TermEndedError extends ConclaveError {
 }
 
 /**
- * Why a member owns a shard no more. Clean ends: `moved`, since the plan gives it to another member; `stopped`; `failed`, since its work
- * has failed too often here. The rest are losses: nothing was given back.
+ * Why a member doesn't own a shard any more. Clean ends are `moved`: the plan gives the shard to another member; `stopped`; and `failed`: the
+ * shard's work has failed too often in this member. The others are losses: the member gave nothing back.
  */
 export type ShardEndReason =
   | 'moved'
@@ -342,7 +342,7 @@ export type ShardEndReason =
   | 'node-deleted'
   | 'superseded';
 
-/** The shard isn't owned any more: the code that gets this must not act for it. It is also the reason of `shard.signal`. */
+/** This member doesn't own the shard any more. Code that gets this error must not act for the shard. It is also the reason of `shard.signal`. */
 export class ShardEndedError extends ConclaveError {
   readonly code = 'SHARD_ENDED';
 
@@ -357,11 +357,11 @@ export class ShardEndedError extends ConclaveError {
   }
 }
 
-/** The work of a shard threw or rejected: `run`, `prepare`, or what was given to `waitUntil`. The `cause` is what it threw. */
+/** The work of a shard threw or rejected: `run`, `prepare`, or a promise given to `waitUntil`. The `cause` is the thrown value. */
 export class ShardFailedError extends ConclaveError {
   readonly code = 'SHARD_FAILED';
 
-  /** @param attempt - of `run`, how often in a row it has failed; `undefined` of other work */
+  /** @param attempt - how often in a row `run` has failed; `undefined` for other work */
   constructor(
     /** The shard's id. */
     readonly shard: string,
@@ -373,11 +373,11 @@ export class ShardFailedError extends ConclaveError {
   }
 }
 
-/** A group of shards has other shards than this process was given. */
+/** A group of shards has other shards than this process was given. Give all members the same shards. */
 export class ShardsMismatchError extends ConclaveError {
   readonly code = 'SHARDS_MISMATCH';
 
-  /** @param found - what the group's node says, in words */
+  /** @param given - the shards that this process was given, in words. @param found - the shards by the group's node, in words */
   constructor(
     /** The group's path. */
     readonly path: string,
@@ -388,13 +388,13 @@ export class ShardsMismatchError extends ConclaveError {
   }
 }
 
-/** The leader's work was still running when its lease ended: it may have acted beside a new leader. */
+/** The leader's work was still running when the lease ended. It may have acted while a new leader led. */
 export class WorkOverrunError extends ConclaveError {
   readonly code = 'WORK_OVERRUN';
 
   /**
    * @param term - its number
-   * @param shard - of which shard, if it is a shard's
+   * @param shard - the shard's id, if it is the work of a shard
    */
   constructor(
     readonly term: number,
@@ -405,14 +405,14 @@ export class WorkOverrunError extends ConclaveError {
   }
 }
 
-/** What a stop waits for. */
+/** The reason why a stop isn't done yet. */
 export interface StopWait {
   /**
-   * `work`: the leader's work of term `term`, for as long as it takes; `cleanup`: the supervisor's clean-up hook, for
-   * `cleanupTimeoutMs` at most; `servers`: answers of servers, in bounded time.
+   * The stop waits for `work`: the leader's work of term `term`, as long as that takes; for `cleanup`: the supervisor's clean-up
+   * hook, for `cleanupTimeoutMs` at most; or for `servers`: answers of servers, for a limited time.
    */
   readonly by: 'work' | 'cleanup' | 'servers';
-  /** In words: what still runs or has still to be done. */
+  /** In words: the work that still runs or is still to do. */
   readonly what: string;
   /** The term, if its work is waited for. */
   readonly term?: number;
@@ -421,24 +421,24 @@ export interface StopWait {
 const STOP_ADVICE: Record<StopWait['by'], string> = {
   work:
     'nothing was released, because the work may still act: let it end soon after `term.signal` aborts. ' +
-    'Call stop() again to wait for it; or end the process, and another candidate leads when the lease is over',
+    'Call stop() again to wait for it. Or end the process: another candidate leads when the lease is over',
   cleanup: 'call stop() again to wait for it, for `cleanupTimeoutMs` at most',
-  servers: 'call stop() again to wait for them, in bounded time',
+  servers: 'call stop() again to wait for them, for a limited time',
 };
 
 /**
- * A `stop()` isn't done: within its `timeoutMs`, if a call rejected with this; within a lease, if it came as an `error` event. The
- * stop goes on, and nothing is released before the work that still runs has settled.
+ * A `stop()` isn't done in time. If a call rejects with this error, the time was its `timeoutMs`. If it comes as an `error` event, the
+ * time was a lease. The stop goes on. It releases nothing before the work that still runs has settled.
  */
 export class StopPendingError extends ConclaveError {
   readonly code = 'STOP_PENDING';
   override readonly retryable = true;
-  /** What it waits for: the leader's `work`, the clean-up hook (`cleanup`), or the `servers`. */
+  /** The stop waits for the leader's `work`, for the clean-up hook (`cleanup`), or for the `servers`. */
   readonly waitsFor: StopWait['by'];
   /** The term, if the stop waits for its work. */
   readonly term: number | undefined;
 
-  /** @param waitedMs - how long the stop was waited for, in milliseconds */
+  /** @param waitedMs - how long the stop has taken so far, in milliseconds */
   constructor(
     readonly waitedMs: number,
     { by, what, term }: StopWait,
@@ -449,7 +449,7 @@ export class StopPendingError extends ConclaveError {
   }
 }
 
-/** The leader's work threw or rejected. The `cause` is what it threw. */
+/** The leader's work threw or rejected. The `cause` is the thrown value. */
 export class LeadError extends ConclaveError {
   readonly code = 'LEAD_FAILED';
 
@@ -462,7 +462,7 @@ export class LeadError extends ConclaveError {
   }
 }
 
-/** A listener threw or rejected. The `cause` is what it threw; the other listeners were called all the same. */
+/** A listener threw or rejected. The `cause` is the thrown value. The other listeners were called all the same. */
 export class ListenerError extends ConclaveError {
   readonly code = 'LISTENER_FAILED';
 
@@ -475,7 +475,7 @@ export class ListenerError extends ConclaveError {
   }
 }
 
-/** One try of the clean-up hook failed: it threw (`cause`) or outlasted `cleanupTimeoutMs`. */
+/** One attempt of the clean-up hook failed: it threw (`cause`), or took longer than `cleanupTimeoutMs` milliseconds. */
 export class CleanupAttemptError extends ConclaveError {
   readonly code = 'CLEANUP_ATTEMPT_FAILED';
   override readonly retryable = true;
@@ -490,8 +490,8 @@ export class CleanupAttemptError extends ConclaveError {
 }
 
 /**
- * The clean-up hook didn't succeed, within its tries or before the supervisor had to stop: what the lost session left behind is
- * still there. The supervisor has stopped, so as not to lead with dirty state.
+ * The clean-up hook didn't succeed, within its attempts or before the supervisor had to stop. So the state that the lost session
+ * left behind is still there. The supervisor has stopped, so that it doesn't lead with dirty state.
  */
 export class CleanupFailedError extends ConclaveError {
   readonly code = 'CLEANUP_FAILED';
@@ -510,7 +510,7 @@ export class CleanupFailedError extends ConclaveError {
   }
 }
 
-/** A worker failed too often, had to be killed, or has no place in its election in time. `slot` is its number. */
+/** A worker failed too often, had to be killed, or got no place in its election in time. `slot` is its number. */
 export class WorkerFailedError extends ConclaveError {
   readonly code = 'WORKER_FAILED';
 
@@ -565,12 +565,12 @@ for (const [name, type] of Object.entries({
 /** A text for any thrown value. Never throws. */
 export function describe(thrown: unknown): string {
   try {
-    // Without quotes: it goes into sentences, and into logs, which add their own.
+    // Without quotes, because the text goes into sentences, and into logs, which add their own.
     if (typeof thrown === 'string' && thrown !== '') return shorten(thrown);
     if (!(thrown instanceof Error)) return show(thrown);
     return String(thrown.message === '' ? thrown.name : thrown.message);
   } catch {
-    return 'something that can not be described';
+    return 'a value that can not be described';
   }
 }
 

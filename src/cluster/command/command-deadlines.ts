@@ -1,4 +1,4 @@
-/** What decides whether a command may go on running. Instants are by one clock, in milliseconds. */
+/** The facts that decide whether a command may go on running. Instants are by one clock, in milliseconds. */
 export interface CommandTimes {
   readonly now: number;
   readonly leaseEnd: number; // When the lease ends, as far as it is known now. It may be renewed until then.
@@ -29,7 +29,7 @@ export function warningMs(leaseMs: number, graceMs: number): number {
   return Math.min(graceMs, leaseMs / 4);
 }
 
-/** The next step. Whatever the grace is, it never waits beyond the lease's end less {@link killMarginMs}. */
+/** The next step. Even with a long grace it never waits beyond the lease's end less {@link killMarginMs}. */
 export function nextStep({ now, leaseEnd, leaseMs, graceMs, endRequestedAt }: CommandTimes): Step {
   const killBy = leaseEnd - killMarginMs(leaseMs);
   const killAt = endRequestedAt === undefined ? killBy : Math.min(killBy, endRequestedAt + graceMs);

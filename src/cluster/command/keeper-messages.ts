@@ -7,7 +7,7 @@ import type { ConnectTarget } from '../../session/connection/connect-string.js';
 import type { SessionOptions } from '../../session/session-options.js';
 import type { OpenSession } from '../guardian/guarded-process.js';
 
-/** What the runner sends. */
+/** The runner's messages. */
 export type KeeperCommand =
   /** What to clean up when the runner has ended and nothing of the command is left. The newest registration counts. */
   | { readonly do: 'register-cleanup'; readonly cleanup: ExitCleanup }
@@ -39,7 +39,7 @@ export interface ExitCleanup {
   readonly openSession: OpenSession;
 }
 
-/** What the keeper sends. */
+/** The keeper's messages. */
 export type KeeperEvent =
   | { readonly is: 'ready' } // It can start a command.
   | { readonly is: 'started'; readonly session: number; readonly startedAt?: number } // In this session of processes.

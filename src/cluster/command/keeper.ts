@@ -1,8 +1,8 @@
 /**
- * The keeper: a small process between the runner, which holds the session, and the command that may run only while it leads.
- * The keeper starts the command, and is sent each new end of the lease. If no renewal comes in time, it ends the command and
- * its descendants before the lease's end: so they end also when the runner is stopped, blocked or cut off. If the runner
- * is gone, the keeper ends them at once.
+ * The keeper: a small process between the runner, which holds the session, and the command that may run only while the runner
+ * leads. The keeper starts the command, and the runner sends it each new end of the lease. If no renewal comes in time, the
+ * keeper ends the command and its descendants before the lease's end. So they end even if the runner is stopped, blocked or
+ * cut off. If the runner is gone, the keeper ends them at once.
  *
  * The keeper exits when the command is gone, or without a command when the runner closes the channel. If the runner was
  * killed, the keeper first closes the session that the runner left behind: no leader acts any more, so the next one needn't

@@ -13,7 +13,7 @@ export interface CommandProcesses {
  *
  * The session's number is its leader's process id. The system gives it to no other process as long as anything is left of
  * the session, even a zombie; after that it may. So if a process with this number started at another time than our leader,
- * our session is gone, and that process is sent nothing.
+ * our session is gone, and we send that process nothing.
  */
 export class PosixSession implements CommandProcesses {
   readonly #id: number;
@@ -34,7 +34,7 @@ export class PosixSession implements CommandProcesses {
 
   isGone(): boolean {
     if (this.#isReplaced()) return true;
-    // One look proves nothing: a process that the look hasn't reached may end after making one that the look has passed.
+    // One look proves nothing: while it goes on, a process ahead of it may fork a child behind it, and end before the look comes.
     return this.#seemsGone() && this.#seemsGone();
   }
 

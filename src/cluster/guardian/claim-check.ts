@@ -3,13 +3,13 @@ import type { ReleasableClaim } from '../../election/term/claim.js';
 import { parseEntry } from '../../lock/queue/order.js';
 import type { NodeData, Stat } from '../../session/protocol/records.js';
 
-/** What ZooKeeper says of the two nodes that a claim names; `undefined` for a node that doesn't exist. */
+/** The two nodes that a claim names, as ZooKeeper has them; `undefined` for a node that doesn't exist. */
 export interface ClaimNodes {
   readonly record: NodeData | undefined;
   readonly node: Stat | undefined;
 }
 
-/** Whether a reported claim is true, by what ZooKeeper says. */
+/** Whether a reported claim agrees with ZooKeeper. */
 export type ClaimCheck =
   | { readonly kind: 'valid'; readonly nodeVersion: number } // The session leads this term, with its node at this version.
   | { readonly kind: 'outdated' } // The term has ended: the process died before it could report that.

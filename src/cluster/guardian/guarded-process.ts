@@ -6,14 +6,14 @@ import type { Session } from '../../session/session.js';
 import { type ChildMessage, sessionName } from './guardian-messages.js';
 import type { ReportedMember } from './member-burial.js';
 
-/** A session that is to be cleaned up when its process has ended. */
+/** A session to clean up when its process has ended. */
 export interface OpenSession {
   readonly session: string;
   readonly credentials: SessionCredentials;
   readonly timeoutMs: number;
-  /** The terms that were led with it, as far as its process reported them: nothing to rely on. */
+  /** The terms that were led with it, as far as its process reported them. Don't rely on the report. */
   readonly claims: readonly ReleasableClaim[];
-  /** The groups of shards that it was a member of, as far as its process reported them: nothing to rely on. */
+  /** The groups of shards that it was a member of, as far as its process reported them. Don't rely on the report. */
   readonly members: readonly ReportedMember[];
 }
 
@@ -50,11 +50,11 @@ interface ReportedSession {
   readonly members: Map<string, ReportedMember>; // By group.
 }
 
-// A process may report what it likes: that must not fill its parent's memory, nor let it open connections without end.
+// A process may report anything. Its reports must not fill the parent's memory, nor make the parent open connections without end.
 export const MOST_SESSIONS = 256;
 export const MOST_ELECTIONS = 4096;
 
-/** What a guardian knows of one process. */
+/** A guardian's knowledge of one process. */
 export class GuardedProcess {
   readonly #sessions = new Map<string, ReportedSession>();
 

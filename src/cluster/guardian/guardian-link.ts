@@ -20,7 +20,7 @@ export interface ParentChannel {
 }
 
 /**
- * This process's link to a guardian in its parent. Nothing is sent before the guardian has attached: a parent without one
+ * This process's link to a guardian in its parent. It sends nothing before the guardian has attached: a parent without a guardian
  * must not get messages that it doesn't understand, least of all a session's password.
  */
 export class GuardianLink {
@@ -101,7 +101,7 @@ class RegisteredSession {
     this.name = sessionName(session.credentials.id);
   }
 
-  /** All that a guardian without earlier messages has to know. */
+  /** The messages for a guardian that has got none before. */
   messages(): ChildMessage[] {
     const { credentials, sessionTimeoutMs } = this.#session;
     return [
@@ -158,8 +158,8 @@ class RegisteredSession {
 const link = new GuardianLink(process as ParentChannel);
 
 /**
- * @internal The session, which was registered, is a member of a group of shards with that node: if this process ends, a guardian says that the member
- * doesn't act any more. @returns what is to be called when it isn't a member any more
+ * @internal Reports that a registered session is a member of a group of shards with that node. If this process ends, a guardian writes that the
+ * member doesn't act any more. @returns a function to call when the session isn't a member any more
  */
 export function registerMember(session: Session, group: string, node: string): () => void {
   return link.belong(session, group, node);
@@ -171,9 +171,9 @@ export function isGuarded(): boolean {
 }
 
 /**
- * Registers a session that this process has opened itself, and what an elector does with it, with a `SessionGuardian` in the
- * parent process, if there is one: when this process has ended, however it did, the session is closed at once and its
- * locks are free. An `ElectionSupervisor` does this by itself.
+ * Registers a session that this process has opened itself, and the roles of an elector, with a `SessionGuardian` in the parent
+ * process, if there is one. When this process has ended, in whatever way, the guardian closes the session at once, and its locks
+ * are free. An `ElectionSupervisor` does this by itself.
  *
  * @param elector - an elector of this session; call this once for each, before its `start()`
  * @throws InvalidOptionError if it isn't a session, or not an elector

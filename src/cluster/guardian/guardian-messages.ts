@@ -4,10 +4,10 @@ import type { ReportedMember } from './member-burial.js';
 
 /**
  * The messages between a guardian and the processes that it guards, over the channel between a parent and its child. The
- * application may send messages of its own over it: those of Conclave are in one property, and the others aren't touched.
+ * application may send its own messages over the same channel: Conclave's are in one property, and Conclave doesn't touch others.
  */
 
-/** From the guardian: report from now on what there is to guard, or don't any more. */
+/** From the guardian: report your sessions and roles from now on, or stop reporting them. */
 export type GuardianMessage = 'attach' | 'detach';
 
 /** From a guarded process: it has opened a session, and with that it waits in an election, leads, or has left; or is a member of a group of shards. */
@@ -64,7 +64,7 @@ function fieldsOf(message: ChildMessage): object {
   return { ...rest, password: Buffer.from(credentials.password).toString('base64') };
 }
 
-/** `undefined`: it isn't one, or can't be read: a guardian does nothing that it isn't sure of. */
+/** `undefined`: the value isn't a message, or can't be read. A guardian does nothing that it isn't sure of. */
 export function decodeChildMessage(message: unknown): ChildMessage | undefined {
   const content = contentOf(message);
   const { kind, session, election, group, node } = content ?? {};

@@ -16,11 +16,11 @@ export interface ReportedMember {
 }
 
 /**
- * Says by a tombstone that the member of a dead process doesn't act any more, so that others claim its shards at once; deletes its nodes in the
- * same transaction: what it had sent is refused from then on.
- * @param session - the member's own, which was taken over
- * @returns whether it was done; `false`: the member had left, or its node was gone
- * @throws an error if the session has no such member, what a server refuses, what ended the session, or the signal's reason
+ * Writes a tombstone: the member of a dead process doesn't act any more, so others may claim its shards at once. Deletes the member's nodes in
+ * the same transaction. From then on the servers refuse requests that the member had sent.
+ * @param session - the member's own session, which the guardian has taken over
+ * @returns whether it wrote the tombstone; `false`: the member had left, or its node was gone
+ * @throws an error if the session has no such member, a server's refusal, the error that ended the session, or the signal's reason
  */
 export async function buryMember(
   session: Session,

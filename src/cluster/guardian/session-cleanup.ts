@@ -16,22 +16,22 @@ import { type ClaimCheck, checkClaim, isOfOneElection } from './claim-check.js';
 import type { OpenSession } from './guarded-process.js';
 import { buryMember, type ReportedMember } from './member-burial.js';
 
-/** What the clean-up of one session has come to. */
+/** The outcome of the clean-up of one session. */
 export interface SessionCleanup {
   /** How many terms were led with it. */
   readonly terms: number;
   /** In how many groups of shards it was a member. */
   readonly members: number;
   /**
-   * Whether all that was given back cleanly, so that their successors needn't wait out the dead leader's lease. `false`
-   * also if a term had ended before, or if the last term wasn't known yet.
+   * Whether all of them were given back cleanly, so that the successors needn't wait until the dead leader's lease is over. It
+   * is also `false` if a term had ended before, or if the last term wasn't known yet.
    */
   readonly clean: boolean;
-  /** What went wrong, if anything did. Then the session ends by its timeout. */
+  /** The error, if there was one. Then the session ends by its timeout. */
   readonly cause?: unknown;
 }
 
-// Longer than servers let a session live by default (40 s): if a process reports a longer one, that isn't waited for.
+// Longer than servers let a session live by default (40 s). If a process reports a longer timeout, the clean-up doesn't wait for it.
 const LONGEST_WAIT_MS = 600_000;
 
 /**
@@ -39,9 +39,9 @@ const LONGEST_WAIT_MS = 600_000;
  * session from its client. Never rejects; ends within twice the session's own timeout, and 20 minutes at most, after which
  * there is nothing left to do.
  *
- * What the process led is only what it has reported. So nothing is written before ZooKeeper has said the same: the node is
- * the session's own and in the election's queue, and the record says that it leads. The writes are refused if either changes
- * after that. Otherwise one process could have anything overwritten that `options.auth` may write.
+ * Only the process's own reports say what it led. So the guardian writes nothing before ZooKeeper has confirmed the report: the
+ * node is the session's own and in the election's queue, and the record says that it leads. If either changes after that, the
+ * servers refuse the writes. Otherwise a process could make the guardian overwrite anything that `options.auth` may write.
  *
  * @param servers - without a chroot: paths are absolute
  * @param options - the `auth` and `tls` of the session
@@ -82,7 +82,7 @@ function isOutdated(error: unknown): boolean {
   return error instanceof OutdatedClaim || error instanceof NoNodeError || error instanceof BadVersionError;
 }
 
-/** Gives what went wrong, if anything did. Then others wait as after any unclean end. */
+/** Returns the error, if there was one. Then the other candidates wait as after any unclean end. */
 async function within(
   session: Session,
   atMostMs: number,
@@ -100,7 +100,7 @@ async function within(
   }
 }
 
-/** @param burials - end before it: who takes over the planning of a group with a term plans without its dead members */
+/** @param burials - the release waits until these have ended: a member that takes over a group's planning then plans without its dead members */
 async function giveBack(
   session: Session,
   claim: ReleasableClaim,

@@ -22,34 +22,34 @@ import { cleanUpSession, type SessionCleanup } from './session-cleanup.js';
 
 /** How a {@link SessionGuardian} reaches the servers. */
 export interface SessionGuardianOptions {
-  /** The servers, as the guarded processes name them; a chroot is of no account. */
+  /** The servers, as the guarded processes name them. A chroot has no effect. */
   readonly connect: string;
   /**
-   * The `auth` and `tls` of the guarded processes' sessions. Without their credentials their sessions can be closed, but what
-   * they led can't be given back.
+   * The `auth` and `tls` of the guarded processes' sessions. Without their credentials the guardian can close their sessions, but
+   * it can't give back their terms.
    */
   readonly session?: Pick<SessionOptions, 'auth' | 'tls' | 'environment'>;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
 }
 
-/** What a guardian did after the end of one process. */
+/** The clean-up of a guardian after the end of one process. */
 export interface CleanupReport {
-  /** Of the process that has ended; `undefined` if it never ran. */
+  /** The id of the process that has ended; `undefined` if it never ran. */
   readonly pid: number | undefined;
   /** One for each session that it had open. */
   readonly sessions: readonly SessionCleanup[];
-  /** How long it took from the news of the process's end, in milliseconds. */
+  /** How long the clean-up took, in milliseconds, from when the guardian heard of the process's end. */
   readonly tookMs: number;
 }
 
 /** The events of a {@link SessionGuardian}. */
 export interface SessionGuardianEvents {
-  /** A guarded process has ended, and its sessions have been cleaned up. Not if it had none open. */
+  /** A guarded process has ended, and its sessions have been cleaned up. There is no such event if it had none open. */
   cleanedUp(report: CleanupReport): void;
   /**
-   * A session of a dead process couldn't be cleaned up: it ends by its session timeout. Or a process reported what isn't true,
-   * or too much; or a listener failed.
+   * The guardian couldn't clean up a session of a dead process: that session ends by its session timeout. Or a process reported
+   * something untrue, or too much. Or a listener failed.
    */
   error(error: Error): void;
   /** @internal The role of a guarded process has changed. */
@@ -70,18 +70,18 @@ const LONGEST_PAUSE_MS = 10_000;
 const LAST_MESSAGES_MS = 100;
 
 /**
- * Closes the sessions of child processes when these have ended, so that the next leader needn't wait for the end of a lease, nor
- * the next holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Lives in the parent; the children report to it over IPC by themselves what
- * sessions they have and what they lead, if they were made with `fork` (of `node:child_process` or `node:cluster`), and
- * use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
+ * Closes the sessions of child processes when these have ended. So the next leader needn't wait for the end of a lease, nor the next
+ * holder of a lock for a session timeout: a killed leader is replaced in milliseconds. Create the guardian in the parent. The
+ * children report their sessions and terms to it over IPC by themselves, if you start them with `fork` (of `node:child_process`
+ * or `node:cluster`) and they use an `ElectionSupervisor`, or `registerWithGuardian` for sessions of their own.
  *
- * Guaranteed: nothing is done to a process that lives, also when it stands still or has closed its channel; a guardian
- * that dies or can't reach the servers changes nothing. What a dead process led is given back cleanly, so that the successor
- * doesn't wait out its lease: it can't act any more. What a process reports isn't believed: nothing is written unless
- * ZooKeeper says that the session to be closed leads; what doesn't fit is dropped with `error`.
+ * Guaranteed: the guardian does nothing to a process that lives, even if that stands still or has closed its channel. A guardian
+ * that dies or can't reach the servers changes nothing. It gives the terms of a dead process back cleanly. The dead process can't
+ * act any more, so the successor doesn't wait until the lease is over. The guardian doesn't rely on reports: it writes nothing
+ * unless ZooKeeper says that the session to close leads. It drops reports that don't fit, with an `error`.
  *
- * Not guaranteed: anything about what the dead process has left behind. What it had sent may still arrive, and processes
- * that it had started may live on; fence with `term.token`. See `conclave run` for commands with children of their own.
+ * Not guaranteed: anything about the traces of the dead process. Requests that it had sent may still arrive, and processes that
+ * it had started may live on: fence with `term.token`. For commands with children of their own, see `conclave run`.
  *
  * @example
  * ```ts
@@ -120,7 +120,7 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards a child process from now on, until that has ended; harmless if it has already, or is guarded.
+   * Guards a child process from now on, until that has ended. Does nothing if it has ended already, or is guarded.
    *
    * @throws InvalidOptionError if it isn't a child that was made with `fork`
    * @throws InvalidStateError if the guardian was closed
@@ -145,8 +145,8 @@ export class SessionGuardian extends SafeEmitter<SessionGuardianEvents> {
   }
 
   /**
-   * Guards nothing any more. Resolves when the clean-ups under way are done, after two timeouts of the sessions
-   * concerned at most. Idempotent; never rejects.
+   * Stops guarding. Resolves when the clean-ups under way are done, after two session timeouts of these sessions at most.
+   * Idempotent; never rejects.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

@@ -18,7 +18,7 @@ export function termOf(state: SupervisorState<OpenCandidacy>): Term | undefined 
   return 'term' in elector ? elector.term : undefined;
 }
 
-/** What holds up the stop of a candidacy. */
+/** The reason why the stop of a candidacy isn't done yet. */
 export function holdUpOfCandidacy({ elector }: OpenCandidacy): StopWait {
   const hasLeft = elector.state.name === 'stopped' || elector.state.name === 'expired';
   return hasLeft ? { by: 'servers', what: 'the session has still to be closed' } : elector.holdUp;

@@ -24,9 +24,9 @@ export interface CandidacyPort {
 export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
   readonly session: Session;
   readonly elector: LeaderElector;
-  /** Its last term, until it has a place in the queue again: what an end of the session takes away. */
+  /** Its last term, until it has a place in the queue again. If the session ends, this term is lost. */
   #lostTerm: Term | undefined;
-  /** Whether the session has ended, or the elector couldn't go on, before the supervisor was stopped. */
+  /** Whether the session ended, or the elector couldn't go on, before the supervisor was stopped. */
   #hasEndedByItself = false;
 
   constructor(
@@ -39,18 +39,18 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     this.elector = new LeaderElector(session, path, { ...candidacy, id, logger });
     if (guardian) registerWithGuardian(session, this.elector);
     this.#relay(cooldown, port);
-    // When there is nothing left to give back, the clean-up of a shutdown comes after the clean-up of the loss.
+    // If there is nothing left to give back, the clean-up of a shutdown comes after the clean-up of the loss.
     this.elector.beforeRelease(async () => {
       if (this.loss === undefined) await port.beforeRelease();
     });
   }
 
   /**
-   * What was lost with a candidacy that is being left, as long as its session hasn't been closed by this process;
-   * `undefined` if it was only stopped.
+   * The loss of a candidacy that the supervisor is leaving; `undefined` if it was only stopped. Read it before this process
+   * closes the session.
    *
    * A lease that has ended with no server in reach is a loss too. A supervisor that goes on learns from the next server whether
-   * the session has expired; one that stops doesn't wait for a server. It is better to clean up once too often.
+   * the session has expired. A supervisor that stops doesn't wait for a server: it is better to clean up once too often.
    */
   get loss(): TermLoss | undefined {
     const { session } = this;
@@ -70,7 +70,7 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
     return this.elector.withdraw();
   }
 
-  /** Until the session has ended, or the elector has stopped by itself since it can't take part in this election, or `stop`. */
+  /** Resolves when the session has ended, when the elector has stopped by itself since it can't take part in this election, or at `stop`. */
   async untilEnded(stop: AbortSignal): Promise<void> {
     const { session, elector } = this;
     const ended = deferred();
@@ -96,7 +96,7 @@ export class Candidacy implements Participation<TermLoss>, OpenCandidacy {
         emit('elected', term);
       })
       .on('demoted', (term, reason) => {
-        // The lease often ends before the session's end is known: the same loss. `stopped`: the application closed it.
+        // The lease often ends before the session's end is known: that is the same loss. `stopped`: the application closed the session.
         if (isLoss(reason) || reason === 'stopped') this.#lostTerm = term;
         const { sessionTimeoutMs } = this.session;
         cooldown.termEnded({ reason, lastedMs: clock.now() - electedAt, sessionTimeoutMs });

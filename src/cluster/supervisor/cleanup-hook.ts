@@ -17,21 +17,21 @@ export interface CleanupAttempt {
   /** 1 for the first call after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;
   /**
-   * Aborts when `cleanupTimeoutMs` is over: the attempt counts as failed then, and the next one may begin. Also when the
-   * supervisor is stopped while the attempt is under way: that is waited for until the same time, and if it fails another
-   * one may begin, which is the last.
+   * Aborts when `cleanupTimeoutMs` is over: the attempt counts as failed then, and the next one may begin. It also aborts when
+   * you stop the supervisor while the attempt is under way. The supervisor waits for that attempt until the same time. If it
+   * fails, one more may begin, which is the last.
    */
   readonly signal: AbortSignal;
   /**
-   * Whether the supervisor was stopped before this call: if it fails there is no other, and the clean-up stays outstanding.
-   * Its `signal` aborts for its time only.
+   * Whether the supervisor was stopped before this call. If this call fails, there is no other, and the clean-up stays
+   * outstanding. Then `signal` aborts only when the time is over.
    */
   readonly stopping: boolean;
 }
 
-/** What an election's candidate has lost. */
+/** The loss of an election's candidate. */
 export interface TermLoss {
-  /** The term that the loss ended, if this process led: its signal has the reason for that. */
+  /** The term that the loss ended, if this process led. The term's signal has the reason. */
   readonly term: Term | undefined;
   /**
    * `session-expired`; `stopped` when the session was closed, or the elector can't take part any more; or `lease-expired` when
@@ -40,10 +40,10 @@ export interface TermLoss {
   readonly reason: DemotionReason;
 }
 
-/** What was lost, for the clean-up hook. */
+/** The loss, as the clean-up hook gets it. */
 export interface SessionLoss extends TermLoss, CleanupAttempt {}
 
-/** What the hook decides: to take part again, or to stop. Nothing means `restart`. */
+/** The hook's decision: to take part again, or to stop. If it returns nothing, that means `restart`. */
 export type CleanupDecision = 'restart' | 'stop';
 
 /** @see {@link ElectionSupervisorOptions.cleanup} */
@@ -69,11 +69,11 @@ export interface CleanupCall<L extends object> {
 }
 
 /**
- * Calls the application's clean-up hook until it has succeeded; at least once, whenever the supervisor is stopped. After
- * a stop it is begun once more at most, without a pause, and all of it has come to its end `timeoutMs` after the stop, or
- * after the call if that came later.
+ * Calls the application's clean-up hook until it has succeeded, and at least once, even if the supervisor is stopped before.
+ * After a stop it begins one more call at most, without a pause. It ends `timeoutMs` after the stop at the latest, or after
+ * its own call if that came later.
  *
- * @throws CleanupFailedError when the last attempt has failed
+ * @throws CleanupFailedError if the last attempt has failed
  */
 export async function callCleanup<L extends object>(call: CleanupCall<L>): Promise<CleanupDecision> {
   const { policy, environment, onFailure, stop, timeoutMs } = call;
@@ -94,7 +94,7 @@ export async function callCleanup<L extends object>(call: CleanupCall<L>): Promi
       if (isLast || retriesLeft <= 0 || clock.now() >= endAt)
         throw new CleanupFailedError(attempts, failed.cause);
       if (stop.aborted) return;
-      // A stop ends the pause. The cause of the failure may have passed by then, and no later call follows.
+      // A stop ends the pause. The cause of the failure may be gone by then, and this is the last chance to call the hook.
       await sleep(clock, backoffMs(attempts, policy, environment.random()), stop).catch(ignore);
     });
   } finally {
@@ -136,7 +136,7 @@ function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
     late.reject(error);
   });
   const notice = 'the supervisor was stopped: this call of the hook is waited for until its time is over';
-  // A call that begins after the stop is the only one, or the last: a hook that checks an aborted signal would do nothing.
+  // A call that begins after the stop is the only one, or the last. If its signal had aborted, a hook that checks it would do nothing.
   const unsubscribe = stop.aborted
     ? ignore
     : onAbort(stop, () => controller.abort(new InvalidStateError(notice)));
@@ -147,7 +147,7 @@ function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
   return { signal: controller.signal, late: late.promise, end };
 }
 
-/** A hook that throws at once counts as a hook that rejects. */
+/** Turns an immediate throw of the hook into a rejection. */
 async function callHook<K>(hook: (known: K) => unknown, known: K): Promise<unknown> {
   return await hook(known);
 }

@@ -14,18 +14,18 @@ export interface HealthSource {
 const METHODS = ['GET', 'HEAD'];
 
 /**
- * Answers health checks over HTTP, for Kubernetes, load balancers and people. Where it is mounted doesn't matter: the end of the
- * request's path counts. Each answer is JSON, and not to be cached.
+ * Answers health checks over HTTP, for Kubernetes, load balancers and people. You may mount it anywhere: only the end of the
+ * request's path counts. Each answer is JSON, and tells caches not to keep it.
  *
- * - `/livez`: 200 while `health().live`, else 503: restart the process. The answer is what `health()` says.
- * - `/readyz`: 200 while `health().ready`, else 503. Ready is a candidate that waits as well as one that leads: see docs/operations/health.md.
+ * - `/livez`: 200 while `health().live`, else 503: restart the process. The body is the value of `health()`.
+ * - `/readyz`: 200 while `health().ready`, else 503. A waiting candidate is ready as well as a leader: see docs/operations/health.md.
  * - `/leader`: 200 with `{ leading, id, term, seat, token, remainingMs }` while this process leads by its lease, else 503 with
- *   `{ leading, id }`. The token is a string, since JSON has no numbers of that size. Not of a supervisor of shards.
+ *   `{ leading, id }`. The token is a string, since JSON has no numbers of that size. A supervisor of shards has no such page.
  *
- * `HEAD` gets the same without a body; another method 405, another path 404.
+ * `HEAD` gets the same without a body. Another method gets 405, another path 404.
  *
- * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. It is a hint, for routing. What must happen
- * under one leader alone asks `term.isHeld()` where it happens, or is fenced.
+ * Not guaranteed: that a process which has answered 200 at `/leader` still leads when the answer arrives. Use the answer as a hint, for routing.
+ * If work must happen under one leader alone, ask `term.isHeld()` where it happens, or fence it.
  *
  * @returns a function that never rejects for a `Request`
  * @throws InvalidOptionError if it isn't a supervisor

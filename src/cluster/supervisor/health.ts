@@ -4,9 +4,9 @@ import type { SupervisorState } from './supervisor-state.js';
 /** The condition of a supervisor, for a health check. */
 export interface Health {
   /**
-   * Whether it contends for leadership, leads, or is on its way to doing so again: looks for a server, for however long,
-   * since a new process wouldn't find one sooner; cleans up; cools down. Not live is a supervisor that is wedged, has
-   * stopped, or was never started.
+   * Whether the supervisor contends for leadership, leads, or is on its way to do so again. On its way it cleans up, cools down,
+   * or looks for a server, for any length of time: a new process wouldn't find a server sooner. A supervisor isn't live if it
+   * is wedged, has stopped, or was never started.
    */
   readonly live: boolean;
   /** Whether it leads, or has a place in the queue and a server that would notify it of its turn. */
@@ -14,9 +14,9 @@ export interface Health {
   /** Whether it leads at this very moment, by its lease. */
   readonly leading: boolean;
   /**
-   * Whether work of a term still runs though its lease is over: another process may lead, and this work may act beside it.
-   * Or though the supervisor was stopped a lease ago: no other process can lead before it has settled, as long as heartbeats
-   * arrive. The supervisor doesn't go on before that. Restart a process that stays wedged.
+   * Whether the work of a term still runs although its lease is over: another process may lead, and this work may act beside it.
+   * Or the work still runs although the supervisor was stopped a lease ago: no other process can lead before the work has
+   * settled, as long as heartbeats arrive. The supervisor doesn't go on before that. Restart a process that stays wedged.
    */
   readonly wedged: boolean;
   /** Why, in a few words each; empty when all is well. */
@@ -36,7 +36,7 @@ export function healthOf(state: SupervisorState<OpenCandidacy>, times: HealthTim
   return { ...WELL, ready: false, ...outsideHealth(state, times) };
 }
 
-/** Of a supervisor that doesn't take part now: whether it will by itself, and why it doesn't. */
+/** The health of a supervisor that doesn't take part now: whether it will do so by itself, and why it doesn't now. */
 export function outsideHealth(
   state: Exclude<SupervisorState<never>, { readonly participation: never }>,
   times: HealthTimes,

@@ -10,7 +10,7 @@ import {
 } from '../../session/session-options.js';
 import type { CleanupAttempt } from './cleanup-hook.js';
 
-/** What every supervisor is given, whatever it takes part in. `L` is what its clean-up hook is told. All times are in milliseconds. */
+/** The options that all supervisors have in common. `L` is the loss that the clean-up hook gets. All times are in milliseconds. */
 export interface GivenLoopOptions<L> {
   readonly connect: string;
   readonly session?: Omit<SessionOptions, 'signal'>;
@@ -40,16 +40,16 @@ export function withLoggedFields<L>(options: LoopOptions<L>, fields: object): Lo
   return { ...options, logger, sessionOptions: { ...options.sessionOptions, logger } };
 }
 
-/** How often the application's code is tried again, if `retry` doesn't say. */
+/** How often a supervisor tries the application's code again, unless `retry` says otherwise. */
 export const CODE_RETRIES = 4;
 
-/** @throws InvalidOptionError naming the option, the value and what would be right */
+/** @throws InvalidOptionError if an option is wrong; it names the option, the value and a right one */
 export function resolveLoopOptions<L>(given: GivenLoopOptions<L>): LoopOptions<L> {
   parseConnectString(given.connect);
   const { logger: sessionLogger, ...session } = checkOptions<SessionOptions>(
     'session',
     given.session,
-    SESSION_OPTIONS.filter((name) => name !== 'signal'), // What ends the supervisor is `stop()`.
+    SESSION_OPTIONS.filter((name) => name !== 'signal'), // `stop()` ends the supervisor.
   );
   if (sessionLogger !== undefined) resolveLogger(sessionLogger, 'session.logger');
   const logger = resolveLogger(given.logger === undefined ? sessionLogger : given.logger);

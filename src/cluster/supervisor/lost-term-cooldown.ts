@@ -7,7 +7,7 @@ const DEFAULT_MS = 1000;
 const LONGEST = 8; // The longest cooldown is so many times as long as the first.
 const LONG_TERM = 10; // In session timeouts: a leader that has led for so long was well, whatever ended its term.
 
-/** How a term ended, as far as that says something about its leader. */
+/** The facts about a term's end that say something about its leader. */
 export interface EndedTerm {
   readonly reason: DemotionReason;
   readonly lastedMs: number; // How long it lasted, in milliseconds.
@@ -16,7 +16,7 @@ export interface EndedTerm {
 
 type CooldownOptions = Pick<LoopOptions<never>, 'cooldownMs' | 'environment' | 'logger'>;
 
-/** Until when a supervisor stays out of the election, since it has lost one term after another. */
+/** Computes until when a supervisor stays out of the election, after it has lost terms in a row. */
 export class Cooldown {
   readonly #options: CooldownOptions;
   #lostTerms = 0;
@@ -41,17 +41,17 @@ export class Cooldown {
 
 /** How many terms in a row were lost, after `term` and those before it. */
 export function countLostTerms(before: number, { reason, lastedMs, sessionTimeoutMs }: EndedTerm): number {
-  if (!isLoss(reason)) return 0; // It gave back what it had: it is well.
+  if (!isLoss(reason)) return 0; // It gave its term back: it is well.
   return lastedMs < LONG_TERM * sessionTimeoutMs ? before + 1 : 1;
 }
 
 /**
- * How long to stay out of the election after so many terms were lost in a row, so that other candidates come first and a
- * candidate that loses its terms again and again doesn't win the next one at once: twice as long each time, up to eight times
- * as long. With jitter, since what took this term may have taken those of other candidates too.
+ * How long to stay out of the election after so many terms were lost in a row, in milliseconds: twice as long each time, up to
+ * eight times as long. So other candidates come first, and a candidate that loses one term after another doesn't win the next
+ * one at once. The time has jitter, since the same cause may have ended the terms of other candidates, too.
  *
- * Without a `cooldownMs` the first loss costs nothing: it may be the fault of the network or of the servers, and where there
- * is no other candidate every wait is an outage.
+ * Without a `cooldownMs` there is no pause after the first loss: the network or the servers may be at fault, and without another
+ * candidate every pause is an outage.
  *
  * @param random - evenly distributed over [0, 1)
  */

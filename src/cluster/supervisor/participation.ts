@@ -5,15 +5,15 @@ export interface Loss {
   readonly reason: string;
 }
 
-/** What a supervisor does with one session, to the end of that: stand for election, say, or be a member of a group of shards. */
+/** A supervisor's part in an election or in a group of shards with one session, until that session ends. */
 export interface Participation<L extends Loss> {
   readonly session: Session;
-  /** Takes part. @throws what keeps it from that; a withdrawal before it has a place makes it reject */
+  /** Takes part. @throws the error that keeps it from taking part; it also rejects if it is withdrawn before it has a place */
   start(): Promise<void>;
-  /** Until the session has ended, it can't take part any more, or `stop`. Never rejects. */
+  /** Resolves when the session has ended, when it can't take part any more, or at `stop`. Never rejects. */
   untilEnded(stop: AbortSignal): Promise<void>;
-  /** Lets its work settle, and gives back what it holds. Never rejects. */
+  /** Lets its work settle, then gives back its term or its shards. Never rejects. */
   withdraw(): Promise<void>;
-  /** What was lost with it, as long as its session hasn't been closed by this process; `undefined` if it was only stopped. */
+  /** The loss, to be read before this process closes the session; `undefined` if it was only stopped. */
   readonly loss: L | undefined;
 }

@@ -10,7 +10,7 @@ import type { LoopOptions } from './loop-options.js';
 export class SessionSequence {
   readonly #options: Pick<LoopOptions<never>, 'connect' | 'sessionOptions'>;
   readonly #onError: (error: Error) => void;
-  /** Of all sessions: as long as no server serves, each attempt to open one goes on with the same outage. */
+  /** One for all sessions: as long as no server serves, each attempt to open a session goes on with the same outage. */
   readonly #outage = new Outage();
   readonly #history = new EnsembleHistory();
   #leaseMs = 0;
@@ -24,7 +24,7 @@ export class SessionSequence {
     this.#onError = onError;
   }
 
-  /** Of the newest session, in milliseconds; 0 before the first. */
+  /** The session timeout of the newest session, in milliseconds; 0 before the first session. */
   get leaseMs(): number {
     return this.#leaseMs;
   }
@@ -49,7 +49,7 @@ export class SessionSequence {
     this.#current.reject(reason);
   }
 
-  /** What to report if the ensemble has lost what earlier sessions have seen. @throws the signal's reason */
+  /** The error to report if the ensemble has lost transactions that earlier sessions have seen. @throws the signal's reason */
   compareWithEarlier(session: Session, signal: AbortSignal): Promise<EnsembleResetError | undefined> {
     return abortable(this.#history.follow(session), signal);
   }
@@ -60,9 +60,9 @@ export class SessionSequence {
   }
 
   /**
-   * What `read` gives with the current session; with the next one if that ends before.
+   * The value of `read` with the current session. If that ends before, `read` is called with the next one.
    *
-   * @throws what a server refuses, the reason of {@link end}, or the signal's
+   * @throws ZooKeeperError if a server refuses; or the reason of {@link end}, or the signal's
    */
   async ask<T>(signal: AbortSignal | undefined, read: (session: Session) => Promise<T>): Promise<T> {
     for (;;) {

@@ -7,17 +7,17 @@ import { isLastResort, type Logger } from '../../platform/logging/logger.js';
 import type { Clock } from '../../platform/time/clock.js';
 import { isGuarded } from '../guardian/guardian-link.js';
 
-/** What each shutdown passes to its clean-up hook. */
+/** The part that all shutdowns pass to their clean-up hooks. */
 export interface ShutdownTime {
   /** The signal that began the shutdown. */
   readonly signal: NodeJS.Signals;
-  /** How much time is left until the deadline, in milliseconds: then the process ends, whatever it is doing. */
+  /** How much time is left until the deadline, in milliseconds. At the deadline the process ends, even in the middle of its work. */
   remainingMs(): number;
 }
 
-/** What a shutdown passes to its clean-up hook. */
+/** A shutdown, as its clean-up hook gets it. */
 export interface Shutdown extends ShutdownTime {
-  /** The term that the shutdown ends, if this process led: it has ended, but its transactions are carried out until the hook has settled. */
+  /** The term that the shutdown ends, if this process led. It has ended, but servers carry out its transactions until the hook has settled. */
   readonly term: Term | undefined;
 }
 
@@ -25,24 +25,24 @@ export interface Shutdown extends ShutdownTime {
 export interface ShutdownLimits {
   /** How long the whole shutdown may take, in milliseconds. @default 10000 */
   readonly deadlineMs?: number;
-  /** What the process exits with when all has ended well. @default 0 */
+  /** The exit code of the process when all has ended well. @default 0 */
   readonly exitCode?: number;
 }
 
 /** How `ElectionSupervisor.shutdownOn` ends the process. */
 export interface ShutdownOptions extends ShutdownLimits {
   /**
-   * The application's clean-up. Called once, when the leader's work has settled and before leadership is given back, so
-   * that no other process leads yet; in a process that doesn't lead, before its session is closed. If it fails that is
-   * reported, and the shutdown goes on. The supervisor's `cleanup` is for what a *lost* session leaves behind: when a session
-   * was lost before, that hook is called first, and this one last.
+   * The application's clean-up. The shutdown calls it once, when the leader's work has settled and before it gives leadership
+   * back, so no other process leads yet. In a process that doesn't lead, it calls it before it closes the session. If the
+   * clean-up fails, the shutdown reports that and goes on. The supervisor's `cleanup` is for the state that a *lost* session
+   * leaves behind. If a session was lost before, the supervisor calls that hook first, and this one last.
    */
   readonly cleanup?: (shutdown: Shutdown) => unknown;
 }
 
 /** Exit codes of a shutdown that went wrong; after a second signal it is 128 and the signal's number. */
 export const SHUTDOWN_EXIT = {
-  cleanupFailed: 1, // The shutdown's clean-up has failed, or the supervisor's after a loss stays outstanding.
+  cleanupFailed: 1, // The shutdown's clean-up has failed, or the supervisor's clean-up after a loss is still outstanding.
   deadline: 124, // The deadline was over: the code of GNU `timeout`.
 } as const;
 
@@ -54,17 +54,17 @@ export interface ResolvedShutdown<Held extends object = object> {
   readonly exitCode: number;
 }
 
-/** @internal What a shutdown needs of the supervisor that it stops. */
+/** @internal The part of the supervisor that a shutdown needs. */
 export interface ShutdownPort<Held extends object = object> {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What is held at this moment, for the hook. */
+  /** The term or the shards that the supervisor holds at this moment, for the hook. */
   held(): Held;
   /** What a shutdown that hangs waits for, in words. */
   whatIsLeft(progress: ShutdownProgress): string;
   /**
-   * Leaves, and calls {@link SignalShutdown.cleanUp} when its work has settled, before it gives anything back.
-   * Resolves with the error of the supervisor's own clean-up after a loss, if that stays outstanding. Never rejects.
+   * Leaves the election or the group, and calls {@link SignalShutdown.cleanUp} when the work has settled, before it gives anything
+   * back. Resolves with the error of the supervisor's own clean-up after a loss, if that is still outstanding. Never rejects.
    */
   leave(): Promise<Error | undefined>;
 }
@@ -75,9 +75,9 @@ export type ShutdownProgress = 'settling' | 'cleaning' | 'leaving';
 interface UnderWay<Held extends object> {
   readonly name: 'under way';
   readonly atMs: number; // When the signal came, by the clock.
-  readonly shutdown: Held & ShutdownTime; // What the hook is called with.
+  readonly shutdown: Held & ShutdownTime; // The hook's argument.
   readonly progress: ShutdownProgress;
-  readonly exitCode: number; // What the process exits with, as far as it is known by now.
+  readonly exitCode: number; // The exit code of the process, as far as it is known by now.
 }
 
 /** armed → under way, to the end of the process; armed → disarmed. */
@@ -86,7 +86,7 @@ type ShutdownState<Held extends object> =
   | UnderWay<Held>
   | { readonly name: 'disarmed' };
 
-// Ctrl-C goes to all processes of a terminal, and `npm` hands it on to its child. A person needs longer for a second Ctrl-C.
+// A terminal sends Ctrl-C to all its processes, and `npm` hands it on to its child. A person needs longer for a second Ctrl-C.
 const ECHO_MS = 100;
 
 /** Ends the process in good order at the first of its signals: stop work, clean up, resign, close, exit. */
@@ -136,20 +136,20 @@ export class SignalShutdown<Held extends object = object> {
     const remainingMs = () => Math.max(0, atMs + deadlineMs - clock.now());
     const shutdown = { ...this.#port.held(), signal, remainingMs };
     this.#become({ name: 'under way', atMs, shutdown, progress: 'settling', exitCode });
-    void runOutside(() => this.#shutDown(signal)); // Whatever work the signal has interrupted. Never rejects.
+    void runOutside(() => this.#shutDown(signal)); // Outside of the work that the signal has interrupted. Never rejects.
   };
 
-  /** Whether a second signal belongs to the demand of the first, and doesn't ask for an exit at once. */
+  /** Whether a second signal only repeats the first. Then it doesn't ask for an exit at once. */
   #isRepeated(signal: NodeJS.Signals, atMs: number, first: UnderWay<Held>): boolean {
     if (signal !== first.shutdown.signal) return false;
-    // A guardian's process group had the signal as a whole, and now the parent sends it in its turn: it would kill if it couldn't wait.
+    // The whole process group of a guardian got the signal, and now the parent sends it, too. A parent that can't wait would send SIGKILL.
     return atMs - first.atMs < ECHO_MS || isGuarded();
   }
 
   async #shutDown(signal: NodeJS.Signals): Promise<void> {
     const { deadlineMs } = this.#options;
     const { clock, logger } = this.#port;
-    clock.after(deadlineMs, () => this.#giveUp(signal)); // It needs no end: the process ends before.
+    clock.after(deadlineMs, () => this.#giveUp(signal)); // Nothing clears this timer: the process ends before.
     logger.info({ signal, deadlineMs }, 'shutting down');
     const outstanding = await this.#port.leave();
     if (outstanding !== undefined) this.#fail(outstanding.message);
@@ -167,7 +167,7 @@ export class SignalShutdown<Held extends object = object> {
     this.#update({ progress: 'leaving' });
   }
 
-  /** The deadline is over. What hangs may still be acting, so nothing is given back: the lease ends as after a kill. */
+  /** The deadline is over. The work that hangs may still act, so the shutdown gives nothing back: the lease ends as after a kill. */
   #giveUp(signal: NodeJS.Signals): void {
     if (this.#state.name !== 'under way') return;
     const left = this.#port.whatIsLeft(this.#state.progress);
@@ -204,7 +204,7 @@ export class SignalShutdown<Held extends object = object> {
   }
 }
 
-/** @throws InvalidOptionError naming the option */
+/** @throws InvalidOptionError if an option is wrong; it names the option */
 export function resolveShutdown<Held extends object>(
   signals: unknown,
   options: ShutdownLimits & { readonly cleanup?: (shutdown: Held & ShutdownTime) => unknown },

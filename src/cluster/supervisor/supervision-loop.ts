@@ -25,7 +25,7 @@ import type { SupervisorState } from './supervisor-state.js';
 class StopRequest extends Error {}
 
 export interface LoopPort<P> {
-  /** Begins to use a session, which doesn't do anything yet. */
+  /** Prepares to take part with a session. Takes part in nothing yet. */
   participate(session: Session): P;
   /** Its work has settled, and its session is about to be closed. */
   onSettled?(participation: P): void;
@@ -64,17 +64,17 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     return this.#state;
   }
 
-  /** That which is under way. */
+  /** The participation that is under way. */
   get participation(): P | undefined {
     return 'participation' in this.#state ? this.#state.participation : undefined;
   }
 
-  /** Whether the hook is the caller: also one that outlasted its time and still runs in the clean-up of a later loss. */
+  /** Whether the hook is the caller. That includes a hook that outlasted its time and still runs during the clean-up of a later loss. */
   get isWithinHook(): boolean {
     return this.#state.name === 'cleaning' && isWithin(this.#cleaning);
   }
 
-  /** Resolves when the loop has ended, with the clean-up that stays outstanding; at once if it was never started. Never rejects. */
+  /** Resolves when the loop has ended, with the clean-up that is still outstanding; at once if the loop was never started. Never rejects. */
   get ended(): Promise<CleanupFailedError | undefined> {
     return this.#ended;
   }
@@ -95,7 +95,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     if (this.#state.name === 'idle') this.#finish();
   }
 
-  /** Takes part; and after each loss cleans up and takes part again. Gives the clean-up that stays outstanding. Never rejects. */
+  /** Takes part. After each loss it cleans up and takes part again. Returns the clean-up that is still outstanding. Never rejects. */
   async #run(): Promise<CleanupFailedError | undefined> {
     let end: unknown;
     try {
@@ -116,7 +116,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     return end instanceof CleanupFailedError ? end : undefined;
   }
 
-  /** Takes a place with a new session, after the cooldown; tries again, with back-off, when that fails. */
+  /** Takes a place with a new session, after the cooldown. Tries again, with back-off, if that fails. */
   async #participate(): Promise<P> {
     const sinceMs = this.#options.environment.clock.now();
     if (this.#state.name !== 'idle') await this.#coolDown();
@@ -166,7 +166,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     logger.info({ attempt, cause: describe(error) }, 'could not take part');
     // Another attempt won't make the credentials right.
     if (error instanceof AuthenticationError || this.#port.isFinal?.(error)) throw error;
-    // A session that finds no server has reported that itself, at intervals that suit the reader.
+    // A session that finds no server reports that itself, at intervals that don't flood the reader.
     const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
     if (!unreachable && retriesLeft > 0) this.#port.report(error);
     if (retriesLeft <= 0) return;
@@ -181,7 +181,7 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     this.#port.onRestarting(restart);
   }
 
-  /** Lets the work settle and closes the session, before anything else happens. Gives what was lost. */
+  /** Lets the work settle and closes the session, before anything else happens. Returns the loss. */
   async #settle(participation: P): Promise<L | undefined> {
     this.#become({ name: 'settling', participation });
     await participation.withdraw();

@@ -7,19 +7,19 @@ import type { EventNames } from '../../platform/safe-emitter.js';
 export interface Restart {
   /** 1 for the first attempt after a loss, and one more for each that follows because the one before failed. */
   readonly attempt: number;
-  /** How long from now it begins, in milliseconds. */
+  /** The time from now until it begins, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** The events of an {@link ElectionSupervisor}. They inform; `term.signal`, `term.isHeld()` and the hook protect. */
+/** The events of an {@link ElectionSupervisor}. They only inform you. For safety use `term.signal`, `term.isHeld()` and the hook. */
 export interface ElectionSupervisorEvents {
   /** Other candidates are ahead: how many, and the name of the nearest one's node. */
   waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;
-  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. */
+  /** The term has ended. There is exactly one `demoted` for each `elected`. The term's work may still have to settle. */
   demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired. The hook runs when the work has settled, also if the supervisor is stopped meanwhile. */
+  /** The session has expired. The hook runs when the work has settled, even if you stop the supervisor meanwhile. */
   expired(): void;
   /** The clean-up hook has succeeded. */
   cleaned(): void;

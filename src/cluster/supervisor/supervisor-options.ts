@@ -27,12 +27,12 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
    * else. The supervisor joins the election again only when the hook has succeeded. A hook that throws is called again, with
    * back-off. After the last attempt the supervisor stops with `CleanupFailedError`. The hook may return `'stop'`.
    *
-   * After the loss of a session the hook is called at least once, even if you stop the supervisor meanwhile. Then it has
-   * `cleanupTimeoutMs` in all, from the stop or from the call, whichever is later, and is called once more at most. If that
-   * doesn't succeed, the clean-up is outstanding, and a `CleanupFailedError` says so.
+   * After the loss of a session the hook is called at least once, even if you stop the supervisor meanwhile. After a stop it has
+   * `cleanupTimeoutMs` in all, from the stop or from the call, whichever is later. The supervisor calls it once more at most. If
+   * that fails, the clean-up is outstanding, and you get a `CleanupFailedError`.
    */
   readonly cleanup?: CleanupHook;
-  /** How long one attempt of the hook may take. @default 30000 */
+  /** How long one attempt of the hook may take, in milliseconds. @default 30000 */
   readonly cleanupTimeoutMs?: number;
   /**
    * Whether to register the sessions with a `SessionGuardian` in the parent process, if there is one. The guardian cleans them
@@ -42,12 +42,12 @@ export interface ElectionSupervisorOptions extends CandidacyOptions {
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
   /**
-   * How long the supervisor stays out of the election after it has *lost* a term (its lease, its session or its node), counted
-   * from the loss. So other candidates come first. Each further term lost in a row doubles it, up to eight times; chance adds
-   * up to a half. A row ends with a term that was released, or that lasted ten session timeouts.
+   * How long the supervisor stays out of the election after it has *lost* a term (its lease, its session or its node), in
+   * milliseconds from the loss. So other candidates come first. Each further loss in a row doubles the time, up to eight times;
+   * chance adds up to a half. A row ends with a term that was released, or that lasted ten session timeouts.
    *
-   * 0 turns it off, except for the elector's own 12 to 30 s after a second term in a row that was lost within two leases. Of
-   * the two pauses the longer one counts. @default nothing after the first loss, and 1000 after the second
+   * 0 turns it off, but not the elector's own pause: 12 to 30 s after a second term in a row that was lost within two leases. The
+   * longer of the two pauses counts. @default nothing after the first loss, and 1000 after the second
    */
   readonly cooldownMs?: number;
   /** Back-off of restarts (forever by default) and of the hook (5 attempts by default). */
@@ -76,7 +76,7 @@ const KNOWN = [
   'retry',
 ] as const;
 
-/** Checks everything at once: what is wrong must not turn up at the first loss. */
+/** Checks all options at once: a wrong one must not turn up only at the first loss. */
 export function resolveSupervisorOptions(given: unknown): ResolvedSupervisorOptions {
   if (given === undefined)
     throw new InvalidOptionError('supervisor', given, 'an object with at least connect and path');

@@ -1,7 +1,7 @@
 import type { StopWait } from '../../errors.js';
 
 /**
- * The states of a supervisor. `P` is what it does with a session.
+ * The states of a supervisor. `P` is its participation in an election or in a group of shards.
  *
  * - `idle`: not started.
  * - `connecting`: looks for a server to open a session with, for the `attempt`th time in a row, since `sinceMs` by the clock.
@@ -22,8 +22,8 @@ export type SupervisorState<P> =
   | { readonly name: 'stopped' };
 
 /**
- * What holds up the stop of a supervisor in that state.
- * @param ofParticipation - what holds up the end of what it takes part in
+ * The reason why the stop of a supervisor in that state isn't done yet.
+ * @param ofParticipation - gives the reason why the end of a participation isn't done yet
  */
 export function holdUpOf<P>(
   state: SupervisorState<P>,

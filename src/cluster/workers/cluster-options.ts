@@ -9,10 +9,10 @@ import type { SessionGuardianOptions } from '../guardian/session-guardian.js';
 
 /** How {@link superviseCluster} runs workers. All times are in milliseconds. */
 export interface ClusterOptions extends SessionGuardianOptions {
-  /** How many workers there are to be, from 1 to 1000. */
+  /** The number of workers, from 1 to 1000. */
   readonly workers: number;
   /**
-   * Starts a worker, with `fork` of `node:child_process` or `node:cluster`; given its number, from 0.
+   * Starts a worker, with `fork` of `node:child_process` or `node:cluster`. Its argument is the worker's number, from 0.
    * @default cluster.fork() of node:cluster
    */
   readonly fork?: (slot: number) => ChildProcess | Worker;
@@ -54,7 +54,7 @@ const KNOWN = [
 ] as const;
 const MOST_WORKERS = 1000;
 
-/** @throws InvalidOptionError naming the option, the value and what would be right */
+/** @throws InvalidOptionError if an option is wrong; it names the option, the value and a right one */
 export function resolveClusterOptions(given: unknown): ResolvedClusterOptions {
   if (given === undefined)
     throw new InvalidOptionError('cluster', given, 'an object with at least connect and workers');

@@ -58,7 +58,7 @@ export interface ClusterEvents {
   restarting(restart: WorkerRestart): void;
   /** All workers have ended, and none follows. */
   stopped(): void;
-  /** A worker had to be killed, failed too often, or couldn't be guarded; or a listener failed. It goes on. */
+  /** A worker had to be killed, failed too often, or couldn't be guarded; or a listener failed. The supervisor goes on. */
   error(error: Error): void;
 }
 
@@ -73,8 +73,8 @@ export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
 };
 
 /**
- * Runs a number of workers of one program, one of which leads: starts them again when they end, gives back at once what a
- * dead worker led, and ends them so that there is one handover at most.
+ * Runs a number of workers of one program, one of which leads. It starts them again when they end, and gives the terms of a dead
+ * worker back at once. It ends the workers in such an order that there is one handover at most.
  *
  * Guaranteed: what its {@link SessionGuardian} guarantees. The leader is asked to end when all others have ended, and gives
  * its term back as it always does. Not guaranteed: that a worker ends by itself, so give it `shutdownOn(['SIGTERM'])`;
@@ -84,7 +84,7 @@ export const CLUSTER_EVENTS: EventNames<ClusterEvents> = {
  * no role.
  */
 export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
-  /** Gives back what a dead worker led. Reports that by its event `cleanedUp`. */
+  /** Gives the terms of a dead worker back. Reports that by its event `cleanedUp`. */
   readonly guardian: SessionGuardian;
   readonly #options: ResolvedClusterOptions;
   readonly #environment: Environment;
@@ -129,8 +129,8 @@ export class ClusterSupervisor extends SafeEmitter<ClusterEvents> {
   }
 
   /**
-   * Replaces all workers, one after the other: each when the new worker before it has a place in its election. The leader
-   * comes last, so that there is one handover. Called again meanwhile, gives the same promise.
+   * Replaces all workers, one after the other: each as soon as the new worker before it has a place in its election. The leader
+   * comes last, so that there is one handover. A second call meanwhile returns the same promise.
    *
    * @throws WorkerFailedError if a new worker has no place within `readyTimeoutMs`; workers that weren't replaced go on
    * @throws InvalidStateError if it is stopped, before or meanwhile

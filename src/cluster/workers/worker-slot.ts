@@ -54,7 +54,7 @@ export interface SlotPort {
   onError(error: Error): void;
 }
 
-/** Starts one worker, and another one when that has ended. */
+/** Starts one worker, and another one when the first has ended. */
 export class WorkerSlot {
   readonly number: number;
   readonly #port: SlotPort;
