@@ -151,7 +151,7 @@ async function bytesOf({ body }: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** What an action that failed is answered with. A pure decision. */
+/** The answer to an action that failed. A pure decision. */
 export function actionErrorOf(error: unknown): ActionError {
   if (error instanceof ActionError) return error;
   const as = (status: number, code: string, message: string) =>

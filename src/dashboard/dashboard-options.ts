@@ -15,31 +15,31 @@ export interface DashboardOptions {
   /** The servers: `host[:port],host[:port]…[/chroot]`. The dashboard opens its own sessions. */
   readonly connect?: string;
   /**
-   * Without `connect`: a session, with whose end the dashboard shows nothing new, or a supervisor, whose sessions it uses. Either is left open.
-   * With `connect`: the options of the dashboard's own sessions; without `signal`, because `close()` ends them.
+   * Without `connect`: a session, or a supervisor, of which the dashboard uses one session after another. After the end of a session that you
+   * gave, it shows nothing new. It closes neither. With `connect`: the options of its own sessions, without `signal`: `close()` ends them.
    */
   readonly session?: Session | SessionSource | Omit<SessionOptions, 'signal'>;
-  /** What is shown: this node and all that is below it. @default '/' */
+  /** The path to show: this node and all nodes below it. @default '/' */
   readonly root?: string;
   /**
-   * Whether the visitor that sends a request may act. Without it the dashboard is read-only, and answers visitors of this machine alone. With it
-   * visitors of this machine may read, and it decides on all else.
+   * Decides whether the visitor that sends a request may act. Without it the dashboard is read-only, and answers visitors of this machine
+   * alone. With it visitors of this machine may read, and `authorize` decides on all other requests.
    */
   readonly authorize?: Authorize;
-  /** Whether `authorize` is asked on visitors of this machine that read, too. Of use behind a proxy on this machine. @default false */
+  /** Whether `authorize` also decides on visitors of this machine that read. Set it behind a proxy on this machine. @default false */
   readonly authorizeReads?: boolean;
-  /** With `authorize`: the names of hosts, `host` or `host:port`, by which it may be addressed beside this machine's own. @default none */
+  /** With `authorize`: more names, as `host` or `host:port`, under which visitors may reach it, beside this machine's own. @default none */
   readonly hosts?: readonly string[];
   /**
    * Origins that may act beside that of the request's own host, as `https://ops.example.com`: those of a proxy that changes the host.
    * @default none
    */
   readonly origins?: readonly string[];
-  /** Where the handler is mounted, as requests have it: `/api/conclave`, say. Of use where that path itself has a part `api`. @default found out */
+  /** The path of the mount, as requests have it: `/api/conclave`, for example. Give it if that path itself has a part `api`. @default found out */
   readonly path?: string;
-  /** A file in which the terms, moves and transitions that were seen are kept, as lines of JSON, over the end of this process. @default none */
+  /** A file in which the dashboard keeps the terms, moves and transitions for its next start, as lines of JSON. @default none */
   readonly history?: string;
-  /** With refusals for want of authorization: the header `WWW-Authenticate`. @default none */
+  /** The header `WWW-Authenticate` of an answer that refuses a visitor without authorization. @default none */
   readonly challenge?: string;
   /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL */
   readonly logger?: Logger;

@@ -13,7 +13,7 @@ import { History, noHistory } from './history.js';
 import { eventStream, failure, json, page } from './responses.js';
 import { type ActionRoute, isAction, methodsOf, type Route, routeOf } from './routes.js';
 
-/** What is known of a visitor beside its request. */
+/** Facts about a visitor that aren't in its request. */
 export interface Visitor {
   /** The address at the other end of its connection. Without it the name of the host that it has asked for says whether it is on this machine. */
   readonly remoteAddress?: string | undefined;

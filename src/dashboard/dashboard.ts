@@ -4,15 +4,15 @@ import { DashboardServer, type Visitor } from './dashboard-server.js';
 /** Answers requests to a dashboard. Never rejects. */
 export interface DashboardHandler {
   (request: Request, visitor?: Visitor): Promise<Response>;
-  /** Ends all streams and the dashboard's own sessions. Requests are refused from now on. Resolves after 2 s at most. Never rejects. */
+  /** Ends all streams and the dashboard's own sessions, and refuses requests from now on. Resolves after 2 s at most. Never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * A page on which operators see the elections, locks and groups of shards below a root, live, and its JSON; as one handler, to be mounted in any
- * server that has web-standard requests; for node:http see `toNodeListener`.
+ * Serves a page on which operators see the elections, locks and groups of shards below a root, live, and the JSON of that page. It is one
+ * handler, which you mount in any server that has web-standard requests. For node:http see `toNodeListener`.
  *
- * It begins to read at once, and shows what has happened since then. Any number of visitors cost the servers no more than one.
+ * It begins to read at once, and shows events since then. Many visitors cost the servers no more than one.
  *
  * **Security.** Without `authorize` it is read-only, and answers visitors of this machine alone. Actions are POSTs from the dashboard's own origin
  * that `authorize` allows. See docs/operations/dashboard.md.

@@ -2,10 +2,10 @@ import { ignore } from '../platform/async/promises.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 
 const KEEP_ALIVE_MS = 15_000;
-/** An event and not a comment, which a page would not hear of: one that hears nothing takes its connection to be lost. */
+/** An event and not a comment: the page doesn't hear of comments, and if it hears nothing it takes its connection to be lost. */
 const KEEP_ALIVE = textOf('alive', {});
 const RETRY = 'retry: 2000\n\n';
-/** A visitor that is so far behind is cut off: its browser connects again, and begins with the whole state. */
+/** The server cuts off a visitor that is so far behind. Its browser connects again, and begins with the whole state. */
 const MOST_BEHIND_BYTES = 8 * 1024 * 1024;
 
 interface Stream {

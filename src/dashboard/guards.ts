@@ -1,7 +1,7 @@
 /** Why a request is refused; `undefined`: it isn't. */
 export type Refusal = { readonly code: string; readonly message: string } | undefined;
 
-/** What of a request decides on it. */
+/** The facts of a request that decide whether it is refused. */
 export interface Visit {
   /** `host` or `host:port`, as the visitor has addressed it, in lower case. */
   readonly host: string;
@@ -46,8 +46,8 @@ export function isLocal({ host, remoteAddress, isForwarded }: Visit): boolean {
 }
 
 /**
- * Refuses a request that was addressed to a host that isn't this one's. A page of another site could have its own host's name stand for this
- * machine (DNS rebinding): the browser would send it here with that name, and show that page the answer.
+ * Refuses a request that names another host than this one. A page of another site could make its own host's name stand for this machine
+ * (DNS rebinding): the browser would send the page's requests here under that name, and let the page read the answers.
  */
 export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusal {
   if (isLoopbackHost(host) || allowed.includes(host) || allowed.includes(nameOf(host))) return undefined;
@@ -58,8 +58,8 @@ export function hostRefusal({ host }: Visit, allowed: readonly string[]): Refusa
 }
 
 /**
- * Refuses an action that a page of another site may have sent: of each action the browser says from which origin it comes. Other clients have
- * to say so, too.
+ * Refuses an action that a page of another site may have sent. A browser names the origin of each action. Other clients have to name it,
+ * too.
  */
 export function originRefusal(headers: Headers, { host }: Visit, allowed: readonly string[]): Refusal {
   const origin = headers.get('origin')?.toLowerCase();

@@ -11,8 +11,8 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const OWNER_ONLY = 0o600; // It names elections, candidates and members.
 
 /**
- * Keeps what the overview has seen in a file, as lines of JSON. One process may write it. What can't be written is reported, and tried again with
- * the next change; the overview goes on.
+ * Keeps the terms, moves and transitions of an overview in a file, as lines of JSON. Only one process may write the file. If a write fails, the
+ * history reports that and tries again with the next change. The overview goes on.
  */
 export class History {
   /** From when on the terms, moves and transitions are known. */
@@ -42,8 +42,8 @@ export class History {
 
   /**
    * Reads the file, if there is one. A torn last line is left out.
-   * @param onError - gets what can't be written
-   * @throws InvalidOptionError if the file is there and can't be read
+   * @param onError - gets the error of each write that fails
+   * @throws InvalidOptionError if the file exists and can't be read
    */
   static open(file: string, now: number, onError: (error: unknown) => void): History {
     const text = readIfThere(file);

@@ -77,7 +77,7 @@ function requestOf(
   }
 }
 
-/** A framework may have read the body, as Express's `json()` does: then what it has made of it is written anew. */
+/** A framework may have read the body, as Express's `json()` does. Then this function writes the parsed value as JSON again. */
 function bodyOf(incoming: IncomingMessage & { body?: unknown }): ReadableStream | string {
   if (incoming.readableEnded && incoming.body !== undefined) return JSON.stringify(incoming.body);
   return Readable.toWeb(incoming) as ReadableStream;

@@ -1,4 +1,4 @@
-/** What a request asks for. */
+/** The target of a request. */
 export type Route =
   | { readonly name: 'page' | 'state' | 'events' | 'elections' | 'locks' | 'groups' | 'servers' | 'healthz' }
   | { readonly name: 'election'; readonly path: string }

@@ -22,13 +22,13 @@ export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor
 /** How metrics are gathered. */
 export interface MetricsOptions {
   /**
-   * How long the parent of workers waits for what each of them has measured, in milliseconds. Those that don't answer in time are
-   * missing, and counted by `conclave_workers_unanswered`. @default 1000
+   * How long the parent of workers waits for the metrics of each of them, in milliseconds. If a worker doesn't answer in time, its
+   * metrics are missing, and `conclave_workers_unanswered` counts it. @default 1000
    */
   readonly workerTimeoutMs?: number;
 }
 
-/** With what OpenTelemetry is to measure; at least one of the two. */
+/** The parts of OpenTelemetry to measure with. Give at least one of the two. */
 export interface Instrumentation {
   /** Of `@opentelemetry/api`: exports the metrics that this process measures, but for those of its workers. */
   readonly meter?: Meter;
@@ -59,8 +59,8 @@ export class Metrics {
   }
 
   /**
-   * The metrics in Prometheus's text format. Sources that have stopped are told of, too. The parent of workers asks these first, so
-   * this may take `workerTimeoutMs`; and a leader lists its queue, which may take half a second.
+   * The metrics in Prometheus's text format, also those of sources that have stopped. The parent of workers asks these first, so
+   * this may take `workerTimeoutMs`. A leader lists its queue, which may take half a second.
    *
    * @throws InvalidStateError if it was closed
    */
@@ -109,7 +109,7 @@ export class Metrics {
     if (tracer !== undefined) this.#trace(new Spans(tracer));
   }
 
-  /** Measures nothing any more, and takes back what was registered. The sources go on as if they had never been measured. Idempotent. */
+  /** Stops measuring, and removes the registered metrics. The sources go on as if they had never been measured. Idempotent. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -199,12 +199,12 @@ function checkMethods(
 const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupervisor];
 
 /**
- * Measures supervisors, electors, shard supervisors and the parents of workers from now on, until `close()`. It sets no timer, and asks
- * the servers for nothing before it is asked itself.
+ * Measures supervisors, electors, shard supervisors and the parents of workers from now on, until `close()`. It sets no timer. It sends
+ * the servers no request before you ask for the metrics.
  *
- * Guaranteed: nothing is lost over the end of a session, and the sources do what they do without it. Counters count from this call on,
- * so call it before `start()`. Not guaranteed: that two processes agree at any moment; each says what it knows, and who acts is
- * decided by `term.isHeld()` alone.
+ * Guaranteed: no count is lost at the end of a session, and measuring doesn't change how the sources behave. Counters count from this call
+ * on, so call it before `start()`. Not guaranteed: that two processes agree at any moment. Each reports what it knows. Only
+ * `term.isHeld()` decides whether a process may act.
  *
  * @example
  * ```ts

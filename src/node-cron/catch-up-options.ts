@@ -10,8 +10,8 @@ export interface MissedFirings {
   /** The firings that are run now, in their order: one at most with `missed: 'once'`. */
   readonly toRun: readonly Date[];
   /**
-   * Set if there are more than those: of the firings later than `after`, up to and including `upTo`, none is run any more,
-   * because they are outside of the window, or more than `maxRuns`.
+   * Set if there are more firings than those. Firings later than `after`, up to and including `upTo`, won't be run any more:
+   * they are outside of the window, or more than `maxRuns`.
    */
   readonly dropped?: { readonly after: Date; readonly upTo: Date };
 }
@@ -19,20 +19,20 @@ export interface MissedFirings {
 /** Options of {@link LeaderRunCoordinator.catchUp}. */
 export interface CatchUpOptions {
   /**
-   * What happens to firings that no process has run, because there was no leader or no process at all: `skip` runs none of
+   * How to treat firings that no process has run, because there was no leader or no process at all: `skip` runs none of
    * them, `once` runs the job once for the latest, `all` runs it for each, in their order. @default 'skip'
    */
   readonly missed?: 'skip' | 'once' | 'all';
-  /** How long ago a firing may be that is still run, in milliseconds; at most 366 days. @default 86400000, a day */
+  /** Firings that are longer ago than this are not run, in milliseconds; at most 366 days. @default 86400000, a day */
   readonly missedWindowMs?: number;
   /** How many firings `all` runs after one interruption: the latest ones; from 1 to 10000. @default 1000 */
   readonly maxRuns?: number;
   /**
-   * The time zone that node-cron was given for the task. It says which of the two hours counts that local time has at the end of
-   * summer time. @default the machine's time zone, as with node-cron
+   * The time zone that you gave to node-cron for the task. At the end of summer time an hour of local time comes twice, and the
+   * time zone says which of the two counts. @default the machine's time zone, as with node-cron
    */
   readonly timezone?: string;
-  /** Called before missed firings are run or dropped. What it throws is logged. */
+  /** Called before missed firings are run or dropped. If it throws, the coordinator logs the error. */
   readonly onMissed?: (missed: MissedFirings) => void;
 }
 

@@ -13,7 +13,7 @@ import type { Schedule } from './schedule.js';
 
 /** The part of node-cron's `ScheduledTask` that catching up needs. */
 export interface CatchUpTask extends Schedule {
-  /** It has to have one. */
+  /** The task's name. It has to have one. */
   readonly name?: string;
   /** Its cron expression. */
   getPattern(): string;
@@ -29,7 +29,7 @@ export interface CatchUpTask extends Schedule {
 
 type TaskEvent = 'execution:started' | 'execution:missed' | 'task:started' | 'task:destroyed';
 
-/** What catching up needs of its coordinator. */
+/** The part of the coordinator that catching up needs. */
 export interface CatchUpContext {
   readonly log: RunLog;
   readonly runs: JobRuns;
@@ -41,9 +41,9 @@ export interface CatchUpContext {
 }
 
 type State =
-  /** It isn't known whether firings are missing. */
+  /** The coordinator doesn't know whether firings are missing. */
   | { readonly at: 'unknown' }
-  /** It is being found out. `found` says whether node-cron may run what it asks for. */
+  /** It is finding that out. `found` says whether node-cron may run the firings for which it asks. */
   | { readonly at: 'planning'; readonly found: Promise<boolean> }
   /** Missed firings are run, and later ones after them. */
   | { readonly at: 'running' }

@@ -15,17 +15,17 @@ import { RunLog } from './run-log.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {
-  /** The parent of the nodes, one for each task, that hold its last firing that was run. @default `<the election's path>/cron` */
+  /** The path of the run log: it has a node for each task, with the last firing that was run. @default `<the election's path>/cron` */
   readonly path?: string;
   /**
-   * How long a firing waits for this process to be elected before it is skipped, in milliseconds: otherwise no process would
-   * run a firing during a handover. Less than the shortest period, or firings overlap. @default 500
+   * How long a firing waits for this process to be elected before it is skipped, in milliseconds. Without this wait no process
+   * would run a firing during a handover. Give less than the shortest period, or firings overlap. @default 500
    */
   readonly graceMs?: number;
   /**
-   * How long a job may go on after its term has ended before leadership is given away all the same, in milliseconds. For
-   * background tasks (those with a path for a function): node-cron doesn't report a run whose process has died. And for
-   * tasks with `maxRandomDelay`: nor does it report a run that was stopped before it began, so stop the leadership first.
+   * How long a job may go on after its term has ended, in milliseconds. Then leadership is given away although the job goes on.
+   * Set it for background tasks (those with a path for a function): node-cron doesn't report a run whose process has died. Set it
+   * for tasks with `maxRandomDelay`, too: node-cron doesn't report a run that was stopped before it began, so stop the leadership first.
    * @default for as long as the job takes
    */
   readonly settleWithinMs?: number;
@@ -41,16 +41,16 @@ interface ElectionEvents {
 }
 
 /**
- * node-cron's `RunCoordinator`, by leadership: tasks with `distributed: true` run only in the process that leads.
+ * A `RunCoordinator` for node-cron, by leadership: tasks with `distributed: true` run only in the process that leads.
  *
- * Guaranteed: a job begins only while `term.isHeld()`; each firing is run once at most, whichever process leads, as long as
- * the clocks of the hosts differ by less than a minute, because it is written to ZooKeeper before, in a transaction that is
- * carried out only during the term; a job counts as the leader's work, so that leadership isn't given back while it runs.
+ * Guaranteed: a job begins only while `term.isHeld()`. Each firing is run once at most, in whatever process, as long as the
+ * clocks of the hosts differ by less than a minute: the leader first writes it to ZooKeeper, in a transaction that the servers
+ * carry out only during the term. A job counts as the leader's work, so leadership isn't given back while it runs.
  *
- * Not guaranteed: that each firing is run. A firing during a failover, after a kill say, is lost unless its task is one for which
- * {@link LeaderRunCoordinator.catchUp} was called; and always one that was written, if the process dies before the job has
- * begun. A job that takes long should ask its term before it acts: see
- * {@link LeaderRunCoordinator.termOf}; also with node-cron's `maxRandomDelay`, with which a job begins later.
+ * Not guaranteed: that each firing is run. A firing during a failover, after a kill for example, is lost unless you called
+ * {@link LeaderRunCoordinator.catchUp} for its task. A firing that was written is always lost if the process dies before the
+ * job has begun. If a job takes long, or begins later because of node-cron's `maxRandomDelay`, let it ask its term before it
+ * acts: see {@link LeaderRunCoordinator.termOf}.
  *
  * @example
  * ```ts
@@ -96,7 +96,7 @@ export class LeaderRunCoordinator {
   /**
    * Whether this process is to run this firing: called by node-cron.
    *
-   * @throws why the firing can't be reserved: node-cron then skips it, and logs the error
+   * @throws the error for which it can't reserve the firing: node-cron then skips the firing, and logs the error
    */
   async shouldRun(key: string): Promise<boolean> {
     const firing = parseKey(key);
@@ -118,17 +118,17 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * From now on firings of a task that no process has run are run by this one when it leads: since the last that was run, or
-   * since a leader called this for the first time. Call it in each replica, right after the task was scheduled.
+   * Runs missed firings of a task from now on, when this process leads: firings since the last one that was run, or since a leader
+   * called this method for the first time. Call it in each replica, right after you have scheduled the task.
    *
-   * Guaranteed: each is run once at most, as any other; they run in their order, one at a time, and later firings after them.
-   * node-cron reports those that are run here as executions that were invoked: `context.date` is the time of the run, and
+   * Guaranteed: each missed firing is run once at most, as any other. They run in their order, one at a time, and later firings
+   * run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run, and
    * {@link LeaderRunCoordinator.scheduledFor} the time of the firing. If the leader is lost meanwhile, the next one goes on.
    *
-   * Not guaranteed: that a firing is run again whose job has failed, or was cut off. Firings from before the task's expression was
-   * changed don't count, nor do any in a process in which the task is stopped. It ends when the task is destroyed.
+   * Not guaranteed: that a firing is run again if its job failed or was cut off. Firings from before a change of the task's
+   * expression don't count, nor do any in a process in which the task is stopped. Catching up ends when the task is destroyed.
    *
-   * @param task - node-cron's, with a name, `distributed: true` and this coordinator
+   * @param task - a task of node-cron, with a name, `distributed: true` and this coordinator
    * @throws InvalidOptionError if it isn't one, if a task of that name is there already, or an option is wrong
    *
    * @example

@@ -13,7 +13,7 @@ export interface Family {
   readonly labels: readonly string[];
   /** Of a histogram: the upper bounds of its buckets, rising, without infinity. */
   readonly buckets?: readonly number[];
-  /** What counts when two sources of one process have the same labels. @default `sum` of counters and histograms, `last` of gauges */
+  /** Which value counts if two sources of one process have the same labels. @default `sum` for counters and histograms, `last` for gauges */
   readonly merge?: 'sum' | 'last' | 'max';
 }
 
