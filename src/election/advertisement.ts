@@ -6,12 +6,15 @@ import type { Session } from '../session/session.js';
 import { serializeCandidate } from './nodes/candidate.js';
 import { withWritesOfOthers } from './nodes/candidate-request.js';
 
-/** What a candidate advertises. One write at a time, of the newest: none with a lost reply can overwrite a newer one. */
+/**
+ * What a candidate advertises. It is written in one write at a time, always of the newest data. So a write whose reply
+ * was lost can't overwrite a newer one.
+ */
 export class Advertisement {
   readonly #id: string;
   #data: string | Uint8Array | undefined;
   #revision = 0;
-  /** The revision that the node is known to have. */
+  /** The newest revision that the node surely has. */
   #published = 0;
   #writing: Promise<void> = Promise.resolve();
 
@@ -21,7 +24,7 @@ export class Advertisement {
     this.#revision = 0;
   }
 
-  /** What a new node is created with. */
+  /** The data with which a new node is created. */
   bytes(): Buffer {
     return serializeCandidate(this.#id, this.#data);
   }
@@ -35,15 +38,15 @@ export class Advertisement {
     this.#published = revision;
   }
 
-  /** Takes a copy: what the caller does to its bytes later isn't advertised. */
+  /** Takes a copy: later changes that the caller makes to its bytes aren't advertised. */
   change(data: string | Uint8Array | undefined): void {
     this.#data = typeof data === 'string' ? data : data && Uint8Array.from(data);
     this.#revision++;
   }
 
   /**
-   * Resolves when the node says what was last given, or is gone: the next one is created with it.
-   * @throws what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
+   * Resolves when the node has the newest data, or is gone: the next node is then created with that data.
+   * @throws the error that ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
     if (this.#published === this.#revision) return;
@@ -57,7 +60,7 @@ export class Advertisement {
     const writeNewest = async () => {
       const revision = this.#revision;
       const { data, stat } = await session.getData(own.path);
-      // What others have asked of this candidate stays, and is never overwritten unseen.
+      // Requests of others to this candidate stay on the node, and are never overwritten unseen.
       const bytes = withWritesOfOthers(this.bytes(), data);
       try {
         await session.setData(own.path, bytes, stat.version);

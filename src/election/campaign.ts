@@ -12,51 +12,57 @@ import type { Succession } from './successor/succession.js';
 import type { Claim } from './term/claim.js';
 import type { Blocked, Claims, RecordReading, Turn } from './term/claimant.js';
 
-/** What a campaign reports while it goes on. */
+/** Receives the reports of a campaign while it goes on. */
 export interface CampaignListener {
-  /** The contender has this position, and its campaign is notified when that changes. */
+  /** The contender has this position, and the servers will notify its campaign of a change. */
   onWaiting(position: QueuePosition): void;
   onClaiming(): void;
 }
 
-/** How a wait ends: it is the contender's turn to claim, or it leads already, since a term was handed over to it. */
+/** How a wait ends: the contender may claim, or it leads already because a leader handed its term over to it. */
 type WaitEnd = Turn | { readonly handedOver: Claim };
 
 type CampaignState =
-  /** Whether the contender's node has changed before. */
+  /** `mayLead`: the contender's node has changed before the campaign began. */
   | { readonly name: 'unstarted'; readonly mayLead: boolean }
   | { readonly name: 'waiting'; readonly signal: Abortable }
   | { readonly name: 'over' };
 
-/** The leaders that are followed during a wait. */
+/** The leaders that a campaign follows during a wait. */
 interface FollowedLeaders {
   /** @param position - how many nodes that block the contender are ahead of it in the queue */
   follow(position: number, ahead: string): void;
-  /** With one seat a candidate learns from the record that it has become the third in line. */
+  /**
+   * With one seat, a read of the record shows a candidate that it has become the third in line. That read replaces the
+   * probe.
+   */
   insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
   stop(): void;
 }
 
 /**
- * One contender's way from the queue to a term: it waits for its turn, which comes when no contender is ahead, and claims; or a leader
- * hands its term over to it. As long as another candidate leads, it waits on.
+ * One contender's way from the queue to a term. It waits until no contender is ahead, and claims; or a leader hands its
+ * term over to it. As long as another candidate leads, it waits on.
  */
 export class Campaign {
   readonly #contender: Contender;
   readonly #claims: Claims;
-  /** All ahead must be gone, or, with several seats, all but as many as there are other seats. */
+  /** With one seat all contenders ahead must be gone. With n seats, n - 1 of them may be left. */
   readonly #rule: TurnRule;
   readonly #listener: CampaignListener;
   readonly #succession: Succession | undefined;
-  /** What was seen of the record when this contender joined, until its first wait. */
+  /** The record as it was when this contender joined, if that was vacant. Kept until the first wait. */
   #vacancy: Vacancy | undefined;
   /** Aborts when the campaign is over. */
   readonly #over = new LazyAbortController();
-  /** A term was handed over; or, rejected, the servers refuse to show whether one was. */
+  /** Resolves because a term was handed over. Rejects if the servers refuse to show whether one was. */
   #interruption: Promise<WaitEnd> | undefined;
-  /** Ends the wait that is under way. Each has one of its own: there may be very many. */
+  /**
+   * Ends the wait that is under way. Each wait has its own: one promise for all would collect the callbacks of very
+   * many waits.
+   */
   #interrupted: Deferred<WaitEnd> | undefined;
-  /** While the record is read, since a term may have been handed over. It never rejects. */
+  /** The read of the record that is under way because a term may have been handed over. Never rejects. */
   #looking: Promise<Claim | undefined> | undefined;
   /** Whether the contender's node has changed since the record was read last. */
   #hasChanged = false;
@@ -79,16 +85,19 @@ export class Campaign {
     this.#succession = succession;
   }
 
-  /** The contender's node has changed: mostly since a term was handed over to it. The record shows whether that is so. */
+  /**
+   * The contender's node has changed, mostly because a leader handed its term over. The record shows whether that is
+   * so.
+   */
   mayLead(): void {
     if (this.#state.name === 'unstarted') this.#state = { name: 'unstarted', mayLead: true };
     if (this.#state.name !== 'waiting') return;
     this.#lookAt(undefined, this.#state.signal);
   }
 
-  /** @param sent - a read of the record that was sent now, for this look if none is under way */
+  /** @param sent - a read of the record that was sent just now. It is used unless another read is under way */
   #lookAt(sent: RecordReading | undefined, signal: Abortable): void {
-    this.#hasChanged = true; // What is being read may be older.
+    this.#hasChanged = true; // A read that is under way may show an older record.
     this.#looking ??= this.#look(sent, signal);
   }
 
@@ -102,13 +111,15 @@ export class Campaign {
         this.#hasChanged = false;
         claim = await this.#claims.handedOver(this.#contender, controller, sent && this.#onSent, sent);
         if (claim !== undefined && sent === undefined) this.#succession?.list();
-        // A listing was sent behind the first read. It may have come when the contender seemed to wait on.
+        // A listing was sent behind the first read. It may have been forgotten since: its answer may have come while
+        // the contender seemed to wait on.
         else if (claim !== undefined) this.#succession?.listUnlessKnown();
         sent = undefined;
       }
       if (claim !== undefined) this.#interrupt(Promise.resolve({ handedOver: claim }));
     } catch (error) {
-      // It may hold a term that it can't take up: it leaves. What else ends a look ends the wait as well.
+      // The contender may hold a term that it can't take up, so it has to leave. All other errors that end this read
+      // end the wait as well.
       if (error instanceof ZooKeeperError) this.#interrupt(Promise.reject(error));
     } finally {
       unsubscribe();
@@ -119,14 +130,14 @@ export class Campaign {
 
   /** Ends the wait that is under way, or the next one. */
   #interrupt(end: Promise<WaitEnd>): void {
-    end.catch(ignore); // If there is no wait any more, nothing depends on it.
+    end.catch(ignore); // If no wait is left, nothing depends on this promise.
     this.#interruption = end;
     this.#interrupted?.resolve(end);
   }
 
   readonly #onSent = () => this.#succession?.list();
 
-  /** @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason */
+  /** @throws NodeLostError if the contender's node is gone, the error that ended the session, or the signal's reason */
   async untilElected(signal: Abortable): Promise<Claim> {
     const { mayLead } = { mayLead: false, ...this.#state };
     this.#state = { name: 'waiting', signal };
@@ -137,7 +148,8 @@ export class Campaign {
         this.#listener.onClaiming();
         if ('handedOver' in end) return end.handedOver;
         this.#contender.node.keepAlive();
-        // The end of the one ahead comes right behind the handover, which is being looked at.
+        // The event of the predecessor's end comes right behind the handover. The read of the record may still be under
+        // way.
         const handed = await this.#looking;
         if (handed !== undefined) return handed;
         const outcome = await this.#claims.claim(this.#contender, end, signal, this.#onSent);
@@ -146,7 +158,7 @@ export class Campaign {
         end = end.outOfTurn ? await this.#untilTurn(signal) : await this.#untilUnblocked(outcome, signal);
       }
     } finally {
-      this.#state = { name: 'over' }; // A leader's node is written for other reasons.
+      this.#state = { name: 'over' }; // Later writes on this contender's node are requests to a leader.
       this.#over.abort(undefined);
     }
   }
@@ -164,8 +176,8 @@ export class Campaign {
         failures.follow(position, ahead);
       };
       const onWatching = (position: QueuePosition) => this.#listener.onWaiting(position);
-      // The term may have been handed over: then the record says so, before the listing has come, which goes out behind it. That listing
-      // shows the queue after the handover.
+      // The term may have been handed over. A read of the record shows that. The listing goes out behind that read, so
+      // it shows the queue after the handover.
       const beforeListing = () => {
         reading = this.#claims.readAhead(signal);
         if (reading !== undefined) this.#lookAt(reading, signal);
@@ -174,12 +186,12 @@ export class Campaign {
       const { insteadOfProbe } = failures;
       const options = { signal: controller, onWaiting, onWatching, beforeListing, onListing, insteadOfProbe };
       await untilTurn(this.#contender, options, this.#rule);
-      // What was read before says nothing of the record that the one ahead has left behind.
+      // A vacancy that was read before the wait says nothing about the record that the predecessor has left behind.
       return { outOfTurn: false, vacancy: hasWaited ? undefined : vacancy, reading };
     });
   }
 
-  /** The contender is the first in the queue, and yet another candidate leads. */
+  /** Waits though the contender is the first in the queue, because another candidate leads. */
   async #untilUnblocked({ blockedBy }: Blocked, signal: Abortable): Promise<WaitEnd> {
     return await this.#until(signal, async (failures, controller) => {
       failures.follow(0, blockedBy);
@@ -189,7 +201,7 @@ export class Campaign {
     });
   }
 
-  /** Waits as `wait` does, unless a term is handed over, or a leader fails, before. */
+  /** Waits as `wait` does. Ends earlier if a term is handed over or a leader fails. */
   async #until(
     signal: Abortable,
     wait: (failures: FollowedLeaders, controller: LazyAbortController) => Promise<Turn>,
@@ -203,8 +215,8 @@ export class Campaign {
       return await Promise.race([interrupted.promise, wait(failures, controller)]);
     } finally {
       unsubscribe();
-      controller.abort(undefined); // What is left of the wait reports nothing any more.
-      nextTick(failures.stop); // The contender may lead, and goes on first.
+      controller.abort(undefined); // The rest of the wait reports nothing any more.
+      nextTick(failures.stop); // If the contender leads now, it goes on first.
     }
   }
 
@@ -215,7 +227,7 @@ export class Campaign {
       onThird: () => {
         if (nearest !== undefined) this.#listener.onWaiting({ position: 2, ahead: nearest });
       },
-      // Others may be ahead in the queue: if the claim is refused, the contender waits on.
+      // Other candidates may be ahead in the queue. If the claim is refused, the contender waits on.
       onFailure: (failure) => interrupted.resolve({ outOfTurn: true, failure }),
       onTakenUp: (claim) => {
         interrupted.resolve({ handedOver: claim });

@@ -4,11 +4,13 @@ import type { Session } from '../session/session.js';
 import type { Claim } from './term/claim.js';
 
 /**
- * Finds out why a leader's node is gone; the term has ended by then, as soon as that was seen. A server that ends a session
- * deletes its nodes first. Whether the session is notified of that before its connection ends is a race, which goes either
- * way with ZooKeeper 3.8 and 3.9. So a deletion may be another client's, or the first sign of the session's end. An answer
- * over the same connection shows that the session lives: events and answers keep their order. And the record shows whether
- * another candidate took over: it writes the record in the transaction that deletes the node.
+ * Finds out why a leader's node is gone. The term ended as soon as the elector saw that.
+ *
+ * The deletion may be another client's, or the first sign of the session's end: a server that ends a session deletes
+ * its nodes first. Whether it notifies the session of that before it ends the connection is a race, which goes either
+ * way with ZooKeeper 3.8 and 3.9. An answer over the same connection shows that the session lives, because events and
+ * answers keep their order. The record shows whether another candidate took over: that candidate wrote the record in
+ * the transaction that deleted the node.
  */
 export class Demotion {
   readonly #session: Session;
@@ -16,12 +18,15 @@ export class Demotion {
   #announce: ((reason: DemotionReason) => void) | undefined;
   #wasSuperseded = false;
 
-  /** @param announce - called once: when it is known why, or after a lease with what is known then */
+  /**
+   * @param announce - called once, when the reason is known, or after a lease with the reason that is most likely by
+   *   then
+   */
   constructor(session: Session, claim: Claim, announce: (reason: DemotionReason) => void) {
     this.#session = session;
     this.#announce = announce;
     const asked = session
-      .retryUntilAnswered(() => session.exists(claim.record)) // A refusal is an answer too.
+      .retryUntilAnswered(() => session.exists(claim.record)) // A refusal is an answer, too.
       .then((stat) => {
         this.#wasSuperseded = stat !== undefined && stat.version !== claim.version;
       });
@@ -32,7 +37,7 @@ export class Demotion {
     return this.#concluded.promise;
   }
 
-  /** Announces what is known now, unless a reason was announced before. */
+  /** Announces the reason by the present knowledge, unless one was announced before. */
   conclude(): void {
     const announce = this.#announce;
     this.#announce = undefined;

@@ -1,4 +1,5 @@
-// Imports more than 15 modules: the one place that knows all parts of an election; seven of the 19 are ground leaves.
+// Imports more than 15 modules: only this module knows all parts of an election. Seven of the 19 imports are small
+// modules of the platform.
 import {
   type DemotionReason,
   describe,
@@ -32,10 +33,10 @@ import { ElectedTerm, type TermEnding } from './term/elected-term.js';
 import { claimsOf } from './term/seat-claimant.js';
 import { Watchdog } from './watchdog/watchdog.js';
 
-/** The reason with which a stop interrupts what the elector waits for. Never seen outside. */
+/** The reason with which a stop interrupts the elector's waits. Callers never see it. */
 class StopRequest extends Error {}
 
-/** The life of an elector: its states ({@link ElectorState}), what leads from one to the next, and what it does in each. */
+/** The life of an elector: its states ({@link ElectorState}), its transitions, and its work in each state. */
 export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly session: Session;
   readonly clock: Clock;
@@ -49,16 +50,16 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   readonly #port: ElectorPort;
   readonly #stop = new LazyAbortController();
   #state: LifecycleState = { name: 'idle' };
-  /** The place that it has, also while it leads. */
+  /** The elector's place in the queue, which it also has while it leads. */
   #place: QueuePlace | undefined;
-  /** Settles when it has a place in the queue again, or never will. */
+  /** Settles when the elector has a place in the queue again, or will never have one. */
   #placed: Deferred<void> = deferred();
   #running: Promise<void> = Promise.resolve();
   #watchdog: Watchdog | undefined;
-  /** Since when a stop waits for the servers; not for the leader's work. */
+  /** Since when a stop has waited for the servers. The wait for the leader's work doesn't count. */
   #waitingSince: number | undefined;
   #beforeRelease: (() => Promise<void>) | undefined;
-  /** Until then a term, with its work, may begin at any moment. */
+  /** Called when no term can begin any more: until then a term, with its work, may begin at any moment. */
   #expectsNoWork: () => void = ignore;
 
   constructor(session: Session, path: string, options: ResolvedElectorOptions, port: ElectorPort) {
@@ -101,7 +102,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     const term = this.leading();
     if (term === undefined) throw new InvalidStateError('only a leader can hand over');
     const successor = await this.findSuccessor(candidate);
-    // That took time: the term may have been lost meanwhile, and even another one be led.
+    // The search took time. Meanwhile the term may have been lost, and the elector may even lead another one.
     if (this.leading() !== term) throw new InvalidStateError('the term ended before it was handed over');
     this.#endTerm(term, 'resigned', { successor });
     await this.resign();
@@ -123,14 +124,14 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.session.ended.throwIfAborted();
     if (this.#state.name === 'stopped') throw new InvalidStateError('the elector has stopped');
     this.advertisement.change(data);
-    await this.#place?.publish(); // Without a place, the next node is created with it.
+    await this.#place?.publish(); // Without a place, the next node is created with the new data.
   }
 
   beforeRelease(task: () => Promise<void>): void {
     this.#beforeRelease = task;
   }
 
-  /** One passage through the queue: join, wait for the one ahead, claim, lead, release. */
+  /** One passage through the queue: join, wait for the predecessor, claim, lead, release. */
   async #campaign(): Promise<void> {
     if (this.#state.name !== 'starting') this.#become({ name: 'joining' });
     const joinsAt = lowerBoundNow(this.clock);
@@ -175,9 +176,12 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#placed.resolve();
   }
 
-  /** From the term's beginning until its work has settled. `undefined`: the application has heard of none. */
+  /**
+   * Leads from the term's beginning until its work has settled. `undefined` if the application never heard of the term.
+   */
   async #lead(place: QueuePlace, claim: Claim, joinsAt: number): Promise<ElectedTerm | undefined> {
-    // Stopped, or lost, between the claim and now: the term is given back before the application has heard of it.
+    // The elector was stopped, or its lease ended, since the claim. Then it gives the term back before the application
+    // has heard of it.
     if (this.#stop.aborted || !place.node.isHeld()) {
       if (!this.#stop.aborted && !place.node.isGone) this.rejoinBackoff.termLostAtOnce();
       place.planRelease();
@@ -200,7 +204,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
       this.#port.emit('elected', term);
       if (lead !== undefined) term.lead(lead, logger, () => this.#endTerm(term, 'finished'));
     });
-    place.handleRequests(); // What was asked between the claim and now.
+    place.handleRequests(); // Requests may have come since the claim.
     await ended.promise;
     this.rejoinBackoff.termEnded(term.endedFor, this.clock.now() - term.beganAt, this.session.leaseMs);
     place.planRelease(term.ending.successor); // While the work settles.
@@ -210,7 +214,9 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     return term;
   }
 
-  /** Until all that has to be done before the term is given back is done, and it is known why it ended. */
+  /**
+   * Waits until the work has settled, the reason of the term's end is known, and the task of `beforeRelease` is done.
+   */
   async #untilSettled(term: ElectedTerm): Promise<void> {
     const takesTime = term.hasWork || this.#beforeRelease !== undefined;
     await term.settled(() => this.#onOverrun(term));
@@ -220,13 +226,13 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   }
 
   /**
-   * The only way in which a term ends: state, signal, event, in this order. The first reason counts; but for a node that is
-   * gone the event waits until it is known why.
+   * The only way in which a term ends: state, signal, event, in this order. The first reason counts. If the node is
+   * gone, the event waits until the reason is known.
    */
   #endTerm(term: ElectedTerm, reason: DemotionReason, ending: TermEnding = {}): void {
     if (this.leading() !== term) return;
     this.#placed = deferred();
-    this.#placed.promise.catch(ignore); // The caller of `resign` sees it.
+    this.#placed.promise.catch(ignore); // The caller of `resign` sees the rejection.
     this.#become({ name: 'ending', term, reason });
     term.end(reason, ending);
     if (reason !== 'node-deleted') return this.#announceEnd(term, reason);
@@ -245,7 +251,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     const expired = cause instanceof SessionExpiredError;
     if (this.#state.name === 'leading')
       this.#endTerm(this.#state.term, expired ? 'session-expired' : 'stopped', { cause });
-    if ('demotion' in this.#state) this.#state.demotion.conclude(); // Before the others hear of the session's end.
+    if ('demotion' in this.#state) this.#state.demotion.conclude(); // Before listeners hear of the session's end.
     if (!expired) return;
     this.options.logger.info({}, 'ended with its session');
     if (this.#state.name !== 'ending') this.#become({ name: 'expired' });
@@ -264,7 +270,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
   async findSuccessor(candidate: string): Promise<MarkedSuccessor> {
     if (this.#place === undefined) throw new InvalidStateError('only a leader can hand over');
     if (this.options.seats > 1)
-      throw new InvalidStateError('with several seats the queue decides who leads next');
+      throw new InvalidStateError('with several seats the queue decides which candidate leads next');
     return await this.#place.find(candidate);
   }
 
@@ -272,7 +278,10 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     this.#endTerm(term, 'revoked', { settleBy, successor });
   }
 
-  /** Whether to join again. An error that joining again can't mend ends the elector, and `start()` if that still waits. */
+  /**
+   * Whether to join again after this error. If joining again can't help, the elector ends. If `start()` still waits, it
+   * rejects with the error.
+   */
   async #goesOnAfter(error: unknown): Promise<boolean> {
     if (this.#stop.aborted || this.session.ended.aborted) return false;
     if (error instanceof NodeLostError || error instanceof NoNodeError) {
@@ -281,7 +290,7 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     }
     this.report(error instanceof Error ? error : new Error(describe(error)));
     if (this.#state.name === 'starting') this.#placed.reject(error);
-    // An elector that was told another number of seats would only be in the way of the election's own candidates.
+    // With another number of seats, the elector would block the candidates of the election.
     if (this.#state.name === 'starting' || error instanceof SeatsMismatchError) return false;
     this.rejoinBackoff.note(true);
     await this.#coolDown();
@@ -293,11 +302,11 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     if (ms <= 0) return;
     this.#become({ name: 'joining' });
     const { controller, unsubscribe } = anyAbort(this.#stop, this.session.ended);
-    await sleep(this.clock, ms, controller).catch(ignore); // Seen by the loop.
+    await sleep(this.clock, ms, controller).catch(ignore); // The loop checks both signals.
     unsubscribe();
   }
 
-  /** The last transition, whatever led to it. */
+  /** The last transition, for whatever reason. */
   #finish(): void {
     this.#watchdog?.stop();
     this.stopping.end();
@@ -306,27 +315,27 @@ export class ElectorLifecycle implements QueuePlaceHost, StopPort {
     if (cause !== undefined) this.#placed.reject(cause);
     if (this.#state.name === 'starting')
       this.#placed.reject(new InvalidStateError('stopped before it had a place'));
-    this.#placed.resolve(); // The first of these counts.
+    this.#placed.resolve(); // Only the first of these settles the promise.
     if (cause instanceof SessionExpiredError) return this.#become({ name: 'expired' });
     if (this.#state.name !== 'idle') this.options.logger.info({}, 'left the election');
     this.#become({ name: 'stopped' });
     this.#port.emit('stopped');
   }
 
-  /** Waits for a node to be gone, but no longer than it takes to see that no server can be reached. */
+  /** Waits until a node is gone, for a lease at most: by then it is clear that no server can be reached. */
   untilLeft(leaving: Promise<void>): Promise<void> {
-    // What a stop has waited for already, the outcome of a claim for example, counts.
+    // The time that a stop has already waited, for the outcome of a claim for example, counts.
     const waitedMs = this.#waitingSince === undefined ? 0 : lowerBoundNow(this.clock) - this.#waitingSince;
     return settledWithin(this.clock, leaving, Math.max(0, this.session.leaseMs - waitedMs));
   }
 
   /** The only place that writes the state. */
   #become(next: LifecycleState): void {
-    if (this.#state.name === 'expired') return; // What was under way notices a moment later.
+    if (this.#state.name === 'expired') return; // Code that is under way notices the end a moment later.
     this.#state = next;
   }
 
-  /** Tells a call from inside the leader's work, which mustn't wait for the end of that work. */
+  /** Whether the call comes from inside the leader's work. Such a call mustn't wait for the end of that work. */
   #isOwnWork(): boolean {
     return this.#state.name === 'ending' && this.#state.term.hasWork && this.#state.term.isAround;
   }

@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logging/logger.js';
 import type { NextLeader } from './successor/succession.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
-/** One line for each transition of a term. Durations are whole milliseconds. */
+/** One log line for each transition of a term. Durations are in whole milliseconds. */
 
 /** @param joinsAt - when the elector began to join the queue, by the session's clock */
 export function logElection(logger: Logger, term: ElectedTerm, joinsAt: number): void {
@@ -17,7 +17,7 @@ export function logDemotion(logger: Logger, term: ElectedTerm, reason: DemotionR
   logger.info({ ...term.describe(), reason, lastedMs: term.lastedMs }, 'demoted');
 }
 
-/** @param given - `undefined`: the servers haven't answered a release, or refused it */
+/** @param given - `undefined` if the servers haven't answered the release, or have refused it */
 export function logRelease(logger: Logger, term: ElectedTerm, given: NextLeader | undefined): void {
   if (given === undefined) return;
   const { successor } = given;

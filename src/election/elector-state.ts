@@ -9,15 +9,16 @@ import type { Term } from './term/term.js';
  * The state of an elector.
  *
  * - `idle`: not started.
- * - `starting`: taking its first place in the queue and finding out which it is; `start()` hasn't resolved yet.
- * - `joining`: taking another place, or finding out which place it has.
- * - `waiting`: behind `position` others, the nearest being `ahead`.
- * - `claiming`: it is its turn; claiming the next term, perhaps after the takeover delay.
- * - `leading`: it leads `term`. Only `term.isHeld()` tells whether that is held still.
- * - `ending`: the term has ended, its work has still to settle.
+ * - `starting`: it is taking its first place in the queue, or finding out its position; `start()` hasn't resolved yet.
+ * - `joining`: it is taking another place, or finding out its position, or it stays out of the election for a while.
+ * - `waiting`: `position` other candidates have to go first, and `ahead` is the name of the nearest one's node.
+ * - `claiming`: it is this candidate's turn, and it claims the next term, perhaps after the takeover delay.
+ * - `leading`: it leads `term`. Only `term.isHeld()` tells whether the term is still held.
+ * - `ending`: the term has ended, and its work has still to settle.
  * - `stopped`, `expired`: final.
  *
- * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any → expired.
+ * idle → starting → waiting (if others are ahead) → claiming → leading → ending → joining → …; any → stopped; any →
+ * expired.
  */
 export type ElectorState<T extends Term = Term> =
   | { readonly name: 'idle' }
@@ -30,10 +31,16 @@ export type ElectorState<T extends Term = Term> =
   | { readonly name: 'stopped' }
   | { readonly name: 'expired' };
 
-/** What an elector notes for `conclave/metrics` beside its events: that it waits for the lease of a leader that released nothing. */
+/**
+ * What an elector notes for `conclave/metrics` beside its events: it waits for the lease of a leader that ended without
+ * a release.
+ */
 export type ElectorNote = 'takeoverWait';
 
-/** The state with what an elector keeps for itself: a `demotion` while the leader's node is gone and it isn't known yet why. */
+/**
+ * The public state, and what an elector keeps to itself: a `demotion`, from when the leader's node is gone until the
+ * reason is known.
+ */
 export type LifecycleState =
   | ElectorState<ElectedTerm>
   | (Extract<ElectorState<ElectedTerm>, { name: 'ending' }> & { readonly demotion: Demotion });
@@ -43,26 +50,37 @@ export function publicStateOf(state: LifecycleState): ElectorState {
   return 'demotion' in state ? { name: state.name, term: state.term, reason: state.reason } : state;
 }
 
-/** What holds up the stop of an elector in that state. */
+/** What the stop of an elector in that state waits for. */
 export function holdUpOf(state: LifecycleState): StopWait {
   if (state.name === 'ending' && state.term.hasWork)
     return { by: 'work', what: state.term.unsettled, term: state.term.number };
   return { by: 'servers', what: 'the place in the election has still to be given back' };
 }
 
-/** The events of a `LeaderElector`. They inform; `term.signal` and `term.isHeld()` protect. */
+/**
+ * The events of a `LeaderElector`. They only inform. To act safely as a leader, use `term.signal` and `term.isHeld()`.
+ */
 export interface LeaderElectorEvents {
   /** Other candidates are ahead: how many, and the name of the nearest one's node. */
   waiting(place: QueuePosition): void;
   /** A term begins. */
   elected(term: Term): void;
-  /** That term has ended; exactly one for each `elected`. Its work may still have to settle. See {@link DemotionReason}. */
+  /**
+   * That term has ended, for this reason; see {@link DemotionReason}. Emitted exactly once for each `elected`. The work
+   * of the term may still have to settle.
+   */
   demoted(term: Term, reason: DemotionReason): void;
-  /** The session has expired: this elector is finished. */
+  /** The session has expired, and this elector with it. Final. */
   expired(): void;
-  /** It has left the election, by `stop()` or because its session was closed; never after `expired`. */
+  /**
+   * The elector has left the election, by `stop()` or because its session was closed. Final; never emitted after
+   * `expired`.
+   */
   stopped(): void;
-  /** Something went wrong that it goes on after: failed work, a listener that threw, a refusal by a server. */
+  /**
+   * Something went wrong: the leader's work failed, a listener threw, a server refused. The elector goes on, except
+   * after an error with which `start()` rejects, and after a `SeatsMismatchError`.
+   */
   error(error: Error): void;
 }
 
@@ -80,6 +98,6 @@ export const ELECTOR_EVENTS: EventNames<LeaderElectorEvents> = {
 export interface ElectorPort {
   emit<E extends keyof LeaderElectorEvents>(event: E, ...args: Parameters<LeaderElectorEvents[E]>): void;
   readonly report: (error: Error) => void;
-  /** What is no event, and is measured. */
+  /** Notes something that is measured and isn't an event. */
   note(what: ElectorNote): void;
 }

@@ -20,14 +20,16 @@ import { ElectionReader, leadersOf } from './nodes/election-reader.js';
 import type { Term } from './term/term.js';
 
 /**
- * One candidate in an election: waits for its turn, leads, gives the term back, and joins the queue again. It belongs to one
- * session and ends with it; `ElectionSupervisor` goes on with the next session.
+ * One candidate in an election. It waits for its turn, leads, gives the term back, and joins the queue again. It
+ * belongs to one session and ends with that session. An `ElectionSupervisor` goes on with the next session.
  *
- * Guaranteed: candidates lead in the order of joining, one at a time; a term's signal aborts before `demoted`; a leader's
- * work has settled before the term is given back. A leader of which the servers hear nothing for a lease can't give it back:
- * the next candidate takes over, see `takeover`, and the leader, if its session lives, joins the queue again when its work has
- * settled. See {@link Term} for acting as a leader.
- * A candidate whose lease ends within two leases, for the second term in a row, stays out of the election for 12 to 15 s, and then for 24 to 30 s.
+ * Guaranteed: candidates lead in the order of joining, one at a time; a term's signal aborts before `demoted`; a
+ * leader's work has settled before the term is given back. See {@link Term} for how to act as a leader.
+ *
+ * If the servers hear nothing of a leader for a lease, that leader can't give its term back: the next candidate takes
+ * over, see `takeover`. If the former leader's session lives, it joins the queue again when its work has settled. If a
+ * candidate loses its lease within two leases of the beginning of a term, twice in a row, it stays out of the election
+ * for 12 to 15 s. After each further loss of this kind in a row it stays out for 24 to 30 s.
  *
  * @example
  * ```ts
@@ -73,35 +75,39 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return publicStateOf(this.#lifecycle.state);
   }
 
-  /** The term that this elector leads, while it does. */
+  /** The term that this elector leads; `undefined` while it doesn't lead. */
   get term(): Term | undefined {
     return this.#lifecycle.leading();
   }
 
-  /** Whether this elector leads at this very moment: `term.isHeld()` of the term that it leads, if it does. */
+  /** Whether this elector leads at this very moment: `term.isHeld()` of its term, or `false` while it has none. */
   get isLeader(): boolean {
     return this.term?.isHeld() ?? false;
   }
 
   /**
-   * Takes part in the election. Resolves once it has a place in the queue, and watches the node ahead of it; a second call
-   * gives the first one's promise. A rejection has to be handled, as of any promise; not if the elector was stopped.
+   * Takes part in the election. Resolves once the elector has a place in the queue and watches the node ahead of it. A
+   * second call returns the promise of the first. Handle a rejection, as with any promise. A rejection because the
+   * elector was stopped needn't be handled.
    *
-   * @throws InvalidOptionError if an option is wrong, or the reason of `options.signal` if that aborts before
+   * @throws InvalidOptionError if an option is wrong
+   * @throws the reason of `options.signal` if that aborts before
    * @throws SessionExpiredError, SessionClosedError if the session ends before
-   * @throws InvalidStateError if it was stopped, before or meanwhile
-   * @throws SeatsMismatchError if the election has another number of seats: the elector is stopped then
-   * @throws UnreadableNodeError if it may not read the node ahead of it, of whose end it would never be notified: the elector
-   *   is stopped then. If such a node comes ahead of it later, that is an `error`; it leaves, and joins again after a while
-   * @throws ZooKeeperError if a server refuses, for lack of permission for example: the elector is stopped then
+   * @throws InvalidStateError if the elector was stopped before the call, or is stopped before it has a place
+   * @throws SeatsMismatchError if the election has another number of seats; the elector then stops
+   * @throws UnreadableNodeError if the session may not read the node ahead, so that the servers would never notify the
+   *   elector of that node's end; the elector then stops. If such a node comes ahead later, the elector emits `error`,
+   *   leaves the queue, and joins again after a pause
+   * @throws ZooKeeperError if a server refuses, for lack of permission for example; the elector then stops
    */
   start(options?: StartOptions): Promise<void> {
     return start(options, { begin: () => this.#lifecycle.start(), stop: () => this.stop() });
   }
 
   /**
-   * Ends its term cleanly and goes to the back of the queue. Resolves once it has a place there, or has stopped;
-   * called from inside the leader's work, as soon as the term's signal has aborted. Does nothing unless it leads.
+   * Ends the elector's term cleanly. The elector then goes to the back of the queue. Resolves once it has a place there
+   * or has stopped. Called from inside the leader's work, it resolves as soon as the term's signal has aborted. Does
+   * nothing unless the elector leads.
    *
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
@@ -110,14 +116,19 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Ends its term cleanly in favour of any candidate in the queue, which holds the next term from then on; those ahead of it keep their
-   * places. If it is gone by then, the queue decides. If it is there and does nothing, since its process is stopped say, it is
-   * replaced as any leader that ends uncleanly; one that has never been the next in line, when its session ends. Resolves as
-   * {@link LeaderElector.resign} does.
+   * Ends the elector's term cleanly and gives the next term to a candidate of your choice, anywhere in the queue. That
+   * candidate holds the next term from then on, and the candidates ahead of it keep their places. Resolves as {@link
+   * LeaderElector.resign} does.
    *
-   * @param candidate - its id or the name of its node; of several with that id the first in the queue
-   * @throws InvalidStateError unless it leads, and still does when the candidate has been found
-   * @throws NoCandidateError if there is no such candidate, or it is another client's; the term goes on
+   * Not guaranteed: that the candidate leads. If it has left the queue by then, the queue decides. If it is there and
+   * does nothing, because its process is stopped for example, other candidates replace it like any leader that ends
+   * uncleanly. If it has never been the next in line, they replace it only when its session ends.
+   *
+   * @param candidate - its id or the name of its node; if several have that id, the first in the queue
+   * @throws InvalidStateError unless the elector leads, and still leads when it has found the candidate
+   * @throws InvalidStateError in an election with several seats
+   * @throws NoCandidateError if there is no such candidate, or the node is another client's (Curator's, for example);
+   *   the term goes on
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    */
   handOver(candidate: string): Promise<void> {
@@ -125,15 +136,17 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over; while no
-   * server can be reached, after a lease and a half at most, and the node is deleted as soon as one can be. Called from
-   * inside the leader's work (`lead`, or a function given to `waitUntil`), resolves once the term's signal has aborted.
+   * Leaves the election. Resolves when the leader's work has settled and the node is gone, or the session is over.
+   * While no server can be reached, the wait for the node takes a lease and a half at most, and the session deletes the
+   * node as soon as it reaches a server. Called from inside the leader's work (`lead`, or a function given to
+   * `waitUntil`), it resolves once the term's signal has aborted.
    *
-   * The work is waited for as long as it takes, and nothing is given back before, since it may still be acting. If it takes
-   * longer than a lease, `error` says so once. A call that rejects for its `timeoutMs` has asked for the end all the same.
+   * The elector waits for the work as long as that takes. It gives nothing back before, since the work may still be
+   * acting. If the work takes longer than a lease, the elector emits `error` once. If the call rejects because of
+   * `timeoutMs`, the stop goes on.
    *
-   * @throws StopPendingError if it isn't done within `options.timeoutMs`; says what still runs
-   * @throws InvalidOptionError if an option is wrong: it isn't stopped then
+   * @throws StopPendingError if the stop isn't done within `options.timeoutMs`; the error says what still runs
+   * @throws InvalidOptionError if an option is wrong; the elector then isn't stopped
    */
   async stop(options?: StopOptions): Promise<void> {
     const timeoutMs = resolveStop(options);
@@ -142,7 +155,10 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await this.#lifecycle.stopping.wait(left, timeoutMs);
   }
 
-  /** As {@link LeaderElector.stop}, for a supervisor, which reports itself what it waits for. Never rejects. @internal */
+  /**
+   * Stops as {@link LeaderElector.stop} does, for a supervisor, which reports by itself what it waits for. Never
+   * rejects. @internal
+   */
   withdraw(): Promise<void> {
     return this.#lifecycle.withdraw();
   }
@@ -152,49 +168,63 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.stop();
   }
 
-  /** From the next term's end on, calls `task` when the work has settled, before the release. It must not reject. @internal */
+  /**
+   * Has `task` called at the end of each later term, between the end of the work and the release. `task` must not
+   * reject. @internal
+   */
   beforeRelease(task: () => Promise<void>): void {
     this.#lifecycle.beforeRelease(task);
   }
 
-  /** Whether the work of a term goes on though its lease is over: it may be acting beside another leader. @internal */
+  /**
+   * Whether the work of a term goes on though the lease is over. Such work may be acting beside another leader.
+   * @internal
+   */
   get isWedged(): boolean {
     const { state } = this.#lifecycle;
     return state.name === 'ending' && state.term.hasOverrun;
   }
 
-  /** Whether the work of a term goes on though it was to stop a lease ago: no candidate can lead. @internal */
+  /**
+   * Whether the work of a term goes on though the elector was asked to stop a lease ago. Until it ends, no candidate
+   * can lead. @internal
+   */
   get isOverdue(): boolean {
     const { state, stopping } = this.#lifecycle;
     return state.name === 'ending' && state.term.hasWork && stopping.isOverdue;
   }
 
-  /** How many lead at once. @internal */
+  /** How many candidates lead at once. @internal */
   get seats(): number {
     return this.#lifecycle.options.seats;
   }
 
-  /** What holds up its stop. @internal */
+  /** What the stop waits for. @internal */
   get holdUp(): StopWait {
     return this.#lifecycle.holdUp();
   }
 
-  /** After the term that it leads, it joins the queue again no sooner than at `atMs` by the session's clock. @internal */
+  /**
+   * After the present term, the elector joins the queue again no sooner than at `atMs` by the session's clock.
+   * @internal
+   */
   standAgainAt(atMs: number): void {
     this.#lifecycle.rejoinBackoff.notBefore(atMs);
   }
 
-  /** Before this time, by the session's clock, it stays out of the election. @internal */
+  /** The elector stays out of the election until this time, by the session's clock. @internal */
   get standsAgainAt(): number {
     return this.#lifecycle.rejoinBackoff.notBeforeMs;
   }
 
   /**
-   * Changes the data that others see of this candidate, without another election.
+   * Changes the data that others see of this candidate. Its place in the queue and its term stay. Resolves when the
+   * node has the new data, or is gone: the next node is then created with it.
    *
-   * @throws InvalidOptionError if it isn't a string or bytes, or is over 16 KiB
+   * @throws InvalidOptionError if `data` isn't a string or bytes, or is over 16 KiB
    * @throws InvalidStateError if the elector has stopped
-   * @throws what ended the session, or a `ZooKeeperError` if a server refuses
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws ZooKeeperError if a server refuses
    */
   async advertise(data: string | Uint8Array): Promise<void> {
     if (checkMetadata('data', data) === undefined)
@@ -202,12 +232,23 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     await this.#lifecycle.advertise(data);
   }
 
-  /** The candidates, in the order in which they will lead. What they advertise may be a moment old. */
+  /**
+   * The candidates, in the order of the queue. The answer may be a moment old.
+   *
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws ZooKeeperError if a server refuses
+   */
   candidates(): Promise<Candidate[]> {
     return new ElectionReader(this.#session, this.path).candidates();
   }
 
-  /** The holder of the current term, by the record, of the first taken seat; `undefined` if none. It may have changed since. */
+  /**
+   * The candidate that holds the current term by the election's record; `undefined` if no candidate leads. With several
+   * seats, the leader of the first seat that is taken. The leader may have changed since.
+   *
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws ZooKeeperError if a server refuses
+   */
   async leader(): Promise<Candidate | undefined> {
     return (await this.leaders()).find((leader) => leader !== undefined);
   }
@@ -217,7 +258,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return leadersOf(this.#session, this.path, this.#lifecycle.options.seats);
   }
 
-  /** The claim of the term that is led or being ended, for the guardian of this process. @internal */
+  /** The claim of the term that the elector leads or is ending, for the guardian of this process. @internal */
   get claim() {
     const { state } = this.#lifecycle;
     return 'term' in state ? state.term.claim : undefined;

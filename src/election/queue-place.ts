@@ -1,4 +1,5 @@
-// Imports more than 15 modules: 19, half of them for types; it ties the queue, which knows no election, to the election.
+// Imports more than 15 modules: 19, half of them for types. It connects the queue, which knows nothing of elections,
+// with the election.
 import type { Contender } from '../lock/queue/contender.js';
 import { firstContender, joinQueue } from '../lock/queue/join.js';
 import { parseEntry } from '../lock/queue/order.js';
@@ -23,32 +24,34 @@ import type { Claims } from './term/claimant.js';
 import { leaveQueue } from './term/leave-queue.js';
 import { Release } from './term/release.js';
 
-const WATCHED_AFTER_MS = 10; // Much less than a client that asks for something would notice.
+const WATCHED_AFTER_MS = 10; // A client that sends a request doesn't notice so short a delay.
 
-/** What a place in the queue needs of the elector that takes it. */
+/** The part of an elector that its place in the queue uses. */
 export interface QueuePlaceHost extends RequestHandlerPort, CampaignListener {
   readonly session: Session;
   readonly path: string;
   readonly options: ResolvedElectorOptions;
   readonly claims: Claims;
   readonly advertisement: Advertisement;
-  /** Waits until a place has been left, or for as long as the elector waits for the servers. */
+  /** Waits until a place has been left, or until the elector has waited long enough for the servers. */
   untilLeft(leaving: Promise<void>): Promise<void>;
 }
 
-/** An elector's place in the queue of its election: taken once, and given back alone or together with the term that it led to. */
+/**
+ * An elector's place in the queue of its election. It is taken once, and given back alone or together with its term.
+ */
 export class QueuePlace {
   readonly #host: QueuePlaceHost;
   readonly #contender: Contender;
   readonly #campaign: Campaign;
   readonly #search: SuccessorSearch;
   readonly #requestHandler: RequestHandler;
-  /** With one seat. With several the queue alone decides who leads next. */
+  /** Only with one seat. With several seats the queue alone decides which candidate leads next. */
   readonly #succession: Succession | undefined;
-  /** The term that was claimed with the place, or that it has led to. */
+  /** The term that was claimed together with the place or later. */
   #claim: Claim | undefined;
   #release: Release | undefined;
-  /** Until its node is watched, after a claim with which it joined. */
+  /** After a claim with which the elector joined: runs until its node is watched. */
   #watching: Timer | undefined;
   #next: Promise<NextLeader> | undefined;
 
@@ -72,15 +75,16 @@ export class QueuePlace {
   }
 
   /**
-   * Joins the queue; where no candidate is in it, and the record is vacant, with a claim in the same write. With a priority, it
-   * first marks the leader's node: from `waiting` on, the leader considers it.
-   * @throws the signal's reason, what ended the session, what `joinQueue` and `Claims.prepare` throw; a place taken is left
+   * Joins the queue. If the queue has no candidate and the record is vacant, it claims in the same write. A candidate
+   * with a priority first marks the leader's node, so that from `waiting` on the leader considers it.
+   * @throws the signal's reason, the error that ended the session, or what `joinQueue` and `Claims.prepare` throw.
+   *   Before it throws, it leaves a place that it has taken
    */
   static async join(host: QueuePlaceHost, signal: Abortable): Promise<QueuePlace> {
     const { session, path, options, claims, advertisement } = host;
     const { revision } = advertisement;
     const search = new SuccessorSearch(session, path);
-    if (session.state.name !== 'connected') await session.whenConnected(signal); // The lease is granted then.
+    if (session.state.name !== 'connected') await session.whenConnected(signal); // The servers grant the lease with the connection.
     const { leaseMs, environment, guard } = session; // The lease never gets longer.
     const takeover = options.takeover === 'lease' ? options.takeover : undefined;
     const newId = () => candidateUuid(environment.uuid(), options.priority, { leaseMs, takeover });
@@ -106,7 +110,7 @@ export class QueuePlace {
       advertisement.created(revision);
       return new QueuePlace(host, contender, search, data, vacancy);
     } catch (error) {
-      // It may never have had a node, or the session may be over.
+      // There may be no node, or the session may be over.
       await host.untilLeft(
         joining.then((contender) => leaveQueue(contender, search, recordIn(host))).catch(ignore),
       );
@@ -114,7 +118,7 @@ export class QueuePlace {
     }
   }
 
-  /** `false`: there is no node, and nothing was claimed. @throws as {@link QueuePlace.join} does */
+  /** Returns `false` if there is no node and nothing was claimed. @throws as {@link QueuePlace.join} does */
   async #joinAndClaim(data: Buffer, vacancy: Vacancy, signal: Abortable): Promise<boolean> {
     let isAlone = true;
     const onOthers = () => {
@@ -133,7 +137,7 @@ export class QueuePlace {
       return false;
     }
     if (isAlone) this.#succession?.beginAlone();
-    // A term that ends at once is over by then, and has cost no watch.
+    // By then a term that ends at once is over, and has cost no watch.
     this.#watching = this.#host.session.clock.after(WATCHED_AFTER_MS, () => {
       this.#watching = undefined;
       this.handleRequests();
@@ -146,12 +150,17 @@ export class QueuePlace {
     return this.#contender.node;
   }
 
-  /** Writes what the elector advertises on the node, unless that says so already. @throws as `Advertisement.publish` does */
+  /**
+   * Writes the data that the elector advertises on the node, unless the node has it already. @throws as
+   * `Advertisement.publish` does
+   */
   publish(signal?: Abortable): Promise<void> {
     return this.#host.advertisement.publish(this.#host.session, this.node, signal);
   }
 
-  /** Waits for its turn and claims, or until a term is handed over to it. @throws as `Campaign.untilElected` does */
+  /**
+   * Waits for its turn and claims, or waits until a term is handed over to it. @throws as `Campaign.untilElected` does
+   */
   async untilElected(signal: Abortable): Promise<Claim> {
     this.handleRequests();
     await this.publish(signal);
@@ -163,24 +172,32 @@ export class QueuePlace {
     return this.#claim;
   }
 
-  /** Handles what others ask of the elector on its node, now and whenever that changes; a moment later if it has just joined with a claim. */
+  /**
+   * Handles the requests that others write on the elector's node, now and after each change. If the elector has just
+   * joined with a claim, it begins a moment later.
+   */
   handleRequests(): void {
     if (this.#watching !== undefined) return;
     this.#requestHandler.handle(this.#contender, this.#campaign);
   }
 
-  /** The candidate with that id, or that name of its node. @throws NoCandidateError if there is no such candidate */
+  /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   find(candidate: string): Promise<MarkedSuccessor> {
     return this.#search.named(candidate, this.#contender.entry);
   }
 
-  /** Finds out which candidate leads next, while the work settles. @param named - the one that the leader named */
+  /**
+   * Finds out which candidate leads next, while the work settles. @param named - the candidate that the leader named
+   */
   planRelease(named?: MarkedSuccessor): void {
     if (named !== undefined) this.#succession?.name(named);
     this.#next = this.#succession?.next();
   }
 
-  /** Gives the term and the place back, in one write. Resolves when that has begun: {@link leave} waits for it. */
+  /**
+   * Gives the term and the place back, in one write. Resolves when the write has begun; {@link leave} waits for its
+   * end.
+   */
   async release(): Promise<void> {
     const next = await this.#next;
     void this.#release?.give(next); // Never rejects.
@@ -191,7 +208,7 @@ export class QueuePlace {
     return this.#release?.given;
   }
 
-  /** Gives the place back, if that hasn't been done with the term. Never rejects. */
+  /** Gives the place back, unless that has been done together with the term. Never rejects. */
   leave(): Promise<void> {
     this.#watching?.clear();
     this.#succession?.end();
@@ -199,7 +216,7 @@ export class QueuePlace {
   }
 }
 
-/** The record that may be handed over to a candidate: the election's own. */
+/** The path of the record that a leader may hand over: the election's own. With several seats there is none. */
 function recordIn({ path, options }: QueuePlaceHost): string | undefined {
   return options.seats === 1 ? recordPath(path) : undefined;
 }

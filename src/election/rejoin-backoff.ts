@@ -4,23 +4,24 @@ import type { Logger } from '../platform/logging/logger.js';
 import { jitteredPauseMs } from '../platform/retry/backoff.js';
 import { isLoss } from './term/loss.js';
 
-/** In leases: a term that was lost sooner was lost at once. */
+/** In leases. A term that was lost sooner after its beginning counts as lost at once. */
 const AT_ONCE = 2;
-/** Further apart, two terms that were lost at once have nothing to do with each other. */
+/** Two losses that are further apart don't count as losses in a row. */
 const IN_A_ROW_WITHIN_MS = 300_000;
-// When one candidate stays out, the next one takes over, and loses its term as well. Three that lose each term at once begin
-// less than one in 5 s. A candidate that is alone comes back, too.
+// When one candidate stays out, the next one takes over and may lose its term as well. With these times, three
+// candidates that lose each term at once begin fewer than one term in 5 s together. They are short enough that an
+// election with a single candidate has a leader again soon.
 const FIRST_COOLDOWN_MS = 12_000;
 const NEXT_COOLDOWN_MS = 24_000;
 const JITTER = 0.25;
-/** @internal For how long a candidate stays out of its election at most, after terms that were lost at once. */
+/** @internal The longest time that a candidate stays out of its election after terms that were lost at once. */
 export const LONGEST_COOLDOWN_MS = (1 + JITTER) * NEXT_COOLDOWN_MS;
 
 /** When a candidate may join the queue again. */
 export class RejoinBackoff {
   readonly #environment: Pick<Environment, 'clock' | 'random'>;
   readonly #logger: Logger;
-  /** Terms and attempts in a row that came to nothing at once. */
+  /** How many terms and attempts in a row came to nothing at once. */
   #failedAttempts = 0;
   /** How many terms in a row were lost at once, and when the last of them was. */
   #lostTerms = 0;
@@ -32,21 +33,28 @@ export class RejoinBackoff {
     this.#logger = logger;
   }
 
-  /** Whether a term, or an attempt to join, came to nothing at once: work that does so must not make the election spin. */
+  /**
+   * Notes whether a term, or an attempt to join, came to nothing at once. Work that returns at once must not make the
+   * election spin.
+   */
   note(fruitless: boolean): void {
     this.#failedAttempts = fruitless ? this.#failedAttempts + 1 : 0;
   }
 
-  /** A term has ended now. That another client deleted the leader's node says nothing of the leader. */
+  /**
+   * A term has ended now. If another client deleted the leader's node, that says nothing about the leader, so it
+   * doesn't count.
+   */
   termEnded(reason: DemotionReason | undefined, lastedMs: number, leaseMs: number): void {
     if (lastedMs >= AT_ONCE * leaseMs) this.#lostTerms = 0;
     else if (reason !== undefined && isLoss(reason) && reason !== 'node-deleted') this.termLostAtOnce();
   }
 
   /**
-   * A term was lost at once, perhaps before the application heard of it. The first time costs nothing: it may be the fault of
-   * the network, and where there is no other candidate every wait is an outage. From the second in a row on the candidate
-   * stays out: what it can't keep, as with a lease that is too short for its replies, it mustn't take again and again.
+   * A term was lost at once, perhaps before the application heard of it. The first loss has no effect: it may be the
+   * fault of the network, and without another candidate every wait is an outage. From the second loss in a row on the
+   * candidate stays out. If it can't keep a term, for example because its lease is too short for the replies, it
+   * mustn't take one again and again.
    */
   termLostAtOnce(): void {
     const { clock, random } = this.#environment;
@@ -60,19 +68,22 @@ export class RejoinBackoff {
     this.notBefore(now + cooldownMs);
   }
 
-  /** The candidate isn't to join before `atMs`, by the environment's clock. Of several such times the last one counts. */
+  /**
+   * Keeps the candidate from joining before `atMs`, by the environment's clock. Of several such times the latest
+   * counts.
+   */
   notBefore(atMs: number): void {
     this.#notBefore = Math.max(this.#notBefore, atMs);
   }
 
-  /** Before this time, by the environment's clock, the candidate stays out. */
+  /** The candidate stays out until this time, by the environment's clock. */
   get notBeforeMs(): number {
     return this.#notBefore;
   }
 
-  /** How long the candidate has still to stay out, in milliseconds. */
+  /** How much longer the candidate stays out, in milliseconds. */
   pauseMs(): number {
-    if (this.#failedAttempts === 0 && this.#notBefore === 0) return 0; // As nearly always.
+    if (this.#failedAttempts === 0 && this.#notBefore === 0) return 0; // The usual case.
     const { clock, random } = this.#environment;
     const fruitlessMs = this.#failedAttempts > 0 ? jitteredPauseMs(this.#failedAttempts, random()) : 0;
     return Math.max(0, fruitlessMs, this.#notBefore - clock.now());

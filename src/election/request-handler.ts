@@ -10,28 +10,36 @@ import { stepsDown } from './step-down-policy.js';
 import type { MarkedSuccessor } from './successor/successor.js';
 import type { ElectedTerm } from './term/elected-term.js';
 
-/** What a {@link RequestHandler} needs of its elector. */
+/** The part of an elector that its {@link RequestHandler} uses. */
 export interface RequestHandlerPort {
-  /** The term that the elector leads, while it does. */
+  /** The term that the elector leads; `undefined` while it doesn't lead. */
   leading(): ElectedTerm | undefined;
-  /** The candidate with that id, or that name of its node. @throws NoCandidateError if there is no such candidate */
+  /** The candidate with that id, or whose node has that name. @throws NoCandidateError if there is no such candidate */
   findSuccessor(candidate: string): Promise<MarkedSuccessor>;
-  /** Ends the term as revoked, in favour of `successor` if there is one; its work has until `settleBy`, by the session's clock. */
+  /**
+   * Ends the term as revoked, and hands it over to `successor` if there is one. Its work has time until `settleBy`, by
+   * the session's clock.
+   */
   stepDown(term: ElectedTerm, settleBy: number, successor?: MarkedSuccessor): void;
   report(error: Error): void;
 }
 
-/** What a leader answers to a request to step down. */
+/** A leader's answer to a request to step down. */
 type Answer =
   | { readonly agrees: true; readonly successor: MarkedSuccessor | undefined }
   | { readonly agrees: false; readonly reason?: RefusalReason };
 
-/** Handles what other clients write on a candidate's node: that a term was handed over to it, or that it is to step down. */
+/**
+ * Handles the messages that other clients write on a candidate's node: a term was handed over to it, or it is to step
+ * down.
+ */
 export class RequestHandler {
   readonly #session: Session;
   readonly #onRevoke: ResolvedElectorOptions['onRevoke'];
   readonly #port: RequestHandlerPort;
-  /** The key of the last request to step down that was considered: it stays on the node until the node is gone. */
+  /**
+   * The key of the last request to step down that was considered. A request stays on the node until the node is gone.
+   */
   #lastConsidered: string | undefined;
   #lastRead: NodeContent | undefined;
 
@@ -46,7 +54,7 @@ export class RequestHandler {
     return this.#lastRead;
   }
 
-  /** Handles the request on the contender's node, now and whenever that changes. */
+  /** Handles the request on the contender's node, now and after each change. */
   handle(contender: Contender, campaign: Campaign): void {
     this.#lastRead = undefined;
     let isLookedAt = false;
@@ -58,7 +66,7 @@ export class RequestHandler {
       const before = this.#lastRead?.version ?? 0;
       this.#lastRead = content;
       const request = parseRequest(content.data);
-      // A change that came between the look and this read was reported by no event of its own.
+      // A change between the event and this read got no event of its own.
       const seen = before + (isLookedAt ? 1 : 0);
       if (content.version > seen || request?.kind === 'lead') campaign.mayLead();
       isLookedAt = false;
@@ -87,15 +95,15 @@ export class RequestHandler {
     const revocation = { by, graceMs, ...(to !== undefined && { to }), term };
     const onFailure = (cause: unknown) => this.#port.report(new LeadError(term.number, cause));
     try {
-      // The policy may bring work to an end: not for a candidate that isn't there.
+      // The policy may end work. It isn't asked if the candidate isn't there.
       if (to !== undefined) await this.#port.findSuccessor(to);
       if (!(await stepsDown(this.#onRevoke, revocation, this.#session.clock, onFailure)))
         return { agrees: false };
-      // It may have left while the policy thought, or have changed its node.
+      // While the policy decided, the candidate may have left or changed its node.
       return { agrees: true, successor: to === undefined ? undefined : await this.#port.findSuccessor(to) };
     } catch (error) {
       if (error instanceof NoCandidateError) return { agrees: false, reason: 'no-candidate' };
-      // With several seats no term can be handed over, and a requester that asks knows no better.
+      // With several seats no term can be handed over. The requester didn't know that there are several.
       if (!(error instanceof InvalidStateError)) this.#reportUnlessEnded(error);
       return { agrees: false };
     }

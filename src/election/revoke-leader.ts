@@ -32,32 +32,40 @@ export interface RevocationOptions {
   /** How long the leader's work may take to settle, in milliseconds. @default the session timeout */
   readonly graceMs?: number;
   /**
-   * The candidate that is to lead next: its id, or the name of its node; of several with that id the first in the queue. The leader
-   * releases its term to it as `LeaderElector.handOver` does. Not with `seat`. @default who the queue and the priorities say
+   * The candidate that is to lead next: its id, or the name of its node; if several have that id, the first in the
+   * queue. The leader hands its term over to this candidate, as `LeaderElector.handOver` does. Not allowed with `seat`.
+   * @default the candidate that the priorities and the queue decide on
    */
   readonly to?: string;
-  /** The seat whose leader to ask, of an election with several. */
+  /** The seat whose leader to ask, from 0, in an election with several seats. @default the election has one seat */
   readonly seat?: number;
-  /** The requester's name. @default host name, process id and a random part */
+  /** The requester's name, which the leader sees. @default the host name, the process id and a random part */
   readonly by?: string;
-  /** Aborting it ends the wait; the request stays. */
+  /** Aborting it ends the wait: the call rejects with the signal's reason. The request stays on the leader's node. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks an election's leader to step down: its term ends with the reason `revoked`, and it goes to the back of the queue.
- * The request is written on the leader's node, as with Curator's Revoker. So a session may ask if it may write that node:
- * with `auth`, a session with the same credentials as the leader's.
+ * Asks an election's leader to step down: its term ends with the reason `revoked`, and it goes to the back of the
+ * queue. The session writes the request on the leader's node, as Curator's Revoker does. So it needs the permission to
+ * write that node: if the leader's session uses `auth`, give this session the same credentials.
  *
- * Resolves with the leader that was asked when its node is gone, for whatever reason; with `undefined` if no candidate leads.
- * Not guaranteed: that it goes in time. The leader isn't replaced before its work has settled, as long as its session
- * lives; the leader reports work that overruns the grace as `WorkOverrunError`. Nor is it guaranteed that the candidate `to` leads
- * next: if it leaves while the leader's work settles, or the leader loses its term, the queue decides.
+ * Resolves with the leader that was asked when that leader's node is gone, for whatever reason. Resolves with
+ * `undefined` if no candidate leads.
  *
- * @throws NoCandidateError if there is no candidate `to` beside the leader, now or when the leader looks: the term goes on
- * @throws RevocationRefusedError if it refuses, or its node is still there a session timeout after the grace is over
- * @throws ZooKeeperError if the server doesn't let this session ask, what ended the session, or the signal's reason
- * @throws SeatsMismatchError without `seat` in an election that has several
+ * Not guaranteed: that the leader goes in time. As long as its session lives, no candidate replaces it before its work
+ * has settled. The leader reports work that overruns the grace as `WorkOverrunError`. Also not guaranteed: that the
+ * candidate `to` leads next. If that candidate leaves while the leader's work settles, or the leader loses its term,
+ * the queue decides.
+ *
+ * @throws NoCandidateError if there is no candidate `to` beside the leader, now or when the leader looks; the term goes
+ *   on
+ * @throws RevocationRefusedError if the leader refuses, or its node is still there a session timeout after the grace is
+ *   over
+ * @throws ZooKeeperError if the server doesn't let this session write the request
+ * @throws SessionExpiredError, SessionClosedError if the session ends before
+ * @throws the signal's reason if it aborts before
+ * @throws SeatsMismatchError without `seat` in an election with several seats
  * @throws InvalidOptionError if an argument is wrong
  */
 export async function revokeLeader(
@@ -75,7 +83,7 @@ export async function revokeLeader(
     throw new InvalidOptionError(
       'to',
       to,
-      'none with `seat`: with several seats the queue decides who leads next',
+      'none with `seat`: with several seats the queue decides which candidate leads next',
     );
   const key = session.environment.uuid();
   const request: StepDownRequest = {
@@ -114,7 +122,8 @@ async function checkCandidate(session: Session, path: string, to: string, leader
 
 /**
  * Resolves when the node is gone.
- * @throws RevocationRefusedError when its leader refuses, or stays silent; NoCandidateError when that doesn't find the candidate
+ * @throws RevocationRefusedError when the leader refuses or stays silent
+ * @throws NoCandidateError when the leader doesn't find the candidate `to`
  */
 async function untilGone(
   session: Session,

@@ -1,7 +1,10 @@
 import { type Clock, sleep } from '../platform/time/clock.js';
 import type { LeaderElectorOptions, Revocation } from './elector-options.js';
 
-/** Whether a leader steps down: as its policy `onRevoke` decides; also if that fails (`onFailure`) or outlasts the grace. */
+/**
+ * Whether a leader steps down: its policy `onRevoke` decides. It also steps down if the policy fails (`onFailure`) or
+ * outlasts the grace.
+ */
 export async function stepsDown(
   onRevoke: LeaderElectorOptions['onRevoke'],
   revocation: Revocation,
@@ -17,7 +20,7 @@ export async function stepsDown(
   const ended = AbortSignal.any([decided.signal, revocation.term.signal]);
   const graceOver = sleep(clock, revocation.graceMs, ended).then(
     () => true,
-    () => true, // The decision is there, or the term has ended for another reason: nothing is left to decide.
+    () => true, // The policy has decided, or the term has ended for another reason. Nothing is left to decide.
   );
   try {
     return await Promise.race([decision, graceOver]);

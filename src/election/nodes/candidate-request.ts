@@ -1,22 +1,22 @@
 import { parseJsonObject } from '../../platform/json.js';
 
 /**
- * What others write on a candidate's own node, beside what it advertises. The right to write that node is the right to do so;
- * the candidate watches its node and sees it at once.
+ * A message that another client writes on a candidate's node, beside the data that the candidate advertises. Every
+ * client that may write the node may do so. The candidate watches its node and sees the message at once.
  */
 export type CandidateRequest =
-  /** This term was handed over to the candidate: the record, written in the same transaction, says so. */
+  /** This term was handed over to the candidate. The record, written in the same transaction, says so too. */
   | { readonly kind: 'lead'; readonly term: number }
-  /** Step down. `key` tells one such request from another; `refused` is the leader's answer. */
+  /** Step down. `key` tells one such request from another. `refused` is the leader's answer. */
   | {
       readonly kind: 'step-down';
       readonly key: string;
       readonly by: string;
       readonly graceMs: number;
-      /** The candidate that is to lead next: its id, or the name of its node. Without it the queue decides. */
+      /** The candidate that is to lead next: its id, or the name of its node. Without `to` the queue decides. */
       readonly to?: string;
       readonly refused?: boolean;
-      /** Why it was refused, unless that is the leader's own decision: there is no candidate `to`. */
+      /** Given if the leader refused because there is no candidate `to`, and not by its own decision. */
       readonly reason?: RefusalReason;
     };
 
@@ -26,7 +26,10 @@ export type StepDownRequest = Extract<CandidateRequest, { kind: 'step-down' }>;
 
 const LONGEST_GRACE_MS = 24 * 60 * 60 * 1000;
 
-/** The request on a candidate's node, if there is one. Any client may have written the node: a malformed request is none. */
+/**
+ * The request on a candidate's node, if there is one. Any client may have written the node, so a malformed request
+ * counts as none.
+ */
 export function parseRequest(data: Buffer): CandidateRequest | undefined {
   const request = parseJsonObject(data)?.request;
   if (typeof request !== 'object' || request === null) return undefined;
@@ -34,13 +37,16 @@ export function parseRequest(data: Buffer): CandidateRequest | undefined {
   if (kind === 'lead' && Number.isSafeInteger(term)) return { kind, term: term as number };
   if (kind !== 'step-down' || typeof key !== 'string' || typeof by !== 'string') return undefined;
   if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= LONGEST_GRACE_MS)) return undefined;
-  if (to !== undefined && typeof to !== 'string') return undefined; // Who is to lead next isn't known, so the queue mustn't decide.
+  if (to !== undefined && typeof to !== 'string') return undefined; // The queue mustn't decide for a name that is unreadable.
   const named = to !== undefined && { to };
   const answer = refused === true && { refused, ...(reason === 'no-candidate' && { reason }) };
   return { kind, key, by, graceMs, ...named, ...answer } as StepDownRequest;
 }
 
-/** A candidate's node with `request` in it, or with none; `undefined` for another client's node, which wouldn't act on it. */
+/**
+ * The data of a candidate's node, with `request` in it or without any. `undefined` for another client's node: that
+ * client wouldn't act on it.
+ */
 export function withRequest(data: Buffer, request: CandidateRequest | undefined): Buffer | undefined {
   const node = parseJsonObject(data);
   if (typeof node?.id !== 'string') return undefined;
@@ -49,13 +55,16 @@ export function withRequest(data: Buffer, request: CandidateRequest | undefined)
 
 const PRIORITY_MARK = 'priority';
 
-/** Whether a candidate with a priority joined: the mark stays for good. What isn't a candidate's node counts as marked. */
+/**
+ * Whether a candidate with a priority has joined: its mark stays on the node for good. Data that isn't a candidate's
+ * counts as marked.
+ */
 export function hasPriorityMark(data: Buffer): boolean {
   const node = parseJsonObject(data);
   return typeof node?.id !== 'string' || node.note === PRIORITY_MARK;
 }
 
-/** A candidate's node with that mark, beside the request; `undefined` if it isn't a candidate's node. */
+/** The data of a candidate's node with that mark, beside its request; `undefined` if the data isn't a candidate's. */
 export function withPriorityMark(data: Buffer): Buffer | undefined {
   const node = parseJsonObject(data);
   return typeof node?.id === 'string'
@@ -63,7 +72,10 @@ export function withPriorityMark(data: Buffer): Buffer | undefined {
     : undefined;
 }
 
-/** A candidate's own `bytes` with the request and the mark that other clients have written on its `node`. */
+/**
+ * The `bytes` that a candidate wants to write, with the request and the mark that other clients have written on its
+ * `node`.
+ */
 export function withWritesOfOthers(bytes: Buffer, node: Buffer): Buffer {
   const requested = withRequest(bytes, parseRequest(node)) ?? bytes;
   return hasPriorityMark(node) ? (withPriorityMark(requested) ?? requested) : requested;

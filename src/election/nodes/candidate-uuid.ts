@@ -2,7 +2,7 @@ import type { QueueEntry } from '../../lock/queue/order.js';
 import type { NameTest } from '../../session/protocol/child-names.js';
 import { isLease, LONGEST_LEASE_MS } from './record.js';
 
-/** What another candidate has to know of one to write a record for it. */
+/** The facts about a candidate that others need in order to write a record for it. */
 export interface CandidateLease {
   /** How long its lease lasts at most, in milliseconds. */
   readonly leaseMs: number;
@@ -11,15 +11,17 @@ export interface CandidateLease {
 }
 
 /**
- * The uuid of a candidate: of version 8, which RFC 9562 leaves to its users. It carries what a leader has to know of the candidate,
- * so a listing of the queue, which is one request, shows who may lead next, and by which lease.
+ * The uuid of a candidate. It has version 8, which RFC 9562 leaves to its users, and carries the facts that a leader
+ * needs about the candidate. So one request, a listing of the queue, shows which candidate may lead next, and with
+ * which lease.
  *
- *     xxxxxxxx-xxxx-8Wpp-Vxxx-LLLLxxxxxxxx
+ * xxxxxxxx-xxxx-8Wpp-Vxxx-LLLLxxxxxxxx
  *
- * `W` is the way of takeover, 1 for `lease`, else 0; `pp` the priority; `LLLL` the lease. `V` has the variant's two bits. 94 bits
- * stay as they are in `random`.
+ * `W` is the way of takeover: 1 for `lease`, else 0. `pp` is the priority, `LLLL` the lease. `V` has the variant's two
+ * bits. 94 bits come from `random`.
  * @param random - a uuid of version 4
- * @param lease - how long it may last: what is read from the uuid is as long, or longer by 0.1 % and 1 ms at most
+ * @param lease - the candidate's lease. The lease that is read from the uuid is as long, or longer by 0.1 % and 1 ms at
+ *   most
  */
 export function candidateUuid(random: string, priority: number, lease: CandidateLease): string {
   const [first, second, , fourth = '', fifth = ''] = random.split('-');
@@ -41,7 +43,9 @@ const VARIANT = 0b1000; // Of RFC 9562, in the highest of four bits.
 const GROUPS =
   /^[0-9a-f]{8}-[0-9a-f]{4}-8([0-9a-f])([0-9a-f]{2})-[89ab][0-9a-f]{3}-([0-9a-f]{4})[0-9a-f]{8}$/;
 
-/** The lease of a candidate, by its name. `undefined`: another client's, whose uuids are of other versions or have no hyphens. */
+/**
+ * The lease of a candidate, by its name. `undefined` for other clients: their uuids have other versions or no hyphens.
+ */
 export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
   const [, way, , bits = ''] = GROUPS.exec(id) ?? [];
   const leaseMs = leaseOfBits(Number.parseInt(bits, 16));
@@ -49,7 +53,7 @@ export function leaseOf({ id }: QueueEntry): CandidateLease | undefined {
   return { leaseMs, ...(way === LEASE_WAY && { takeover: 'lease' as const }) };
 }
 
-/** The priority of a candidate, by its name; 0 for another client's. */
+/** The priority of a candidate, by its name; 0 for another client. */
 export function priorityOf({ id }: QueueEntry): number {
   return Number.parseInt(GROUPS.exec(id)?.[2] ?? '0', 16);
 }
@@ -62,18 +66,24 @@ const C = 0x63; // Heartbeat nodes have the same uuids, after `_h_`.
 const ZERO = 0x30;
 const EIGHT = 0x38;
 
-/** Whether a candidate may have a priority, by four characters of its name: parsing a thousand names takes long. */
+/**
+ * Whether a candidate may have a priority. It reads four characters of the name, because parsing a thousand names takes
+ * long.
+ */
 export const mayHavePriority: NameTest = (name, start, end) =>
   start + PRIORITY_AT + 1 < end &&
   name[start + VERSION_AT] === EIGHT &&
   (name[start + PRIORITY_AT] !== ZERO || name[start + PRIORITY_AT + 1] !== ZERO) &&
   name[start + PREFIX_AT] === C;
 
-// A lease of up to 24 hours in 16 bits: a number below 2^11, and how often it is doubled.
+// A lease of up to 24 hours in 16 bits: a number below 2^11, and how many times to double it.
 const MANTISSA_BITS = 11;
 const MANTISSA = 2 ** MANTISSA_BITS - 1;
 
-/** The least number of this kind that is no shorter than the lease: a shorter one would make two leaders. 0: there is none. */
+/**
+ * The least number of this kind that is no shorter than the lease, since a shorter one would make two leaders. 0 if
+ * there is none.
+ */
 function leaseBits(leaseMs: number): number {
   if (!isLease(leaseMs)) return 0;
   let mantissa = Math.ceil(leaseMs);
@@ -82,9 +92,9 @@ function leaseBits(leaseMs: number): number {
   return (exponent << MANTISSA_BITS) | mantissa;
 }
 
-/** `undefined` for what {@link leaseBits} doesn't give for any lease. */
+/** `undefined` for bits that {@link leaseBits} gives for no lease. */
 function leaseOfBits(bits: number): number | undefined {
   const ms = (bits & MANTISSA) * 2 ** (bits >> MANTISSA_BITS);
-  const leaseMs = Math.min(ms, LONGEST_LEASE_MS); // The longest is rounded up, and a record can't say more.
+  const leaseMs = Math.min(ms, LONGEST_LEASE_MS); // The longest lease is rounded up to more than a record may say.
   return leaseMs > 0 && leaseBits(leaseMs) === bits ? leaseMs : undefined;
 }

@@ -3,7 +3,7 @@ import { parseJsonObject } from '../../platform/json.js';
 
 /** A candidate in the queue of an election. */
 export interface Candidate {
-  /** The id that it gives itself. Several candidates may have the same one: `node` tells them apart. */
+  /** The id that the candidate gives itself. Several candidates may have the same id: `node` tells them apart. */
   readonly id: string;
   /** The name of its node in the queue. */
   readonly node: string;
@@ -11,18 +11,21 @@ export interface Candidate {
   readonly position: number;
   /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
   readonly sequence: number;
-  /** What it advertises, as it was given. Another client has written it, so don't trust it. */
+  /**
+   * What the candidate advertises: the string or bytes that it was given. Another client has written that, so don't
+   * trust it.
+   */
   readonly data: string | Uint8Array | undefined;
 }
 
-/** The data of a candidate's node: its id, and what it advertises. Bytes are written in base 64. */
+/** The data of a candidate's node: its id, and what it advertises, with bytes in base 64. */
 export function serializeCandidate(id: string, data: string | Uint8Array | undefined): Buffer {
   const advertised =
     typeof data === 'string' ? { data } : { base64: data && Buffer.from(data).toString('base64') };
   return Buffer.from(JSON.stringify({ id, ...advertised }));
 }
 
-/** The id that a candidate's node says; `undefined` for another client's node. */
+/** The id in the data of a candidate's node; `undefined` for another client's node. */
 export function candidateIdOf(data: Buffer): string | undefined {
   const id = parseJsonObject(data)?.id;
   return typeof id === 'string' ? id : undefined;

@@ -15,20 +15,20 @@ export function leadersOf(session: Session, path: string, seats: number): Promis
   return Promise.all(Array.from({ length: seats }, (_, seat) => leaderOn(seat)));
 }
 
-/** Reads the candidates and the leader of an election, as far as the servers know. Writes nothing. */
+/** Reads the candidates and the leader of an election from the servers. Writes nothing. */
 export class ElectionReader {
   readonly #session: Session;
   readonly #path: string;
   readonly #record: string;
 
-  /** @param seat - the seat whose leader is read, of an election with several */
+  /** @param seat - in an election with several seats: the seat whose leader is read */
   constructor(session: Session, path: string, seat?: number) {
     this.#session = session;
     this.#path = path;
     this.#record = recordPath(path, seat);
   }
 
-  /** The candidates, in the order in which they will lead; none if there is no such election. */
+  /** The candidates, in the order of the queue; none if there is no such election. */
   async candidates(): Promise<Candidate[]> {
     const children = await this.#read(() => this.#session.getChildren(this.#path));
     const read = queueOf(children ?? []).map(async (entry) => {
@@ -39,14 +39,14 @@ export class ElectionReader {
     return nodes.map(({ entry, data }, position) => parseCandidate(entry, position, data));
   }
 
-  /** The candidate that holds the current term by the record and is still there, if there is one. */
+  /** The candidate that holds the current term by the record, if its node is still there. */
   async leader(): Promise<Candidate | undefined> {
     return leaderOf(await this.snapshot());
   }
 
   /**
-   * The record and its holder's node, by two reads at most however many candidates are in the queue.
-   * @param watch - reports the next change to what was read; an election that is missing has nothing to be watched
+   * The record and its holder's node. It takes two reads at most, whatever the number of candidates.
+   * @param watch - reports the next change of a node that was read. If the election is missing, nothing is watched
    */
   async snapshot(watch?: Required<ReadOptions>): Promise<LeaderSnapshot> {
     const readNode = (path: string) => this.#read(() => this.#session.getData(path, watch), watch?.signal);
@@ -59,8 +59,9 @@ export class ElectionReader {
   }
 
   /**
-   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that leads the
-   * ensemble. `undefined` if its heartbeats raise no version: then only the end of its session shows its end.
+   * When the newest heartbeat of this leader was committed, in milliseconds since 1970 by the clock of the server that
+   * leads the ensemble. `undefined` if its heartbeats raise no version. Then only the end of the leader's session shows
+   * the leader's end.
    */
   async heartbeatAtMs({ node }: Pick<Candidate, 'node'>): Promise<number | undefined> {
     const path = `${this.#path}/${heartbeatNodeOf(node)}`;
@@ -68,8 +69,8 @@ export class ElectionReader {
   }
 
   /**
-   * After it, a read shows at least what any client has read before: it commits a write, at which the server has everything
-   * that was committed earlier. It needs no more than the right to read.
+   * Brings the server up to date: after it, a read shows at least the state that any client has read before. It commits
+   * a write, and then the server has everything that was committed earlier. It needs no permission but to read.
    */
   async catchUp(signal: AbortSignal): Promise<void> {
     await this.#read(() => this.#session.commit([{ kind: 'check', path: this.#path }]), signal);

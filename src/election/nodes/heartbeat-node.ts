@@ -1,8 +1,9 @@
 import { parseEntry } from '../../lock/queue/order.js';
 
 /**
- * The name of the heartbeat node of the candidate whose node has that name: an empty ephemeral node beside it, whose version
- * its heartbeats raise. It has the candidate's uuid, so a record that names the one names the other.
+ * The name of a candidate's heartbeat node, by the name of its own node. The heartbeat node is an empty ephemeral node
+ * beside it, and the candidate's heartbeats raise its version. Both names contain the candidate's uuid, so a record
+ * that names one node also names the other.
  */
 export function heartbeatNodeOf(node: string): string {
   const id = parseEntry(node)?.id;
@@ -10,7 +11,7 @@ export function heartbeatNodeOf(node: string): string {
   return `_h_${id}`;
 }
 
-/** {@link heartbeatNodeOf}, of paths. */
+/** As {@link heartbeatNodeOf}, with paths. */
 export function heartbeatPathOf(path: string): string {
   const slash = path.lastIndexOf('/');
   return `${path.slice(0, slash)}/${heartbeatNodeOf(path.slice(slash + 1))}`;

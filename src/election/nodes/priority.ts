@@ -4,7 +4,10 @@ import { priorityOf } from './candidate-uuid.js';
 /** The highest priority that a candidate may have; 0 is the lowest, and the default. */
 export const HIGHEST_PRIORITY = 255;
 
-/** The entry to lead next, of those that may: the first of the highest priority; `undefined` if that is the first anyway. */
+/**
+ * The entry that leads next by its priority: the first one with the highest priority. `undefined` if that is the first
+ * in the queue anyway.
+ */
 export function preferredSuccessor(queue: readonly QueueEntry[]): QueueEntry | undefined {
   const highest = queue.reduce((most, entry) => Math.max(most, priorityOf(entry)), 0);
   const preferred = queue.find((entry) => priorityOf(entry) === highest);

@@ -2,9 +2,9 @@ import { parseEntry } from '../../lock/queue/order.js';
 import { parseJsonObject } from '../../platform/json.js';
 
 /**
- * The election's record: which candidate holds the current term, or that the last term ended cleanly. It is the data of
- * the election's own node, and is written by claims and releases only. A release makes it vacant, or held by the successor. Since when
- * it is so, the node's stat says (`mtime`).
+ * The election's record: it says which candidate holds the current term, or that the last term ended cleanly. It is the
+ * data of the election's own node. Only claims and releases write it. A release makes it vacant, or held by the
+ * successor. The node's stat says when it was written (`mtime`).
  */
 export type ElectionRecord =
   | {
@@ -14,17 +14,23 @@ export type ElectionRecord =
   | {
       readonly state: 'held';
       readonly term: number;
-      /** The id of the leader, if who wrote this knew it. It is on the leader's node, and nothing depends on it here. */
+      /**
+       * The id of the leader, if the client that wrote the record knew it. The leader's node has it, too; nothing
+       * depends on this copy.
+       */
       readonly id?: string;
       /** The name of the leader's node in the queue. */
       readonly node: string;
       /** How long the leader's lease lasts at most, in milliseconds: a candidate that finds the node gone waits longer. */
       readonly leaseMs: number;
-      /** `lease`: its heartbeats raise a version, so a claim may delete its node. Else only the end of its node shows its end. */
+      /**
+       * `lease`: the leader's heartbeats raise a version, so a claim may delete its node. Otherwise only the end of its
+       * node shows its end.
+       */
       readonly takeover?: 'lease';
     };
 
-/** What was read: a record, or data that can't be read as one. */
+/** The result of reading the node: a record, or data that can't be read as one. */
 export type ReadRecord = ElectionRecord | { readonly state: 'unreadable' };
 
 /** The path of the record: the election's own node, or, with several seats, the node of the seat. */
@@ -33,7 +39,7 @@ export function recordPath(path: string, seat?: number): string {
 }
 
 const FORMAT = 1;
-/** No session timeout is longer: no leader has written a record with a longer lease. */
+/** No session timeout is longer, so no leader has written a record with a longer lease. */
 export const LONGEST_LEASE_MS = 24 * 60 * 60 * 1000;
 
 export function serializeRecord(record: ElectionRecord): Buffer {
@@ -60,7 +66,7 @@ export function parseRecord(data: Buffer, version: number): ReadRecord {
   return { state, term, ...known, node, leaseMs, ...(takeover === 'lease' && { takeover }) };
 }
 
-/** Whether a lease may last so long, in milliseconds. */
+/** Whether a lease may have this length, in milliseconds. */
 export function isLease(value: unknown): value is number {
   return typeof value === 'number' && value > 0 && value <= LONGEST_LEASE_MS;
 }
@@ -73,15 +79,17 @@ function isTerm(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A vacant record as a candidate has read it: enough to claim the next term. */
+/** What a candidate knows of a vacant record: enough to claim the next term. */
 export interface Vacancy {
   /** The next term. */
   readonly term: number;
   readonly version: number;
-  /** The number of the session's connection that has shown it. */
+  /** The number of the session's connection over which it was read. */
   readonly connection: number | undefined;
   /** Whether the election had no candidates. */
   readonly isDeserted?: boolean;
-  /** After a leader that released nothing: since when it is known to be gone or silent, by the session's clock. */
+  /**
+   * If the former leader ended without a release: since when it is known to be gone or silent, by the session's clock.
+   */
   readonly leaderLostAt?: number;
 }

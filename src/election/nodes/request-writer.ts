@@ -13,8 +13,10 @@ import {
 const RETRY_WITHIN_MS = 20;
 
 /**
- * Writes a request on a candidate's node, beside what the node advertises, and never over a change of that.
- * @throws a `ZooKeeperError` if the server refuses, for lack of permission say, and what ended the session
+ * Writes a request on a candidate's node, beside the data that the candidate advertises. It never overwrites a change
+ * of that data.
+ * @throws a `ZooKeeperError` if the server refuses, for lack of permission for example, or the error that ended the
+ *   session
  */
 export function writeRequest(
   session: Session,
@@ -39,8 +41,8 @@ async function update(
   for (let refusals = 0; ; ) {
     try {
       const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
-      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // It has no client that could act on it.
-      if (isDone(data)) return 'written'; // An earlier try may have written it and lost the reply.
+      if (session.guard.ownerless.isOne(path, stat)) return 'gone'; // No client owns the node, so none would act on the request.
+      if (isDone(data)) return 'written'; // An earlier try may have written it, with its reply lost.
       const bytes = change(data);
       if (bytes === undefined) return 'gone';
       await session.setData(path, bytes, stat.version);
@@ -49,7 +51,7 @@ async function update(
       if (error instanceof NoNodeError) return 'gone';
       if (isUnanswered(error)) continue;
       if (!(error instanceof BadVersionError)) throw error;
-      // Its owner may write it again and again, in step with these tries.
+      // The owner may write the node again and again, in step with these tries.
       if (refusals++ > 0) await sleep(session.clock, RETRY_WITHIN_MS * session.environment.random());
     }
   }

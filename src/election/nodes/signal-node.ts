@@ -1,9 +1,10 @@
 import { parseEntry } from '../../lock/queue/order.js';
 
 /**
- * The name of the node by which a release tells the next candidate, whose node has the name `node`, that it leads: the release creates
- * it and deletes it, in one transaction. The candidate watches for it. It is named after the version that the record has from
- * then on, so the candidate that has read the version before knows all that the record says now.
+ * The name of a handover's signal. It is a node by which a release tells the next candidate, whose node is `node`, that
+ * it leads. The release creates the signal and deletes it, in one transaction. The candidate watches for it. The name
+ * contains the version that the record has from then on. So a candidate that has read the version before knows
+ * everything that the record says now.
  */
 export function signalNodeOf(node: string, recordVersion: number): string {
   const id = parseEntry(node)?.id;

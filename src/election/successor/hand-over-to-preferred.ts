@@ -3,15 +3,18 @@ import type { TransactionPart } from '../../session/protocol/records.js';
 import { type HandedTerm, handoverParts } from './successor.js';
 import type { SuccessorSearch } from './successor-search.js';
 
-/** A term that a candidate may claim, or hand over, as long as its session has the connection on which the record was read. */
+/**
+ * A term that a candidate may claim or hand over, as long as its session has the connection over which the record was
+ * read.
+ */
 export type OpenTerm = HandedTerm & { readonly connection: number | undefined };
 
 /**
- * Hands a term that is open to the candidate with the highest priority behind `first`, in the place of its claim.
+ * Hands an open term to the candidate with the highest priority behind `first`. This replaces the claim of `first`.
  * @param after - the name of the former leader's node
- * @param deletions - parts of the same transaction
- * @returns the name of that candidate's node; `undefined`: there is none, or the connection is another one
- * @throws what ended the session, or the servers' refusal: nothing is written then, or the reply was lost
+ * @param deletions - further parts of the same transaction
+ * @returns the name of that candidate's node; `undefined` if there is none, or the session has another connection
+ * @throws the error that ended the session, the servers' refusal, in which case nothing is written, or a lost reply
  */
 export async function handOverToPreferred(
   first: Contender,

@@ -9,10 +9,10 @@ import type { HeldRecord } from '../takeover/lease-observation.js';
 import type { Claim } from '../term/claim.js';
 
 /**
- * Waits for the signal by which a leader that releases its term tells the next in line that it leads now: a notification for this
- * candidate alone, which says what the record says. A candidate that has a lease and a token leads at once. One that misses the
- * signal, or lacks either, loses nothing but time: it sees the end of the leader's node, and reads the record. See
- * docs/design/handover.md.
+ * Waits for the signal by which a leader that releases its term tells the next in line that it leads now. Only this
+ * candidate gets the notification, and it says the same as the record. A candidate with a lease and a token leads at
+ * once. If it misses the signal, or has no lease or token, it only loses time: it sees the end of the leader's node,
+ * and reads the record. See docs/design/handover.md.
  */
 export class HandoverSignal {
   readonly #contender: Contender;
@@ -21,14 +21,17 @@ export class HandoverSignal {
   #leader: HeldRecord | undefined;
   #unwatch: () => void = ignore;
 
-  /** @param onTakenUp - the contender leads that term; the record is read in the next tick */
+  /** @param onTakenUp - called when the contender leads that term. The record is read in the next tick */
   constructor(contender: Contender, recordPath: string, onTakenUp: (claim: Claim) => void) {
     this.#contender = contender;
     this.#recordPath = recordPath;
     this.#onTakenUp = onTakenUp;
   }
 
-  /** From now on that leader's signal counts, and no other one's. A lost connection ends the watch: it begins anew on the next one. */
+  /**
+   * From now on only that leader's signal counts. A lost connection ends the watch; it begins anew on the next
+   * connection.
+   */
   follow(leader: HeldRecord | undefined): void {
     const before = this.#leader;
     this.#leader = leader;
@@ -37,12 +40,12 @@ export class HandoverSignal {
     this.#unwatch = ignore;
     if (leader === undefined) return;
     const { session, queue, entry } = this.#contender;
-    if (!session.guard.trustsCreations(queue)) return; // The signal may be a stranger's.
+    if (!session.guard.trustsCreations(queue)) return; // Any client could create the signal.
     const path = `${queue}/${signalNodeOf(entry.node, leader.version + 1)}`;
     this.#unwatch = session.watchCreation(path, () => this.#signalled());
   }
 
-  /** Called on the connection's stack: what is known now was told before the signal. */
+  /** Called on the connection's stack, so everything that is known now came before the signal. */
   #signalled(): void {
     const leader = this.#leader;
     const claim = leader && this.#claimOf(leader);
@@ -50,17 +53,18 @@ export class HandoverSignal {
     // Not on the connection's stack, and still before the end of the leader's node is noticed.
     microtask(() => {
       if (this.#leader !== leader) return;
-      // The application hears of its term first.
+      // The application hears of its term before the check.
       nextTick(() => void this.#confirm(claim)); // Never rejects.
       this.#onTakenUp(claim);
     });
   }
 
   /**
-   * The term that this leader has handed over just now. The record names the contender, at the next version. The token is the zxid
-   * of the newest heartbeat that was answered before the signal: that was carried out before the release, and, if it is the
-   * greater one, behind the write that began the former term.
-   * @returns `undefined`: there is no such lease or token, and the record has to be read
+   * The term that this leader has just handed over. The record names the contender, at the next version. The token is
+   * the zxid of the newest heartbeat that was answered before the signal. The servers carried that heartbeat out before
+   * the release. If its zxid is greater than that of the write that began the former term, they carried it out after
+   * that write.
+   * @returns `undefined` if there is no such lease or token; then the record has to be read
    */
   #claimOf({ record, version, zxid }: HeldRecord): Claim | undefined {
     const { node, session } = this.#contender;
@@ -77,19 +81,20 @@ export class HandoverSignal {
   }
 
   /**
-   * Any client that is let in may give a signal, by mistake, as it may write the record. If the record isn't this contender's, its node is lost, and the term
+   * Reads the record after a signal. A client with the permission to create nodes here may give a wrong signal by
+   * mistake, as it may also write the record. If the record doesn't name this contender, its node is lost, and the term
    * with it. Never rejects.
    */
   async #confirm(claim: Claim): Promise<void> {
     const { node } = this.#contender;
     try {
       if (await this.#isRecorded(claim)) return;
-      await node.renew(); // Over another connection the server may have been behind.
+      await node.renew(); // Over another connection, the server that answered may have been behind.
       if (await this.#isRecorded(claim)) return;
-      node.lose(new NodeLostError(`${node.path} was told to lead, by no leader: its record says otherwise`));
+      node.lose(new NodeLostError(`${node.path} got a signal to lead, but its record says otherwise`));
     } catch (cause) {
-      const why = `${node.path} can't take up the term that it was handed over: ${describe(cause)}`;
-      node.lose(new NodeLostError(why, { cause })); // No news, if the node or the session has ended.
+      const why = `${node.path} can't take up the term that was handed over to it: ${describe(cause)}`;
+      node.lose(new NodeLostError(why, { cause })); // This has no effect if the node or the session has ended.
     }
   }
 
@@ -101,6 +106,6 @@ export class HandoverSignal {
     );
     const record = parseRecord(data, stat.version);
     if (record.state !== 'held' || record.node !== entry.node || stat.version !== version) return false;
-    return record.leaseMs >= session.leaseMs; // Others wait for no longer than it says.
+    return record.leaseMs >= session.leaseMs; // Others wait no longer than the record says.
   }
 }

@@ -4,11 +4,15 @@ import { parseRecord } from '../nodes/record.js';
 import { writePriorityMark } from '../nodes/request-writer.js';
 
 /**
- * Reports to the leader that `joiner`, which has a priority, is in the queue: by a mark on the leader's node. If this
- * session may not write that node, the queue decides. A leader whose record was written after the joiner's node was created needs
- * no mark: it lists the queue itself, after that. Each read here comes after the joiner's creation in the same session,
- * so it shows at least what was there then: a record that is vacant, or held by a node that is gone, will be claimed by a
- * candidate that sees the joiner. @throws what ended the session
+ * Reports to the leader that this contender, which has a priority, is in the queue. It writes a mark on the leader's
+ * node. If the session may not write that node, the queue decides.
+ *
+ * If the leader's record was written after this contender's node was created, no mark is needed: that leader lists the
+ * queue after its claim. Each read here follows the creation in the same session, so it shows at least the state of
+ * that moment. If it shows a record that is vacant, or held by a node that is gone, the candidate that claims next will
+ * see this contender.
+ *
+ * @throws the error that ended the session
  */
 export async function reportPriority({ session, queue, czxid }: Contender): Promise<void> {
   let gone: string | undefined;

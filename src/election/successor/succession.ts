@@ -9,19 +9,20 @@ import { hasPriorityMark } from '../nodes/candidate-request.js';
 import type { MarkedSuccessor, Successor } from './successor.js';
 import type { SuccessorSearch } from './successor-search.js';
 
-/** Who leads next, as far as a leader knows when it gives its term back. */
+/** The candidate that leads next, as far as a leader knows when it gives its term back. */
 export interface NextLeader {
-  /** `undefined`: there is none, or it isn't known. */
+  /** `undefined` if there is none, or none is known. */
   readonly successor?: Successor | undefined;
-  /** It is so only as long as the leader's own node is at that version. */
+  /** This is right only while the leader's own node is at that version. */
   readonly ifAt?: number | undefined;
 }
 
 /**
  * - `unknown`: the queue has to be listed.
- * - `looking`: the listing isn't answered, or it shows one with a priority, and the node of that one is being read.
- * - `known`: that candidate; or none, while the queue is listed again as often as an idle session sends a ping. A session that
- *   leads several elections does that for one of them, and lists the queues of the others when it releases.
+ * - `looking`: the listing isn't answered yet; or it shows a candidate with a priority, whose node is being read.
+ * - `known`: the successor is known, or there is none. While there is none, the queue is listed again as often as an
+ *   idle session sends a ping. A session that leads several elections does that for one of them. It lists the queues of
+ *   the others when it releases.
  */
 type State =
   | { readonly name: 'unknown' }
@@ -29,10 +30,11 @@ type State =
   | { readonly name: 'known'; readonly successor: Successor | undefined };
 
 /**
- * Which candidate leads after a leader, known before the term ends: then the release takes one write. The queue is listed right
- * behind the claim, unless that has shown that no other candidate is there. Who joins after that stands behind the first in the
- * queue; but a candidate with a priority is preferred, and marks the leader's node. So none is missed: the mark of a candidate whose `start()` has resolved has raised the
- * version of the leader's node, on which the release depends.
+ * Finds out before the term ends which candidate leads next, so that the release takes one write. The queue is listed
+ * right behind the claim, unless the claim has shown that no other candidate is there. A candidate that joins later
+ * stands behind the first in the queue. If it has a priority, it marks the leader's node. So the release misses no
+ * candidate whose `start()` has resolved: the mark has raised the version of the leader's node, and the release depends
+ * on that version.
  */
 export class Succession implements AccompanyingReads {
   readonly #search: SuccessorSearch;
@@ -52,8 +54,8 @@ export class Succession implements AccompanyingReads {
   }
 
   /**
-   * Lists the queue. To be called as soon as a claim has been sent, or a read that may show that a term was handed over: then the list
-   * shows the queue after that.
+   * Lists the queue. Call it right after a claim was sent, or a read that may show a handover: then the list shows the
+   * queue after that.
    */
   list(): void {
     this.look(this.#search.listOnce());
@@ -64,14 +66,14 @@ export class Succession implements AccompanyingReads {
     if (this.#state.name === 'unknown') this.list();
   }
 
-  /** As {@link list}, when what is under way has gone on. A term that ends before that lists the queue for itself. */
+  /** As {@link list}, one tick later. A term that ends before that lists the queue by itself. */
   listSoon(): void {
     nextTick(() => {
       if (!this.#hasEnded) this.list();
     });
   }
 
-  /** As {@link list}, with a listing that was sent then. */
+  /** As {@link list}, with a listing that was sent at such a moment. */
   look(listing: Promise<ChildNames>): void {
     void this.#look(listing); // Never rejects.
   }
@@ -81,12 +83,15 @@ export class Succession implements AccompanyingReads {
     this.#become({ name: 'known', successor: undefined });
   }
 
-  /** The term wasn't this candidate's. */
+  /** Called when the term wasn't this candidate's after all. */
   forget(): void {
     this.#become({ name: 'unknown' });
   }
 
-  /** Calls `listener` with the next leader when it is known, unless the leader names another one, and whenever that changes. */
+  /**
+   * Calls `listener` with the next leader as soon as it is known, and after each change. A candidate that the leader
+   * names isn't reported.
+   */
   whenKnown(listener: (next: NextLeader) => void): void {
     this.#onKnown = listener;
     this.#reportKnown();
@@ -97,13 +102,14 @@ export class Succession implements AccompanyingReads {
     if (known !== undefined) this.#onKnown(known);
   }
 
-  /** The leader names the next one. */
+  /** The leader names the candidate that is to lead next. */
   name(successor: MarkedSuccessor): void {
     this.#named = successor;
   }
 
   /**
-   * Who leads next, asked at the term's end. Never rejects, and ends after half a lease at most: if it fails, the queue decides.
+   * The candidate that leads next, at the term's end. Never rejects, and resolves after half a lease at most. If the
+   * search fails, the queue decides.
    */
   async next(): Promise<NextLeader> {
     this.end();
@@ -121,7 +127,9 @@ export class Succession implements AccompanyingReads {
     return next;
   }
 
-  /** The servers have refused what {@link next} gave: a candidate has come, left, or changed its node. */
+  /**
+   * As {@link next}, after the servers have refused its answer because a candidate has come, left, or changed its node.
+   */
   async nextInstead(): Promise<NextLeader> {
     const named = this.#named?.node;
     this.#named = undefined;
@@ -134,13 +142,16 @@ export class Succession implements AccompanyingReads {
     return await this.next();
   }
 
-  /** Looks for candidates no more. */
+  /** Stops looking for candidates. */
   end(): void {
     this.#hasEnded = true;
     this.#leader.session.heartbeat.removeSlowReads(this);
   }
 
-  /** What was known when the leader's node was last read still counts, unless a candidate with a priority has marked that. */
+  /**
+   * The successor that was known when the leader's node was last read, unless a candidate with a priority has marked
+   * that node.
+   */
   #known(): NextLeader | undefined {
     const content = this.#lastRead();
     if (this.#state.name !== 'known' || content === undefined || hasPriorityMark(content.data))
@@ -152,7 +163,7 @@ export class Succession implements AccompanyingReads {
     const looking = async () => {
       try {
         const successor = await this.#search.next(this.#leader.entry, await listing, looksAtFirst);
-        // Of several claims the last one is the one that succeeded, if any has.
+        // Of several claims only the last one can have succeeded.
         if (this.#state === state) this.#become({ name: 'known', successor });
       } catch {
         if (this.#state === state) this.#become({ name: 'unknown' });

@@ -22,11 +22,11 @@ import {
   type Successor,
 } from './successor.js';
 
-/** What a listing shows of who leads after a leader. */
+/** The candidate that leads after a leader, as far as a listing shows it. */
 export type ListedSuccessor =
-  /** The first in the queue. `undefined`: there is no other in the queue, or another client's node is the next. */
+  /** The first in the queue. `undefined` if the queue has no other candidate, or another client's node is the next. */
   | { readonly kind: 'first'; readonly successor: FirstSuccessor | undefined }
-  /** One with a higher priority than the first: its node has to be read. */
+  /** A candidate with a higher priority than the first. Its node has to be read. */
   | { readonly kind: 'preferred'; readonly entry: QueueEntry };
 
 /** Finds the candidate that leads next: the one that the leader names, the one with the highest priority, or the first in the queue. */
@@ -39,7 +39,7 @@ export class SuccessorSearch {
     this.#path = path;
   }
 
-  /** The queue's children, by a request that is sent now. @throws ConnectionLossError, or a server's refusal */
+  /** The queue's children. The request is sent at once. @throws ConnectionLossError, or a server's refusal */
   listOnce(): Promise<ChildNames> {
     return this.#session.listChildren(this.#path);
   }
@@ -49,7 +49,7 @@ export class SuccessorSearch {
   }
 
   /**
-   * Who follows `leader`, by a listing alone.
+   * The candidate that follows `leader`, by a listing alone.
    * @param names - a listing of the queue that isn't older than the leader's term
    */
   listed(leader: QueueEntry, names: ChildNames): ListedSuccessor {
@@ -62,9 +62,10 @@ export class SuccessorSearch {
   }
 
   /**
-   * The candidate that follows `leader`. `undefined`: there is none that can be handed a term.
+   * The candidate that follows `leader`. `undefined` if no candidate can be handed a term.
    * @param children - as of {@link listed}
-   * @param looks - also at the first in the queue: a node that goes with no session may have its name
+   * @param looks - whether to read the node of the first in the queue, too: a node without a session may have a
+   *   candidate's name
    */
   async next(leader: QueueEntry, children?: ChildNames, looks = false): Promise<Successor | undefined> {
     for (let names = children ?? (await this.#list()); ; names = await this.#list()) {
@@ -79,7 +80,10 @@ export class SuccessorSearch {
     }
   }
 
-  /** A candidate behind `first`, the first in the queue, with a higher priority; not `after`. `undefined`: there is none. */
+  /**
+   * A candidate behind `first`, the first in the queue, with a higher priority, except `after`. `undefined` if there is
+   * none.
+   */
   async preferredTo({ entry: first }: Contender, after: string): Promise<MarkedSuccessor | undefined> {
     for (;;) {
       const names = await this.#list();
@@ -94,7 +98,7 @@ export class SuccessorSearch {
   }
 
   /**
-   * The candidate with that id, or that name of its node; of several the first in the queue.
+   * The candidate with that id, or whose node has that name; if several have the id, the first in the queue.
    * @throws NoCandidateError if there is none, or it is another client's
    */
   async named(candidate: string, leader: QueueEntry): Promise<MarkedSuccessor> {
@@ -106,20 +110,23 @@ export class SuccessorSearch {
     return found;
   }
 
-  /** A candidate as it is now, by the name of its node; `undefined`: it is gone, or another client's. */
+  /** A candidate as it is now, by the name of its node; `undefined` if the node is gone, or another client's. */
   async again(node: string | undefined): Promise<MarkedSuccessor | undefined> {
     const entry = node === undefined ? undefined : parseEntry(node);
     const found = entry && (await this.#read(entry));
     return found === 'gone' ? undefined : found;
   }
 
-  /** In order: nodes that go with no session are no candidates. */
+  /** The candidates in order. Nodes that belong to no session aren't candidates. */
   #standing(names: readonly string[], except: string): QueueEntry[] {
     const { ownerless } = this.#session.guard;
     return queueOf(names).filter(({ node }) => node !== except && !ownerless.has(this.#path, node));
   }
 
-  /** Mostly without making strings of all names. `undefined`, too, where numbers say nothing of the order: the queue finds out. */
+  /**
+   * The first candidate, mostly without making strings of all names. Also `undefined` where the numbers don't show the
+   * order; the queue then finds out.
+   */
   #first(names: ChildNames, leader: QueueEntry): QueueEntry | undefined {
     let [first] = queueOf(names.strings(earliestBut(leader)));
     if (first !== undefined && this.#session.guard.ownerless.has(this.#path, first.node))
@@ -133,7 +140,7 @@ export class SuccessorSearch {
       const stat = await this.#session.retryUntilAnswered(() => this.#session.exists(path));
       return stat !== undefined && !this.#session.guard.ownerless.isOne(path, stat);
     } catch (error) {
-      if (isNoAuth(error)) return true; // It is there, and nothing else can be known.
+      if (isNoAuth(error)) return true; // It is there. Nothing else can be known.
       throw error;
     }
   }

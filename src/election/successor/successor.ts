@@ -7,14 +7,17 @@ import { type CandidateLease, leaseOf } from '../nodes/candidate-uuid.js';
 import { serializeRecord } from '../nodes/record.js';
 import { signalNodeOf } from '../nodes/signal-node.js';
 
-/** The first in the queue but for the leader: it is notified of the leader's end, and reads the record. Its name says enough. */
+/**
+ * The first in the queue apart from the leader. The servers notify it of the leader's end, and it reads the record. Its
+ * name contains all that a record needs.
+ */
 export interface FirstSuccessor extends CandidateLease {
   readonly isFirst: true;
   /** The name of its node. */
   readonly node: string;
 }
 
-/** Another one, as its node was read: it learns that it leads from a mark there. */
+/** Any other candidate, with its node as it was read. A mark on its node tells it that it leads. */
 export interface MarkedSuccessor extends CandidateLease {
   readonly isFirst: false;
   readonly id: string;
@@ -34,9 +37,9 @@ export function firstSuccessor(entry: QueueEntry): FirstSuccessor | undefined {
   return lease && { ...lease, isFirst: true, node: entry.node };
 }
 
-const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. What is much longer can't be written with a mark.
+const LONGEST_DATA_BYTES = 100_000; // A candidate advertises 16 KiB at most. Much longer data couldn't be written with a mark.
 
-/** Any other; `undefined`, too, for one that leads or has led: a node does so once. */
+/** Any other candidate as a successor; also `undefined` for one that leads or has led, since a node leads only once. */
 export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): MarkedSuccessor | undefined {
   if (data.length > LONGEST_DATA_BYTES) return undefined;
   const lease = leaseOf(entry);
@@ -45,17 +48,17 @@ export function markedSuccessor(entry: QueueEntry, { data, stat }: NodeData): Ma
   return { ...lease, isFirst: false, id, node: entry.node, data, version: stat.version };
 }
 
-/** A term, and the record at which it is written. */
+/** A term that is handed over, and the record in which that is written. */
 export interface HandedTerm {
   readonly record: string;
-  /** The record's version before. */
+  /** The record's version before the write. */
   readonly version: number;
   readonly term: number;
 }
 
 /**
- * The writes that tell the first in the queue that it leads. They come before the deletion of the leader's node, which it is told of
- * as well. It learns that it leads from that, too, if it doesn't wait for the signal.
+ * The writes that tell the first in the queue that it leads. They come before the deletion of the leader's node. If the
+ * candidate doesn't wait for the signal, it learns from that deletion that it leads.
  */
 export function signalParts(queue: string, successor: Successor, recordVersion: number): TransactionPart[] {
   if (!successor.isFirst) return [];
@@ -66,12 +69,13 @@ export function signalParts(queue: string, successor: Successor, recordVersion: 
   ];
 }
 
-// Servers tell of a node to those that may read it. Each candidate may.
+// Servers notify only clients that may read the node. Every candidate may read this one.
 const READABLE: Access = [{ scheme: 'world', id: 'anyone', permissions: PERMISSION.read }];
 
 /**
- * The writes that make a candidate the holder of a term. They are refused if it has left the queue. One that isn't the first learns
- * of it from a mark on its own node; they are refused, too, if it has changed that since it was read. See docs/design/handover.md.
+ * The writes that make a candidate the holder of a term. The servers refuse them if the candidate has left the queue. A
+ * candidate that isn't the first learns of the term from a mark on its own node. Then the servers also refuse the
+ * writes if that node has changed since it was read. See docs/design/handover.md.
  */
 export function handoverParts(
   queue: string,
@@ -90,6 +94,6 @@ export function handoverParts(
 
 function successorPart(path: string, successor: Successor, term: number): TransactionPart {
   if (successor.isFirst) return { kind: 'check', path };
-  const marked = withRequest(successor.data, { kind: 'lead', term }) as Buffer; // Only a candidate's node makes a successor.
+  const marked = withRequest(successor.data, { kind: 'lead', term }) as Buffer; // Never `undefined`: a successor was made of a candidate's node.
   return { kind: 'set', path, data: marked, version: successor.version };
 }

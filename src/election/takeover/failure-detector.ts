@@ -18,38 +18,43 @@ import {
   takeoverStep,
 } from './lease-observation.js';
 
-/** A leader of which nothing was heard for longer than its lease: all that a claim of its term needs to know. */
+/**
+ * A leader of which nothing was heard for longer than its lease. It has all facts that a claim of the next term needs.
+ */
 export interface LeaderFailure {
   readonly seat: number;
   readonly leader: HeldRecord;
-  /** The last version of its heartbeat node. The claim depends on that it is the last one. */
+  /** The newest version of its heartbeat node that was seen. The claim is refused if the node has another version. */
   readonly heartbeatVersion: number;
   /** When that version was first seen, by the session's clock. */
   readonly silentSince: number;
 }
 
-/** One record whose leader is followed, and what is done if it fails. */
+/** The record whose leader is followed, and the callbacks for its failure. */
 export interface FailureDetectorOptions {
   readonly contender: Contender;
   readonly recordPath: string;
   readonly seat: number;
   /** See `takeoverDelayMs` of the candidate's options. */
   readonly leastDelayMs: number;
-  /** What was seen of that record's leader before, also by another detector. */
+  /** The newest observation of that record's leader, perhaps by another detector. */
   readonly lastObservation: LastObservation;
   /** Whether the servers refused to let the candidate take over from the leader of that record. */
   isRefused(leader: HeldRecord): boolean;
   onFailure(failure: LeaderFailure): void;
-  /** The candidate has become the third in line, as the record says: no node that it watches has gone. */
+  /** The candidate has become the third in line. The record shows that; no node that it watches has gone. */
   onThird?(): void;
-  /** The leader behind which the candidate is the next in line, as its record was read last; `undefined`: none is known. */
+  /**
+   * The leader behind which the candidate is the next in line, with the record as it was last read; `undefined` while
+   * none is known.
+   */
   onLeader?(leader: HeldRecord | undefined): void;
 }
 
 /**
  * - `off`: nothing is read.
- * - `reading`: the record, with each heartbeat, until it shows a leader that can be taken over from.
- * - `following`: the version of that leader's heartbeat node, with each heartbeat.
+ * - `reading`: the record is read with each heartbeat, until it shows a leader whose term can be taken over.
+ * - `following`: the version of that leader's heartbeat node is read with each heartbeat.
  */
 type State =
   | { readonly name: 'off' }
@@ -62,9 +67,9 @@ type State =
     };
 
 /**
- * Follows the heartbeats of a leader for a candidate that may have to take over: one small read with each heartbeat of its own
- * session. Reports, once, that the leader's lease is surely over. What is concluded from is never a single read: the claim is
- * refused if there was another heartbeat. See docs/design/takeover.md.
+ * Follows the heartbeats of a leader for a candidate that may have to take over. It costs one small read with each
+ * heartbeat of the candidate's session. The detector reports, once, that the leader's lease is surely over. No decision
+ * rests on a single read: the servers refuse the claim if there was another heartbeat. See docs/design/takeover.md.
  */
 export class FailureDetector implements AccompanyingReads {
   readonly #options: FailureDetectorOptions;
@@ -79,8 +84,9 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * From now on the candidate has so many nodes ahead in the queue which block it, and waits for the one of that name. Goes on with the
-   * leader that it follows, if that is there still. Else it begins with the record, if it may matter.
+   * From now on `position` nodes ahead in the queue block the candidate, and it waits for the node `ahead`. The
+   * detector goes on with the leader that it follows, if that one is still there. Otherwise it begins with a read of
+   * the record, unless the candidate is too far behind to take over.
    */
   follow(position: number, ahead: string): void {
     const isNext = position === 1 && this.#position !== 1;
@@ -90,12 +96,15 @@ export class FailureDetector implements AccompanyingReads {
     const rank = state.name === 'following' ? this.#rankBehind(state.leader) : undefined;
     if (state.name === 'following' && rank !== undefined && !this.#hasGone(state.leader)) {
       this.#become({ ...state, rank }, isNext);
-      return this.#decide(); // With a lower rank the candidate waits for less.
+      return this.#decide(); // With a lower rank the candidate waits a shorter time.
     }
     this.#become({ name: rankOf(position, true) === undefined ? 'off' : 'reading' }, isNext);
   }
 
-  /** It isn't the one node that is left ahead. A leader that has gone without that being seen here is missed by the next read. */
+  /**
+   * Whether a leader that was ahead has gone: another node is the only one left ahead. If a leader's end isn't seen
+   * here, the next read shows it.
+   */
   #hasGone({ record }: HeldRecord): boolean {
     return this.#position === 1 && record.node !== this.#ahead && this.#isAhead(record.node);
   }
@@ -105,8 +114,9 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * A look at the record: the candidate is the third in line if its second predecessor leads. Not while it follows a leader.
-   * @param probe - called if the one ahead leads: the second predecessor has probably gone
+   * A read of the record that shows whether the second predecessor leads: then the candidate is the third in line.
+   * `undefined` while the detector reads anyway.
+   * @param probe - called if the predecessor leads: then the second predecessor has probably gone
    */
   lookForLeader(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined {
     const state = this.#state;
@@ -133,8 +143,8 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * @internal The answer counts only if it is still the same that is asked for. Over another connection the record is read
-   * again: only where it is the same do the versions that were seen before count.
+   * @internal An answer counts only while the detector still asks the same question. After a change of the connection
+   *   it reads the record again. The versions that it has seen count further only if the record is the same.
    */
   nextRead(): AccompanyingRead {
     const state = this.#state;
@@ -170,7 +180,7 @@ export class FailureDetector implements AccompanyingReads {
 
   #heartbeatRead(leader: HeldRecord, { version }: Stat, readAt: number): void {
     if (this.#state.name !== 'following' || this.#state.leader !== leader) return;
-    if (version < 0) return this.stop(); // After so many heartbeats it would fit any version.
+    if (version < 0) return this.stop(); // After so many heartbeats the version is negative, and -1 in a claim would fit any version.
     const { lastObservation } = this.#options;
     const now = this.#session.clock.now();
     lastObservation.note(leader.zxid, observed(lastObservation.of(leader.zxid), version, { readAt, now }));
@@ -178,8 +188,9 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * The leader is gone, by a release or not: the queue's watches say so, and there will be another one. A session that may not
-   * read a heartbeat node has to wait for the end of the leader's session. After any other refusal it reads on.
+   * If the heartbeat node is gone, so is the leader, with or without a release. The queue's watches show that, and the
+   * detector looks for the next leader. If the session may not read the node, the candidate has to wait for the end of
+   * the leader's session. After any other refusal the detector reads on.
    */
   #refused(error: ZooKeeperError): void {
     if (error instanceof NoNodeError) this.#become({ name: 'reading' });
@@ -210,8 +221,9 @@ export class FailureDetector implements AccompanyingReads {
   }
 
   /**
-   * The end of the node that the candidate waits for begins another wait, and the third in line learns who leads. Any other
-   * holder may be gone already, and the one ahead about to take over from it: read on.
+   * Whether the queue notices the end of that node. The end of the node that the candidate waits for begins another
+   * wait, and the third in line learns from the record which candidate leads. Any other holder may be gone already, and
+   * the predecessor may be about to take over from it: then the detector reads on.
    */
   #isEndNoticed(node: string): boolean {
     return this.#position > 1 ? this.#isAhead(node) : node === this.#ahead;
@@ -236,7 +248,7 @@ export class FailureDetector implements AccompanyingReads {
       ownRemainingMs: contender.node.remainingMs(),
     });
     this.#timer?.clear();
-    // A claim goes out over the connection that has shown the record. The next heartbeat reads that.
+    // A claim has to go out over the connection that has shown the record. The next heartbeat reads the record again.
     if (step.kind === 'claim' && leader.connection !== this.#session.connectionNumber) return;
     switch (step.kind) {
       case 'wait':
@@ -247,7 +259,7 @@ export class FailureDetector implements AccompanyingReads {
         return;
       case 'claim':
         this.stop();
-        lastObservation.forget(); // If the claim is refused, the next one is as far away as this one was.
+        lastObservation.forget(); // If the claim is refused, the next claim takes a whole delay again.
         onFailure({
           ...{ seat, leader, heartbeatVersion: observation.version },
           silentSince: observation.since,
@@ -257,7 +269,8 @@ export class FailureDetector implements AccompanyingReads {
 
   /**
    * The only place that turns the reads on and off.
-   * @param soon - the candidate has become the next in line: it is ready to lead when it knows the leader and has a lease
+   * @param soon - the candidate has become the next in line. It is ready to lead as soon as it knows the leader and has
+   *   a lease
    */
   #become(next: State, soon = false): void {
     this.#timer?.clear();

@@ -1,27 +1,27 @@
 import type { ElectionRecord } from '../nodes/record.js';
 import { takeoverDelayMs } from '../term/takeover-delay.js';
 
-/** A record that is held, as it was read. */
+/** A held record, as it was read. */
 export interface HeldRecord {
   readonly record: Extract<ElectionRecord, { state: 'held' }>;
   readonly version: number;
   /** The transaction that wrote it. */
   readonly zxid: bigint;
-  /** The number of the session's connection that has shown it last. */
+  /** The number of the session's connection over which it was last read. */
   readonly connection: number | undefined;
 }
 
-/** What the reads of a leader's heartbeat node have shown so far. Instants are by the reader's clock. */
+/** The result of the reads of a leader's heartbeat node so far. Instants are by the reader's clock. */
 export interface LeaseObservation {
-  /** The version that the newest answer showed. */
+  /** The version in the newest answer. */
   readonly version: number;
-  /** When the answer that showed it first had come. */
+  /** When the first answer with that version had come. */
   readonly since: number;
-  /** When the newest read that showed it was sent. */
+  /** When the newest read with that version was sent. */
   readonly readAt: number;
 }
 
-/** A read that was sent at `readAt` has shown `version`; it is `now` that its answer has come. */
+/** The next observation: a read that was sent at `readAt` has shown `version`, and its answer has come at `now`. */
 export function observed(
   before: LeaseObservation | undefined,
   version: number,
@@ -31,8 +31,9 @@ export function observed(
 }
 
 /**
- * The newest observation of a leader. It counts as long as the record is the one of that transaction, also when the candidate's place in
- * the queue has changed, or the candidate has stopped following the leader for a while: the argument asks for no more than that.
+ * The newest observation of a leader. It counts as long as the record is the one that this transaction wrote. It still
+ * counts after the candidate's place in the queue has changed, or after the candidate has stopped following the leader
+ * for a while: the proof of the takeover needs only the same record.
  */
 export class LastObservation {
   #zxid: bigint | undefined;
@@ -48,7 +49,7 @@ export class LastObservation {
     this.#observation = observation;
   }
 
-  /** The next observation begins anew. */
+  /** Makes the next observation begin anew. */
   forget(): void {
     this.#observation = undefined;
   }
@@ -56,48 +57,53 @@ export class LastObservation {
 
 export interface TakeoverSituation extends LeaseObservation {
   readonly now: number;
-  /** The leader's lease, as its record says. */
+  /** The leader's lease by its record, in milliseconds. */
   readonly leaderLeaseMs: number;
-  /** The least delay by the candidate's options. */
+  /** The least delay by the candidate's options, in milliseconds. */
   readonly leastDelayMs: number;
-  /** How many candidates come before this one: each of them has one delay's time to claim. */
+  /** How many candidates come before this one. Each of them has the time of one delay to claim. */
   readonly rank: number;
-  /** The candidate's own lease, and how much of it is left. */
+  /** The candidate's own lease, and the rest of it, in milliseconds. */
   readonly ownLeaseMs: number;
   readonly ownRemainingMs: number;
 }
 
 export type TakeoverStep =
-  /** The leader's lease may last, or another candidate may claim: look again in so many milliseconds. */
+  /** The leader's lease may last, or another candidate may claim: look again in `ms` milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** It is over. But the servers may have stood still, too: wait for the next heartbeat and the read behind it. */
+  /**
+   * The lease is over. But the servers may have stood still, too: wait for the next heartbeat and the read behind it.
+   */
   | { readonly kind: 'prove' }
-  /** It is over, and the servers commit writes. */
+  /** The lease is over, and the servers commit writes. */
   | { readonly kind: 'claim' };
 
 /**
- * What a candidate may do about a leader of which it has seen that version for so long. A pure decision: a mistake would make
- * two leaders at once.
+ * What a candidate may do about a leader, after it has seen the same version for a while. A pure decision: a mistake
+ * would make two leaders at once.
  *
- * The newest heartbeat that a lease can follow from was committed before the version was seen, and was sent before that. So
- * the lease began before `since`, and ends before the delay does. The claim is carried out only if the version is still the same.
+ * The leader's newest heartbeat was committed before the version was seen, and was sent before that. So its lease began
+ * before `since`, and ends before the delay does. The servers carry the claim out only if the version is still the
+ * same.
  */
 export function takeoverStep(situation: TakeoverSituation): TakeoverStep {
   const { since, readAt, now, leaderLeaseMs, leastDelayMs, rank, ownLeaseMs, ownRemainingMs } = situation;
   const claimAt = since + (rank + 1) * Math.max(leastDelayMs, takeoverDelayMs(leaderLeaseMs));
   if (now < claimAt) return { kind: 'wait', ms: claimAt - now };
-  // A claim that is sent to servers that stand still is carried out when its own lease is over, and is of use to no candidate.
+  // If the servers stand still, they carry a claim out only when the claimant's own lease is over. Such a claim is of
+  // no use.
   const isProven = now - readAt < ownLeaseMs / 2 && ownRemainingMs > ownLeaseMs / 2;
   return { kind: isProven ? 'claim' : 'prove' };
 }
 
 /**
- * How many candidates come before one that has `position` nodes ahead in the queue which block it. The leader doesn't count:
- * it is ahead of the others in the queue, or behind them if the term was handed over to it. `undefined`: too many to take part.
+ * How many candidates come before a candidate that `position` nodes ahead in the queue block. The leader doesn't count.
+ * It is ahead of the others, or behind them if the term was handed over to it. `undefined` if the candidate is too far
+ * behind to take over.
  */
 export function rankOf(position: number, isLeaderAhead: boolean): number | undefined {
   const rank = Math.max(0, position - (isLeaderAhead ? 1 : 0));
   return rank < MOST_RANKS ? rank : undefined;
 }
 
-const MOST_RANKS = 2; // The next in line, and the third, should the host of the leader have taken the next one with it.
+const MOST_RANKS = 2; // The next in line, and the third: the leader's host may have taken the next in line with it.

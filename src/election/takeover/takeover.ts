@@ -14,27 +14,33 @@ import type { Claim } from '../term/claim.js';
 import { FailureDetector, type LeaderFailure } from './failure-detector.js';
 import { type HeldRecord, LastObservation } from './lease-observation.js';
 
-/** How a candidate follows leaders that end uncleanly: see the options of the same names. */
+/** How a candidate replaces leaders that end uncleanly. See the elector's options of the same names. */
 export interface ClaimOptions {
   readonly takeover: 'lease' | 'session';
   readonly takeoverDelayMs: number | undefined;
   /** @default the session's */
   readonly logger?: Session['logger'];
-  /** Called when the candidate waits, or has waited, for the end of the lease of a leader that released nothing. Must not throw. */
+  /**
+   * Called when the candidate waits, or has waited, for the end of the lease of a leader that ended without a release.
+   * Must not throw.
+   */
   readonly onTakeoverWait?: () => void;
 }
 
-/** What a candidate that waits is told of leaders. */
+/** Receives the news about leaders, for a candidate that waits. */
 export interface LeaderListener {
-  /** A leader has failed: the candidate is to claim. */
+  /** A leader has failed. The candidate is to claim. */
   onFailure(failure: LeaderFailure): void;
   /** See {@link FailureDetectorOptions.onThird}. */
   onThird?(): void;
-  /** A leader has handed its term over: the candidate leads. Not given with several seats, where no term is handed over. */
+  /**
+   * A leader has handed its term over, and the candidate leads. Missing with several seats, where no term is handed
+   * over.
+   */
   onTakenUp?(claim: Claim): void;
 }
 
-/** Takes over from leaders whose lease is over though their session lasts, for one candidate and one record. */
+/** Takes over from leaders whose lease is over though their session lives, for one candidate and one record. */
 export class Takeover {
   readonly #session: Session;
   readonly #recordPath: string;
@@ -42,7 +48,9 @@ export class Takeover {
   readonly #options: ClaimOptions;
   readonly #search: SuccessorSearch;
   readonly #lastObservation = new LastObservation();
-  /** The transaction that wrote the record whose leader the servers don't let this candidate delete. */
+  /**
+   * Set when the servers refuse to let this candidate delete a leader: the transaction that wrote that leader's record.
+   */
   #refusedAt: bigint | undefined;
 
   constructor(
@@ -59,7 +67,7 @@ export class Takeover {
     this.#search = search;
   }
 
-  /** What follows the leader of this record; nothing for a candidate that waits for the end of sessions. */
+  /** The detector that follows the leader of this record; none for a candidate that waits for the end of sessions. */
   detectors(contender: Contender, { onFailure, onThird, onTakenUp }: LeaderListener): FailureDetector[] {
     const { takeover, takeoverDelayMs: leastDelayMs = 0 } = this.#options;
     if (takeover === 'session') return [];
@@ -72,9 +80,9 @@ export class Takeover {
   }
 
   /**
-   * Claims the next term, or hands it over to a candidate with a higher priority. `undefined`: that one leads,
-   * or nothing was done, since there was another heartbeat, or the leader has gone, or another candidate has claimed; or the
-   * outcome isn't known: the record tells.
+   * Claims the next term, or hands it over to a candidate with a higher priority. Returns `undefined` if that candidate
+   * leads now. Also returns `undefined` if nothing was done, because there was another heartbeat, the leader has gone,
+   * or another candidate has claimed. And it does so if the outcome isn't known; then the record shows it.
    * @param claim - claims in one transaction with these parts
    */
   async carryOut(
@@ -100,7 +108,7 @@ export class Takeover {
       const handing = handOverToPreferred(contender, this.#search, term, record.node, deletions);
       const preferred = await abortable(handing, signal).catch((error: unknown) => {
         if (!(error instanceof ZooKeeperError)) throw error;
-        return undefined; // It left, or may not be written: this candidate claims.
+        return undefined; // The preferred candidate has left, or its node may not be written: this candidate claims.
       });
       if (preferred === undefined) return await claim(deletions);
     } catch (error) {
@@ -109,7 +117,7 @@ export class Takeover {
         const path = this.#session.absolute(contender.queue);
         logger.warn(
           { path },
-          'the session may not delete the leader there: it waits for the end of its session',
+          "this session may not delete the leader's node: waiting for the end of the leader's session",
         );
       } else if (!(error instanceof NoNodeError || error instanceof BadVersionError || isUnanswered(error))) {
         throw error;
@@ -120,8 +128,9 @@ export class Takeover {
 }
 
 /**
- * The parts of a transaction that takes over from a leader. If there was another heartbeat since the version was seen, the first
- * is refused, and all with it. If there wasn't, there can be none any more: a heartbeat needs both nodes.
+ * The parts of a transaction that takes over from a leader. If there was another heartbeat after the version was seen,
+ * the servers refuse the first part, and with it the whole transaction. If there was none, none can follow: a heartbeat
+ * needs both nodes.
  */
 export function deletionsOf(queue: string, { leader, heartbeatVersion }: LeaderFailure): TransactionPart[] {
   const { node } = leader.record;

@@ -10,7 +10,10 @@ import type { Session } from '../../session/session.js';
 import { serializeRecord, type Vacancy } from '../nodes/record.js';
 import type { Claim, TermOrigin } from './claim.js';
 
-/** Sends the claims of one candidate on one record: each is a single transaction, sent over the connection that has shown the record. */
+/**
+ * Sends the claims of one candidate on one record. Each is a single transaction, over the connection that has shown the
+ * record.
+ */
 export class ClaimWriter {
   readonly #session: Session;
   readonly #recordPath: string;
@@ -25,11 +28,12 @@ export class ClaimWriter {
   }
 
   /**
-   * @param vacancy - its connection is the one over which it may be claimed: over another one, the record may be of a restored
-   *   backup, and at that version by the claim of another candidate
-   * @param deletions - what goes with the claim
-   * @returns `undefined`: nothing was claimed, or the outcome isn't known: read the record again
-   * @throws NodeLostError, a server's refusal, what ended the session, or the signal's reason, a lease after the abort
+   * @param vacancy - it may be claimed only over its own connection. Over another one, the record may come from a
+   *   restored backup, and have that version by another candidate's claim
+   * @param deletions - further parts of the claim's transaction
+   * @returns `undefined` if nothing was claimed, or if the outcome isn't known; then read the record again
+   * @throws NodeLostError, a server's refusal, the error that ended the session, or the signal's reason, a lease after
+   *   the abort
    */
   async claim(
     contender: Contender,
@@ -38,7 +42,8 @@ export class ClaimWriter {
     onSent: () => void = ignore,
     deletions: readonly TransactionPart[] = [],
   ): Promise<Claim | undefined> {
-    // Sent only while connected, and not held back until then: a claim that was given up must not go out later.
+    // The claim is sent only while connected. It isn't held until there is a connection, because a claim that was given
+    // up must not go out later.
     await this.#session.whenConnected(signal);
     if (!this.#isShown(vacancy)) return undefined;
     try {
@@ -48,8 +53,9 @@ export class ClaimWriter {
     } catch (error) {
       if (error instanceof BadVersionError || isHeartbeatNodeRefused(error)) return undefined;
       if (!isUnanswered(error) && !(error instanceof NoNodeError)) throw error;
-      // Commits a check of this contender's node: after it, the record shows whether the claim was carried out. It rejects if
-      // the node is gone, and begins a lease otherwise. A contender that gives up here leaves as after an unclean end.
+      // Commits a check of this contender's node. After that, the record shows whether the servers carried the claim
+      // out. The check rejects if the node is gone, and otherwise begins a lease. A contender that gives up here leaves
+      // as after an unclean end.
       await contender.node.renew(signal);
       return undefined;
     }
@@ -57,9 +63,10 @@ export class ClaimWriter {
 
   /**
    * Creates the contender's node with `data`, and claims, in one transaction.
-   * @param onOthers - called if another node has come into the queue since that was seen to be empty
-   * @returns `undefined`: nothing was written
-   * @throws what ended the session, or the signal's reason, a lease after the abort: then the outcome isn't known
+   * @param onOthers - called if the queue has got another node since it was seen to be empty
+   * @returns `undefined` if nothing was written
+   * @throws the error that ended the session, or the signal's reason, a lease after the abort; then the outcome isn't
+   *   known
    */
   async joinAndClaim(
     contender: Contender,
@@ -70,23 +77,27 @@ export class ClaimWriter {
   ): Promise<Claim | 'unanswered' | undefined> {
     if (!this.#isShown(vacancy)) return undefined;
     const { node } = contender;
-    node.decideHeartbeats(); // The record says which way they go.
+    node.decideHeartbeats(); // The record says whether heartbeats raise a version.
     try {
       const claiming = node.createWithClaim(data, [this.#write(contender, vacancy)]);
       const stat = await this.#answered(claiming, signal);
       node.keepAlive();
-      // As the record was when it was written, behind the creation of the contender's own node.
+      // The stat is of the moment of the claim, when the contender's own node was there already.
       if (stat.numChildren > 1) onOthers();
       return this.#begun(contender, vacancy, stat);
     } catch (error) {
-      // Another candidate has claimed; or the election is gone, or the servers let no node be created: joining shows that.
+      // Another candidate has claimed; or the election is gone, or this session may not create nodes, and joining shows
+      // that.
       if (error instanceof ZooKeeperError && error.operation?.startsWith('multi[')) return undefined;
       if (isUnanswered(error) || error instanceof ZooKeeperError) return 'unanswered';
       throw error;
     }
   }
 
-  /** A term is begun by the transaction that wrote the record last: `zxid`, which left it at `version`. */
+  /**
+   * The claim of a term that the transaction `zxid` has begun: it was the last to write the record, and left it at
+   * `version`.
+   */
   claimed(
     contender: Contender,
     term: number,
@@ -119,10 +130,10 @@ export class ClaimWriter {
     return this.claimed(contender, term, mzxid, version, connection, origin);
   }
 
-  /** The record's stat, as the claim left it. */
+  /** The stat that the claim gave the record. */
   async #answered(claiming: Promise<Reply<PartResult[]>>, signal: Abortable): Promise<Stat> {
     const { clock, leaseMs } = this.#session;
-    // The candidate that is stopped waits no longer: it may take much longer than a lease to find a dead link.
+    // A candidate that is stopped waits no longer than this: finding a dead link may take much longer than a lease.
     const { value } = await abortableLate(clock, claiming, leaseMs, signal);
     return value.at(-1)?.stat as Stat; // The claim's last part sets the record.
   }

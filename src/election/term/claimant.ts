@@ -1,4 +1,4 @@
-// Imports more than 15 modules: 16; it ties the rules of the record to the queue and to the session.
+// Imports more than 15 modules: 16. It connects the rules of the record with the queue and the session.
 import { NodeLostError, NoNodeError, SeatsMismatchError, ZooKeeperError } from '../../errors.js';
 import type { Contender } from '../../lock/queue/contender.js';
 import { parseSeats } from '../../lock/queue/seats.js';
@@ -18,30 +18,30 @@ import { nextClaimStep, type RecordRead } from './claim-rules.js';
 import { ClaimWriter } from './claim-writer.js';
 import { takeoverDelayMs, UncleanEndNote } from './takeover-delay.js';
 
-/** How it came to be a contender's turn. */
+/** How a contender's turn has come. */
 export interface Turn {
-  /** The record, if it was read before and was vacant: allows a first try without reading it again. */
+  /** Given if the record was read before and was vacant: the first claim then needs no other read. */
   readonly vacancy?: Vacancy | undefined;
-  /** A read of the record that was sent when the turn may have come. */
+  /** A read of the record that was sent because the turn may have come. */
   readonly reading?: RecordReading | undefined;
-  /** The leader has failed, and the contender is to take over from it, out of turn. */
+  /** Given if the leader has failed and the contender is to take over from it, out of turn. */
   readonly failure?: LeaderFailure;
-  /** Others may be ahead in the queue, or all are alike: no candidate with a higher priority is looked for. */
+  /** Other candidates may be ahead in the queue, or all seats are alike: the claim looks for no candidate with a higher priority. */
   readonly outOfTurn: boolean;
 }
 
-/** A read of the record that was sent, and the number of the connection over which it was. */
+/** A read of the record that was sent, and the number of the connection over which it was sent. */
 export interface RecordReading {
   readonly connectionNumber: number | undefined;
   readonly reading: Promise<RecordRead>;
 }
 
-/** Another candidate leads: the name of its node. */
+/** Another candidate leads: `blockedBy` is the name of its node. */
 export interface Blocked {
   readonly blockedBy: string;
 }
 
-/** The former leader's lease may last: try again in so many milliseconds. */
+/** The former leader's lease may last: try again in `retryAfterMs` milliseconds. */
 export interface RetryAfter {
   readonly retryAfterMs: number;
 }
@@ -51,7 +51,7 @@ export type Claims = Pick<
   Claimant,
   'prepare' | 'joinAndClaim' | 'notePlaceLost' | 'detectors' | 'claim' | 'handedOver'
 > & {
-  /** See {@link Claimant.readAhead}; `undefined` where more than one record may be the one. */
+  /** See {@link Claimant.readAhead}; `undefined` with several seats, since any of the records may be the right one. */
   readAhead(signal?: Abortable): RecordReading | undefined;
 };
 
@@ -65,7 +65,7 @@ export class Claimant {
   readonly #takeover: Takeover;
   readonly #writer: ClaimWriter;
   readonly #uncleanEnd: UncleanEndNote;
-  /** The transaction that wrote the record at which a candidate with a higher priority was looked for: that is done once. */
+  /** The transaction that wrote the record for which a preferred candidate was last looked for: once for each record. */
   #preferredAt: bigint | undefined;
   #placeLost = false;
 
@@ -81,7 +81,7 @@ export class Claimant {
     this.#takeover = new Takeover(session, this.#recordPath, this.#seat, options, this.#search);
   }
 
-  /** The record as it is now. @throws the signal's reason, or what ended the session */
+  /** The record as it is now. @throws the signal's reason, or the error that ended the session */
   async read(signal?: Abortable): Promise<RecordRead & Pick<Vacancy, 'isDeserted'>> {
     const { data, stat } = await this.#session.retryUntilAnswered(
       () => this.#session.getData(this.#recordPath),
@@ -93,17 +93,17 @@ export class Claimant {
     return { record, version: stat.version, zxid: stat.mzxid, isDeserted: stat.numChildren === 0 };
   }
 
-  /** Sends a read of the record, for a turn that may have come. */
+  /** Sends a read of the record because the turn may have come. */
   readAhead(signal?: Abortable): RecordReading {
     const { connectionNumber } = this.#session;
     const reading = this.read(signal);
-    reading.catch(ignore); // It may not be the candidate's turn.
+    reading.catch(ignore); // If it isn't the candidate's turn, no caller waits for it.
     return { connectionNumber, reading };
   }
 
   /**
-   * The record as it is before the candidate has joined, if that is vacant: what may be claimed if it is the candidate's turn at once.
-   * @throws SeatsMismatchError for another number of seats, with which it would be in others' way
+   * Reads the record before the candidate joins. Returns its vacancy, for a candidate whose turn it is at once.
+   * @throws SeatsMismatchError if the election has several seats: the candidate would block the others
    */
   async prepare(): Promise<Vacancy | undefined> {
     try {
@@ -117,17 +117,17 @@ export class Claimant {
     }
   }
 
-  /** Another client deleted this candidate's node, and perhaps the record with what it said. */
+  /** Notes that another client deleted this candidate's node, and perhaps the record as well. */
   notePlaceLost(): void {
     this.#placeLost = true;
   }
 
   /**
-   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, waits first until its lease
-   * is surely over. If the reply to a claim is lost, the record is read: the outcome is never guessed.
-   * @param onSent - called when a claim has just been sent: the reply to a request that is sent now shows the state after it
-   * @throws NodeLostError for a gone node, what ended the session, or the signal's reason: while a claim isn't answered, a lease
-   *   after the abort
+   * Claims the next term for a contender whose turn it is. If the former leader ended uncleanly, it first waits until that leader's lease
+   * is surely over. If the reply to a claim is lost, it reads the record and never guesses the outcome.
+   * @param onSent - called when a claim has just been sent. The reply to a request that is sent then shows the state after the claim
+   * @throws NodeLostError if the contender's node is gone, the error that ended the session, or the signal's reason. While a claim isn't
+   *   answered, it throws that reason a lease after the abort
    */
   async claim(
     contender: Contender,
@@ -146,7 +146,7 @@ export class Claimant {
     for (let now = turn; ; now = { ...turn, reading: undefined }) {
       const outcome = await this.claimUnlessEarly(contender, now, signal, onSent);
       if (!('retryAfterMs' in outcome)) return outcome;
-      await this.#pause(outcome.retryAfterMs, contender, signal); // What was read before is old then.
+      await this.#pause(outcome.retryAfterMs, contender, signal); // After the pause, the earlier reads are outdated.
     }
   }
 
@@ -159,7 +159,7 @@ export class Claimant {
     }
   }
 
-  /** Claims as {@link claim} does, but doesn't wait after an unclean end. That wait counts from the first call that saw it. */
+  /** As {@link claim}, but returns instead of waiting after an unclean end. The delay counts from the first call that saw the end. */
   async claimUnlessEarly(
     contender: Contender,
     turn: Turn,
@@ -171,15 +171,15 @@ export class Claimant {
     for (let ahead = turn.reading; ; ahead = undefined) {
       signal.throwIfAborted();
       const { connectionNumber, reading } = ahead ?? this.readAhead(signal);
-      if (ahead === undefined) onSent?.(); // The term may have been handed over.
+      if (ahead === undefined) onSent?.(); // The record may show that the term was handed over.
       const { record, version, zxid } = await abortable(reading, signal);
       const holder = record.state === 'held' ? record.node : undefined;
-      contender.node.claimSettled(); // Whatever claim there was before, its outcome is certain now.
+      contender.node.claimSettled(); // The outcome of any earlier claim is certain now.
       const other = holder === ownNode ? undefined : holder;
-      if (other !== undefined && ahead !== undefined) continue; // It may be older than the listing that has shown the turn.
+      if (other !== undefined && ahead !== undefined) continue; // This read may be older than the listing that has shown the turn.
       if (other !== undefined && (await contender.nodeExists(other, signal))) return { blockedBy: other };
       const now = this.#session.clock.now();
-      // Its holder may have released it, and its node gone with that, after it was read.
+      // After the read, its holder may have released the term, and its node went with that release.
       if (this.#uncleanEnd.isNew(zxid, now) && other !== undefined) continue;
       const delayMs = this.delayFor(record);
       const step = nextClaimStep({
@@ -213,7 +213,7 @@ export class Claimant {
     }
   }
 
-  /** What follows the leader of this record, for a candidate that may have to take over from it. */
+  /** The detectors that follow the leader of this record, for a candidate that may have to take over from it. */
   detectors(contender: Contender, listener: LeaderListener): FailureDetector[] {
     return this.#takeover.detectors(contender, listener);
   }
@@ -233,10 +233,9 @@ export class Claimant {
   }
 
   /**
-   * Takes up the term that the record shows to be this contender's: handed over, or claimed by a write that wasn't answered.
-   * `undefined`: there is none.
-   * @param onSent - called when the record is being read: the reply to a request that is sent now shows the state after it
-   * @param ahead - a read of the record that was sent
+   * Takes up the term that is this contender's by the record, if there is one: handed over, or claimed by an unanswered write.
+   * @param onSent - called when the record is being read. The reply to a request that is sent then shows a later state
+   * @param ahead - a read of the record that was sent before
    * @throws as {@link claim} does
    */
   async handedOver(
@@ -262,8 +261,8 @@ export class Claimant {
   }
 
   /**
-   * The record says that the term is this contender's. It leads once a heartbeat of its own has begun a lease; the first one makes
-   * the heartbeat node. `undefined`: read again.
+   * Takes up a term that is this contender's by the record. It leads once its own heartbeat has begun a lease; the first one creates the
+   * heartbeat node. Returns `undefined` if the record has to be read again.
    */
   async #adopt(
     contender: Contender,
@@ -276,35 +275,37 @@ export class Claimant {
     contender.node.keepAlive();
     const { node } = contender;
     if (!node.isHeld()) await node.renew(signal);
-    const isBasis = record.leaseMs >= this.#session.leaseMs; // Others wait for no longer than it says.
+    const isBasis = record.leaseMs >= this.#session.leaseMs; // Others wait no longer than the record says.
     if (isBasis && (record.takeover !== 'lease' || node.raiseOrLose()))
       return this.#writer.claimed(contender, record.term, zxid, version, connection, {
         kind: 'handover',
         sinceMs: noticedAt,
       });
-    // A leader that knew less has written that. In that term the contender's checks have begun no lease: it claims the next one.
+    // A leader that didn't know the contender's lease has written this record. In this term the contender has got no
+    // lease, so it claims the next term.
     return await this.#tryClaim(contender, { term: record.term + 1, version, connection }, signal, onSent);
   }
 
-  /** After an unclean end: a candidate with a higher priority, if there is one, leads in the place of this one. Gives its node's name. */
+  /** After an unclean end: hands the term to a candidate with a higher priority, if there is one. Returns the name of its node. */
   async #handOver(contender: Contender, vacancy: Vacancy, after: string, signal: Abortable) {
     const term = { ...vacancy, record: this.#recordPath };
     try {
       return await abortable(handOverToPreferred(contender, this.#search, term, after), signal);
     } catch (error) {
-      // It left, or may not be written: the contender claims for itself. After a lost reply the record tells.
+      // The preferred candidate has left, or its node may not be written: the contender claims for itself. After a lost
+      // reply the record shows the outcome.
       if (isUnanswered(error) || error instanceof ZooKeeperError) return undefined;
       throw error;
     }
   }
 
-  /** How long an unclean end that left this record is waited out: never shorter than the former leader's lease needs. */
+  /** The wait after an unclean end that left this record, in milliseconds: as long as the leader's lease needs, or longer. */
   delayFor(record: ReadRecord): number {
     const neededMs = takeoverDelayMs(record.state === 'held' ? record.leaseMs : this.#session.leaseMs);
     return Math.max(neededMs, this.#options.takeoverDelayMs ?? 0);
   }
 
-  /** Sends a claim. `undefined`: nothing was claimed, or the outcome isn't known: the record tells. */
+  /** Sends a claim. Returns `undefined` if nothing was claimed, or if the outcome isn't known; then the record shows it. */
   async #tryClaim(
     contender: Contender,
     vacancy: Vacancy,
@@ -318,11 +319,11 @@ export class Claimant {
   }
 
   /**
-   * Joins the queue and claims, in one write, for a contender whose node isn't created yet, where no candidate was in the queue
-   * and the record was vacant. A candidate that joins meanwhile may claim first: the version of the record decides.
-   * @param onOthers - called if other candidates may be in the queue, when a request that is sent now shows the state after the claim
-   * @returns `undefined`: the contender has no node, and is to join as others do
-   * @throws as {@link claim} does: the node may exist
+   * Joins the queue and claims, in one write. The contender's node doesn't exist yet, the queue had no candidate, and the record was
+   * vacant. A candidate that joins meanwhile may claim first: the version of the record decides.
+   * @param onOthers - called if other candidates may be in the queue. A request that is sent then shows the state after the claim
+   * @returns `undefined` if the contender has no node; then it joins as others do
+   * @throws as {@link claim} does; the node may exist then
    */
   async joinAndClaim(
     contender: Contender,
@@ -335,10 +336,10 @@ export class Claimant {
     const outcome = await this.#writer.joinAndClaim(contender, data, vacancy, signal, onOthers);
     if (outcome !== 'unanswered') return outcome;
     try {
-      await node.renew(signal); // A barrier: if the node is not there now, the claim won't be carried out any more.
+      await node.renew(signal); // A barrier: if the node isn't there now, the servers won't carry the claim out later.
     } catch (error) {
       if (!(error instanceof NodeLostError)) throw error;
-      void node.deleteForSure(); // Another client may have left its heartbeat node alone. Never rejects.
+      void node.deleteForSure(); // Another client may have deleted the node and left its heartbeat node. Never rejects.
       return undefined;
     }
     const claim = await this.handedOver(contender, signal, onOthers);

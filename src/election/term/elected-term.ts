@@ -12,17 +12,17 @@ import type { Claim } from './claim.js';
 import { isLoss } from './loss.js';
 import type { Term } from './term.js';
 
-/** What is known of a term's end beyond its reason. */
+/** The details of a term's end, beside its reason. */
 export interface TermEnding {
   /** The error that led to it, if one did. */
   readonly cause?: Error | undefined;
-  /** The candidate that is to lead next, if the leader or the requester has named one. */
+  /** The candidate that is to lead next, if the leader or a requester has named one. */
   readonly successor?: MarkedSuccessor | undefined;
-  /** By when the work has to settle, by the session's clock; by default the lease's end. */
+  /** When the work has to have settled, by the session's clock. @default the lease's end */
   readonly settleBy?: number;
 }
 
-/** The term of an elector: what the application gets, and the leader's work. */
+/** The term of an elector: the application's view of it, and the leader's work. */
 export class ElectedTerm extends Hold implements Term {
   readonly number: number;
   readonly seat: number;
@@ -39,8 +39,8 @@ export class ElectedTerm extends Hold implements Term {
   #endedAt = 0;
 
   /**
-   * @param onLoss - the term is being lost; must call {@link ElectedTerm.end}
-   * @param onWorkFailed - work rejected while the term lasted, or for a reason of its own
+   * @param onLoss - called when the term is lost; must call {@link ElectedTerm.end}
+   * @param onWorkFailed - called when work rejects while the term lasts, or later for a reason of its own
    */
   constructor(
     claim: Claim,
@@ -65,11 +65,11 @@ export class ElectedTerm extends Hold implements Term {
     this.#count(work, 'waitUntil');
   }
 
-  /** Calls `lead`, unless the term is over by then, and `onEnd` when the work of `lead` has settled. */
+  /** Calls `lead`, unless the term is over by then. Calls `onEnd` when the work of `lead` has settled. */
   lead(lead: (term: Term) => unknown, logger: Logger, onEnd: () => void): void {
     const work = async () => {
       try {
-        // A listener of `elected` may have resigned, or taken longer than the lease lasts.
+        // A listener of `elected` may have resigned, or run for longer than the lease lasts.
         if (this.isHeld()) await callLead(lead, this, logger);
       } finally {
         onEnd();
@@ -83,7 +83,10 @@ export class ElectedTerm extends Hold implements Term {
     this.#work.add(work, kind);
   }
 
-  /** Calls what may begin the leader's work: until the term is given back, {@link isAround} is true in what that calls. */
+  /**
+   * Calls `work`, which may begin the leader's work. Until the term is given back, {@link isAround} is true in all code
+   * that it calls.
+   */
   run<T>(work: () => T): T {
     return this.#work.run(work);
   }
@@ -101,7 +104,7 @@ export class ElectedTerm extends Hold implements Term {
     return this.#work.count;
   }
 
-  /** In words, for messages: which work has still to settle. */
+  /** The work that has still to settle, in words for messages. */
   get unsettled(): string {
     const others = this.#work.countOf('waitUntil');
     const given = `${others} piece${others === 1 ? '' : 's'} of work given to \`waitUntil\``;
@@ -118,17 +121,17 @@ export class ElectedTerm extends Hold implements Term {
     return this.hasWork && (isLost || !this.#node.isHeld());
   }
 
-  /** For a log. */
+  /** The fields for a log line. */
   describe(): object {
     return { term: this.number, token: String(this.token) };
   }
 
-  /** How long it lasted, in whole milliseconds, when it has ended. */
+  /** How long the term lasted, in whole milliseconds. To be asked when it has ended. */
   get lastedMs(): number {
     return Math.round(this.#endedAt - this.beganAt);
   }
 
-  /** How long ago it ended, in whole milliseconds. */
+  /** How long ago the term ended, in whole milliseconds. */
   get endedAgoMs(): number {
     return Math.round(lowerBoundNow(this.#clock) - this.#endedAt);
   }
@@ -148,14 +151,14 @@ export class ElectedTerm extends Hold implements Term {
     this.endHold(() => new TermEndedError(this.number, reason, { cause: ending.cause }));
   }
 
-  /** Only this process can have closed the session: that is the same as stopping. */
+  /** Only this process can have closed the session, so that counts as stopping. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
     this.#onLoss(reason === 'session-closed' ? 'stopped' : reason, cause);
   }
 
   /**
-   * Resolves when all work has settled, also work that was added meanwhile; from then on `waitUntil` throws.
-   * @param onOverrun - called once if the lease, or the time that the term's end allows, is over before that
+   * Resolves when all work has settled, including work that was added meanwhile. From then on `waitUntil` throws.
+   * @param onOverrun - called once if the lease, or the time that the end of the term allows, is over before
    */
   settled(onOverrun: () => void): Promise<void> {
     return this.#work.settled(this.#ending.settleBy ?? Number.POSITIVE_INFINITY, onOverrun);

@@ -7,9 +7,10 @@ import type { Claim } from './claim.js';
 import { Release } from './release.js';
 
 /**
- * Leaves the queue of an election, unless the contender is leaving with a term already. A leader may hand its term over in this very
- * moment, or a claim of the contender's own be carried out late: the deletion depends on the version of the record, which either changes.
- * Then the term is given back, as by any leader: no candidate has to wait out the lease of one that never led. Never rejects.
+ * Leaves the queue of an election, unless the contender is leaving with a term already. At this very moment a leader
+ * may hand its term over, or the servers may carry out a late claim of this contender. Both change the version of the
+ * record, on which the deletion depends. Then the contender gives the term back, as any leader does. So no candidate
+ * has to wait out the lease of a candidate that never led. Never rejects.
  * @param record - the path of the record; `undefined` with several seats, where no term is handed over
  */
 export function leaveQueue(
@@ -28,7 +29,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
     const { version } = stat;
     const claim = claimShownBy(contender, parseRecord(data, version), { path, stat, connection });
     if (claim !== undefined) {
-      // If it isn't allowed to read that, the queue decides. An end of the session ends the release as well.
+      // If the session may not read the queue, the queue decides. If the session ends, the release ends as well.
       const successor = await search.next(contender.entry).catch(() => undefined);
       return await new Release(contender, claim).write({ successor });
     }
@@ -42,7 +43,7 @@ async function leave(contender: Contender, search: SuccessorSearch, path: string
   }
 }
 
-/** The term that the record shows to be the contender's. */
+/** The contender's term, if the record shows one. */
 function claimShownBy(
   { entry, node }: Contender,
   record: ReadRecord,

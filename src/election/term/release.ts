@@ -9,8 +9,9 @@ import { handoverParts, signalParts } from '../successor/successor.js';
 import type { Claim, ReleasableClaim } from './claim.js';
 
 /**
- * The writes of a clean release: the record says that the successor leads the next term, or that none does, and the node is gone, all or
- * nothing. Nothing if the record was written since the claim, or the node is gone; so they can be carried out twice.
+ * The writes of a clean release. They make the record say that the successor leads the next term, or that no candidate
+ * leads, and they delete the node, all or nothing. The servers refuse them if the record was written since the claim,
+ * or if the node is gone. So it does no harm to send them twice.
  * @param queue - the election's path
  */
 export function releaseParts(
@@ -19,7 +20,8 @@ export function releaseParts(
   { successor, ifAt }: NextLeader,
 ): TransactionPart[] {
   const { record, version, term, node } = claim;
-  // Comes before the record: a leader whose node is gone is told so, whatever has become of that.
+  // The deletion comes before the write of the record. So if the node is gone, the error says that, whatever the state
+  // of the record.
   const deletion = { kind: 'delete', path: node, ...(ifAt !== undefined && { version: ifAt }) } as const;
   if (successor !== undefined)
     return [
@@ -30,16 +32,16 @@ export function releaseParts(
   return [deletion, { kind: 'set', path: record, data: serializeRecord({ state: 'vacant', term }), version }];
 }
 
-/** A release that is ready to be sent, and what was known when it was made. */
+/** A release that is ready to be sent, and the facts for which it was made. */
 interface ReadyRelease extends NextLeader {
   readonly deletesHeartbeatNode: boolean;
   readonly transaction: PreparedTransaction;
 }
 
 /**
- * The release of a leader's term: the record says that the successor leads the next term, or that none does, and the leader's
- * nodes are gone, in one write. If that isn't possible, because the node or the session is gone or another client wrote the record, the
- * next candidate waits out this leader's lease.
+ * The release of a leader's term. One write makes the record say that the successor leads the next term, or that no
+ * candidate leads, and deletes the leader's nodes. If that isn't possible, because the node or the session is gone or
+ * another client wrote the record, the next candidate waits out this leader's lease.
  */
 export class Release {
   readonly #contender: Contender;
@@ -48,19 +50,22 @@ export class Release {
   #ready: ReadyRelease | undefined;
   #given: NextLeader | undefined;
 
-  /** @param succession - finds out anew who leads next, if the servers refuse what was known */
+  /** @param succession - finds the next leader again if the servers refuse the release */
   constructor(contender: Contender, claim: Claim, succession?: Succession) {
     this.#contender = contender;
     this.#claim = claim;
     this.#succession = succession;
   }
 
-  /** To which candidate the term was given, once the servers have answered that. */
+  /** The candidate to which the term was given, once the servers have answered the release. */
   get given(): NextLeader | undefined {
     return this.#given;
   }
 
-  /** Makes ready what is to be sent, as long as nothing changes: the next leader waits for it, and code that runs now and then is slow. */
+  /**
+   * Prepares the release for the case that nothing changes: the next leader waits for its bytes, and code that seldom
+   * runs is slow.
+   */
   prepare(next: NextLeader): void {
     this.#ready = undefined;
     if (next.successor === undefined) return; // No candidate waits.
@@ -69,15 +74,21 @@ export class Release {
     this.#ready = { ...next, deletesHeartbeatNode, transaction: session.prepare(this.#partsFor(next)) };
   }
 
-  /** Gives the term back, and leaves the queue. Goes on until the servers have answered or the session has ended. Never rejects. */
+  /**
+   * Gives the term back and leaves the queue. Goes on until the servers have answered or the session has ended. Never
+   * rejects.
+   */
   give(next: NextLeader = {}): Promise<void> {
     return this.#contender.leave(() => this.write(next));
   }
 
-  /** As {@link give}, for a contender that is leaving already. @throws what refuses it, or what ended the session */
+  /**
+   * As {@link give}, for a contender that is leaving already. @throws the servers' refusal, or the error that ended the
+   * session
+   */
   async write(first: NextLeader): Promise<void> {
     const { session, node } = this.#contender;
-    const giveUpAt = session.clock.now() + session.leaseMs; // A successor may change its node again and again: then the queue decides.
+    const giveUpAt = session.clock.now() + session.leaseMs; // If a successor changes its node again and again, the queue decides in the end.
     const recordPath = session.absolute(this.#claim.record);
     let next = first;
     for (;;) {
@@ -88,7 +99,8 @@ export class Release {
       } catch (error) {
         if (node.raised?.deletionRefused(error)) continue;
         if (!(error instanceof ZooKeeperError) || isVacancy(next)) throw error;
-        // It left, or changed its node, or a candidate with a priority has come. After anything else the queue decides.
+        // The successor has left or changed its node, or a candidate with a priority has come. After any other refusal
+        // the queue decides.
         const isOutdated =
           (error instanceof NoNodeError || error instanceof BadVersionError) && error.path !== recordPath;
         const finds = isOutdated && session.clock.now() < giveUpAt;
@@ -113,18 +125,19 @@ export class Release {
   }
 
   /**
-   * Repeats a release until it is answered. In a restored backup the leader's node may be there again, with the record at the
-   * claim's version by the claim of another candidate. All servers stop for a restore, so none comes between a reply and the
-   * next request on one connection. Over another connection than the claim's, or after a lost reply, the record is read first:
-   * it must be held by this very node, at the claim's version. A node holds it once. A server that is behind what this session has been
-   * told by a watch is brought up to date by a write.
-   * @throws an error if it isn't, the servers' refusal, or what ended the session: nothing is written then
+   * Repeats a release until it is answered. In a restored backup the leader's node may be there again, and the record
+   * may have the claim's version by the claim of another candidate. All servers stop for a restore, so no restore comes
+   * between a reply and the next request on one connection. Over another connection than the claim's, or after a lost
+   * reply, the record is read first: this very node must hold it, at the claim's version. A node holds the record only
+   * once. If a server is behind the state that a watch has shown to this session, a write brings it up to date.
+   * @throws an error if another holds the record, the servers' refusal, or the error that ended the session; then
+   *   nothing is written
    */
   async #send(transaction: PreparedTransaction): Promise<void> {
     const { session, node, entry } = this.#contender;
     const { record, version, connection } = this.#claim;
-    let shownOn: number | undefined = connection; // The connection on which the record was seen to be the claim's.
-    let provenOn: number | undefined; // The one on which a write has proved the leader's node.
+    let shownOn: number | undefined = connection; // The connection over which a read has shown that the record is as the claim left it.
+    let provenOn: number | undefined; // The connection over which a write has proved the leader's node.
     for (;;) {
       try {
         const now = session.connectionNumber;

@@ -12,7 +12,7 @@ import type { ClaimOptions, LeaderListener } from '../takeover/takeover.js';
 import type { Claim } from './claim.js';
 import { type Blocked, Claimant, type Claims, type RetryAfter, type Turn } from './claimant.js';
 
-/** The claims of one candidate, whatever the number of seats. */
+/** The claims of one candidate, for one seat or several. */
 export function claimsOf(
   session: Session,
   path: string,
@@ -23,16 +23,19 @@ export function claimsOf(
   return new SeatClaimant(session, path, id, options, options.seats);
 }
 
-/** Not a record, so the candidate that finds it waits as after an unclean end. */
+/** This isn't a record, so a candidate that reads it waits as after an unclean end. */
 const DELETED_RECORD = Buffer.from('{"state":"deleted"}');
 
 /**
- * The claims of one candidate in an election with several seats: each seat has a record of its own, and with it terms,
- * tokens and takeover delays, as if it were an election. A seat's record that was deleted, with the whole election for
- * example, counts as held. The queue is common: a contender that has fewer ahead of it than there are seats takes the first
- * seat that it can. At any time no more contenders may take a seat in their turn than there are seats, each of them at most
- * one: so each finds a seat, or one whose leader is gone. But a contender that took over from a leader before its turn has the
- * seat of one that comes before it: that one follows the leaders of all seats while it waits.
+ * The claims of one candidate in an election with several seats. Each seat has its own record, and with it terms,
+ * tokens and takeover delays, as if it were an election. If a seat's record was deleted, with the whole election for
+ * example, it counts as held.
+ *
+ * The queue is common. A contender whose turn has come, with fewer contenders ahead than there are seats, takes the
+ * first seat that it can. At any time no more contenders have their turn than there are seats, and each takes at most
+ * one. So each finds a free seat, or a seat whose leader is gone. There is one exception: a contender that took over
+ * from a leader before its turn has the seat of a contender ahead of it. That contender follows the leaders of all
+ * seats while it waits.
  */
 export class SeatClaimant implements Claims {
   readonly #session: Session;
@@ -46,7 +49,7 @@ export class SeatClaimant implements Claims {
     this.#path = path;
     this.#seats = new Seats(session, path, seats, {
       parse: seatsOfElection,
-      // Before the number of seats is written: so a record that is missing later was there, and was deleted.
+      // The records are created before the number of seats is written. So if a record is missing later, it was deleted.
       prepare: async () =>
         void (await Promise.all(this.#records.map((record) => session.ensurePath(record)))),
     });
@@ -59,9 +62,10 @@ export class SeatClaimant implements Claims {
   async prepare(): Promise<undefined> {
     const seats = this.#claimants.length;
     const agreed = await this.#seats.agree();
-    // A semaphore follows when the number is changed. Here it is for good: the election was made anew, or tampered with.
+    // A semaphore follows a change of the number. The number of an election never changes: another one shows that the
+    // election was deleted and made anew, or tampered with.
     if (agreed !== seats) throw new SeatsMismatchError(this.#path, seats, agreed);
-    // Any client that may create children may have made them first.
+    // Any client that may create children may have created the records first.
     await Promise.all(this.#records.map((record) => this.#session.guard.checkRecord(record)));
   }
 
@@ -69,22 +73,22 @@ export class SeatClaimant implements Claims {
     for (const claimant of this.#claimants) claimant.notePlaceLost();
   }
 
-  /** Not with several seats: {@link prepare} finds no vacancy. */
+  /** Never with several seats: {@link prepare} finds no vacancy. */
   async joinAndClaim(): Promise<undefined> {
     return undefined;
   }
 
-  /** Not with several seats: any of the records may be the one. */
+  /** Never with several seats: any of the records may be the right one. */
   readAhead(): undefined {
     return undefined;
   }
 
-  /** Not with several seats: a release leaves the seat vacant. */
+  /** Never with several seats: a release leaves the seat vacant. */
   async handedOver(): Promise<undefined> {
     return undefined;
   }
 
-  /** One for each seat: any of the leaders may fail. */
+  /** One detector for each seat, since any of the leaders may fail. */
   detectors(contender: Contender, { onFailure }: LeaderListener): FailureDetector[] {
     return this.#claimants.flatMap((claimant) => claimant.detectors(contender, { onFailure }));
   }
@@ -94,7 +98,7 @@ export class SeatClaimant implements Claims {
       return await (this.#claimants[turn.failure.seat] as Claimant).claim(contender, turn, signal);
     for (;;) {
       const outcomes: (Blocked | RetryAfter)[] = [];
-      // One after the other: a claim whose outcome isn't known must not be followed by another one.
+      // One seat after the other: while the outcome of a claim isn't known, no other claim may follow.
       for (const seat of this.#claimants.keys()) {
         const outcome = await this.#claimSeat(seat, contender, signal);
         if ('token' in outcome) return outcome;
@@ -115,7 +119,7 @@ export class SeatClaimant implements Claims {
     const claimant = this.#claimants[seat] as Claimant;
     for (;;) {
       try {
-        // No contender is preferred to another: all seats are alike.
+        // All seats are alike, so no contender is preferred to another.
         return await claimant.claimUnlessEarly(contender, { outOfTurn: true }, signal);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
@@ -128,7 +132,10 @@ export class SeatClaimant implements Claims {
     return this.#claimants.map((_, seat) => recordPath(this.#path, seat));
   }
 
-  /** Its leader may still act: so the record isn't made as that of a seat without a term so far. */
+  /**
+   * Creates a seat's record again. The seat's leader may still act, so the new record isn't that of a seat without a
+   * term.
+   */
   async #restore(seat: number): Promise<void> {
     const path = recordPath(this.#path, seat);
     try {
@@ -139,7 +146,10 @@ export class SeatClaimant implements Claims {
     }
   }
 
-  /** Until one of the leaders is gone, or a lease that may last is surely over, or a leader has failed: gives that one. */
+  /**
+   * Waits until one of the leaders is gone, a lease that may last is surely over, or a leader has failed. Returns the
+   * failure in the last case.
+   */
   async #untilOneMayBeFree(
     contender: Contender,
     outcomes: readonly (Blocked | RetryAfter)[],
@@ -170,12 +180,12 @@ export class SeatClaimant implements Claims {
       unsubscribe();
       for (const detector of detectors.flat()) detector.stop();
       controller.abort(undefined);
-      for (const wait of waits) wait.catch(ignore); // The others don't matter any more.
+      for (const wait of waits) wait.catch(ignore); // The other waits don't matter any more.
     }
   }
 }
 
-/** An election that has a record on its own node has one seat. */
+/** The number of seats by the data of the election's node. An election with a record on its own node has one seat. */
 function seatsOfElection({ data, stat }: NodeData): number | undefined {
   if (data.length > 0 && parseRecord(data, stat.version).state !== 'unreadable') return 1;
   return parseSeats(data);

@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { monotonicNs } from '../../platform/time/timers.js';
 import { IDLE, STOP } from './deadline.js';
 
-/** Runs in its own thread, see `Watchdog`: sleeps until the deadline, which the main thread extends. */
+/** Runs in its own thread, see `Watchdog`. It sleeps until the deadline, which the main thread extends. */
 const shared = workerData as BigInt64Array;
 
 for (;;) {
@@ -11,7 +11,7 @@ for (;;) {
   if (deadline === STOP) break;
   const leftMs = deadline === IDLE ? Number.POSITIVE_INFINITY : Number(deadline - monotonicNs()) / 1e6;
   if (leftMs <= 0) {
-    // Written synchronously: the main thread, which prints the output of workers, is blocked.
+    // Writes synchronously, because the main thread, which prints the output of workers, is blocked.
     writeSync(2, 'conclave: the main thread was blocked past the end of its lease: ending the process\n');
     process.kill(process.pid, 'SIGKILL');
   }

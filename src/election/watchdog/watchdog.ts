@@ -3,28 +3,30 @@ import type { EphemeralNode } from '../../lease/ephemeral-node.js';
 import { monotonicNs } from '../../platform/time/timers.js';
 import { IDLE, STOP } from './deadline.js';
 
-// The main thread ends a term itself when the lease is over. If it hasn't after this margin, it is blocked.
+// The main thread itself ends a term when the lease is over. If it hasn't done that after this margin, it is blocked.
 const MARGIN_MS = 50;
 
 /**
- * A thread that ends the process, with SIGKILL, when the main thread has been blocked past the end of a term's lease: the
- * blocked work would go on as a leader that has been replaced. The thread reads the monotonic clock, which doesn't count
- * time for which the machine was suspended: after that the main thread runs as soon as the watchdog does, and reads its own
- * clock. It can't use the injected clock, which lives in the blocked thread.
+ * A thread that ends the process with SIGKILL when the main thread has been blocked past the end of a term's lease.
+ * Otherwise the blocked work would go on as a leader that has been replaced.
+ *
+ * The thread reads the monotonic clock, which doesn't count the time for which the machine was suspended. After a
+ * suspension the main thread runs as soon as the watchdog does, and reads its own clock. The thread can't use the
+ * injected clock, which lives in the blocked thread.
  */
 export class Watchdog {
   readonly #deadline = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   readonly #worker: Worker;
 
-  /** @param onFailure - called when the thread can't be started, or ends: then no term is guarded any more */
+  /** @param onFailure - called when the thread can't be started, or has failed. From then on it guards no term */
   constructor(onFailure: (error: Error) => void) {
-    // Loaded only when a watchdog is used: loading takes time.
+    // Loaded only when a watchdog is used, because loading takes time.
     const threads = process.getBuiltinModule('node:worker_threads');
     this.#worker = new threads.Worker(new URL('./thread.js', import.meta.url), {
       workerData: this.#deadline,
     });
     this.#worker.on('error', onFailure);
-    this.#worker.unref(); // It only watches: no process stays alive for it.
+    this.#worker.unref(); // The watchdog doesn't keep the process alive.
   }
 
   /** Guards a term, whose node is `own`, until `signal` aborts. */
@@ -45,7 +47,10 @@ export class Watchdog {
   }
 }
 
-/** Nanoseconds of the monotonic clock, `ms` from now: the same in all threads of a process. */
+/**
+ * The instant `ms` milliseconds from now, in nanoseconds of the monotonic clock, which is the same in all threads of a
+ * process.
+ */
 function inMs(ms: number): bigint {
   return monotonicNs() + BigInt(Math.ceil(ms * 1e6));
 }
