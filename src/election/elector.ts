@@ -86,18 +86,20 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
   }
 
   /**
-   * Takes part in the election. Resolves once the elector has a place in the queue and watches the node ahead of it. A
-   * second call returns the promise of the first. Handle a rejection, as with any promise. A rejection because the
-   * elector was stopped needn't be handled.
+   * Takes part in the election. Resolves once the elector has a place in the queue and watches the node ahead of it. A second
+   * call returns the promise of the first. Handle a rejection, as with any promise. A rejection because the elector was stopped
+   * needn't be handled.
    *
    * @throws InvalidOptionError if an option is wrong
    * @throws the reason of `options.signal` if that aborts before
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws InvalidStateError if the elector was stopped before the call, or is stopped before it has a place
    * @throws SeatsMismatchError if the election has another number of seats; the elector then stops
-   * @throws UnreadableNodeError if the session may not read the node ahead, so that the servers would never notify the
-   *   elector of that node's end; the elector then stops. If such a node comes ahead later, the elector emits `error`,
-   *   leaves the queue, and joins again after a pause
+   * @throws UnprotectedPathError if any client could delete or write the election's nodes; see the option `allowUnprotectedPaths`
+   *   of the session. The elector then stops
+   * @throws UnreadableNodeError if the session may not read the node ahead, so that the servers would never notify the elector of
+   *   that node's end; the elector then stops. If such a node comes ahead later, the elector emits `error`, leaves the queue, and
+   *   joins again after a pause
    * @throws ZooKeeperError if a server refuses, for lack of permission for example; the elector then stops
    */
   start(options?: StartOptions): Promise<void> {

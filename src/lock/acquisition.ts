@@ -14,31 +14,33 @@ import { hasTurn } from './queue/turn-check.js';
 import type { TurnRule } from './queue/turn-rule.js';
 import { awaitTurn, type QueuePosition, type TurnWaiter, untilTurn } from './queue/turn-wait.js';
 
-/** What one kind of lock is, beyond the queue. */
+/** The properties of one kind of lock, apart from the queue. */
 export interface LockKind {
   readonly purpose: Purpose;
   readonly mode: Mode;
-  /** What `using` is reentrant for: the lock itself, unless two locks are two sides of one. */
+  /** The object for which `using` is reentrant: the lock itself, or the whole of which two locks are the two sides. */
   readonly identity: object;
 }
 
-/** What an acquisition has to know of a lock. */
+/** The part of a lock that an acquisition uses. */
 export interface Acquirable extends LockKind {
   readonly session: Session;
   readonly path: string;
   readonly options: ResolvedLockOptions;
   readonly parse: EntryParser;
-  /** Which contenders must be gone before another one holds. @param signal - aborts when the answer is no longer needed */
+  /** Which contenders must be gone before another one holds. @param signal - aborts when the rule is no longer needed */
   turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 }
 
-/** Ends what an acquisition may have left behind. Never leaves this module. */
+/** Ends waits and watches that an acquisition may have left behind. Never leaves this module. */
 const ACQUISITION_OVER = new Error('the acquisition is over');
 
 /**
- * One call that waits for a lock: it joins the queue, waits for its turn, makes sure of a lease, and holds. A call that fails
- * leaves nothing in the queue. Thousands may wait in one process, and for long: while a call waits for its turn, this object is
- * all that is left of it. With its wait and its watch it takes some 3 kB; as a chain of pending promises it took 21 kB.
+ * One call that waits for a lock. It joins the queue, waits for its turn, makes sure that it has a lease, and holds. A call that
+ * fails leaves nothing in the queue.
+ *
+ * Thousands of calls may wait in one process for long. While a call waits for its turn, only this object is left of it. With its
+ * wait and its watch it takes some 3 kB; a chain of pending promises takes 21 kB.
  */
 export class Acquisition implements TurnWaiter {
   readonly #lock: Acquirable;
@@ -60,14 +62,14 @@ export class Acquisition implements TurnWaiter {
     this.#lock = lock;
     this.#resolve = resolve;
     this.#reject = reject;
-    // What the listener begins belongs to the work that asks for the lock, at each of its calls.
+    // At each call, the work that the listener begins belongs to the work that asks for the lock.
     if (onWaiting !== undefined) {
       const notify = AsyncResource.bind(onWaiting);
       this.onWaiting = (position) => notify(position);
     }
     this.#userSignal = signal;
     signal?.addEventListener('abort', this, { once: true });
-    // "Now or never" still waits for the servers' replies: for no longer than it takes to find a dead link.
+    // With a timeout of 0 the call still waits for the servers' replies, but for a lease at most: by then a dead link is found.
     const limitMs = timeoutMs === 0 ? lock.session.leaseMs : timeoutMs;
     if (limitMs !== undefined)
       this.#timer = lock.session.clock.after(limitMs, () =>
@@ -76,7 +78,7 @@ export class Acquisition implements TurnWaiter {
     void this.#join(timeoutMs === 0); // Never rejects.
   }
 
-  /** @param options - that were checked, with a signal that hasn't aborted */
+  /** @param options - checked options, whose signal hasn't aborted */
   static begin(lock: Acquirable, options: AcquireOptions): Promise<GrantHold> {
     return new Promise((resolve, reject) => new Acquisition(lock, options, resolve, reject));
   }
@@ -91,7 +93,7 @@ export class Acquisition implements TurnWaiter {
     this.#cancellation.abort(this.#userSignal?.reason);
   }
 
-  /** Step 1: joins the queue, and waits there for its turn, or looks once if it is now or never. Never rejects. */
+  /** Step 1: joins the queue and waits there for its turn. With `nowOrNever` it looks only once. Never rejects. */
   async #join(nowOrNever: boolean): Promise<void> {
     const { session, path, options, purpose, parse } = this.#lock;
     const { data, access } = options;
@@ -109,7 +111,7 @@ export class Acquisition implements TurnWaiter {
       });
       const contender = await abortable(joining, this.#cancellation);
       this.#contender = contender;
-      // Where the rule never changes, nothing of this function is kept during the wait.
+      // If the rule never changes, nothing of this function stays in memory during the wait.
       if (!nowOrNever && rule.outdated === undefined) return awaitTurn(contender, this, rule);
       if (nowOrNever) await this.#checkTurn(contender, rule);
       else await this.#untilTurn(contender, rule);
@@ -119,7 +121,7 @@ export class Acquisition implements TurnWaiter {
     }
   }
 
-  /** The wait for the rule ends with the acquisition: there may be no server to ask. */
+  /** The wait for the rule ends with the acquisition, since there may be no server to ask. */
   #askRule(): TurnRule | Promise<TurnRule> {
     const rule = this.#lock.turnRule(this.#cancellation);
     return 'capacity' in rule ? rule : abortable(rule, this.#cancellation);
@@ -141,17 +143,17 @@ export class Acquisition implements TurnWaiter {
     }
   }
 
-  /** Now or never. @throws LockTimeoutError unless it is the contender's turn */
+  /** Looks once. @throws LockTimeoutError unless it is the contender's turn */
   async #checkTurn(contender: Contender, first: TurnRule): Promise<void> {
     for (let rule = first; ; rule = await this.#askRule()) {
       const isTurn = await abortable(hasTurn(contender, rule), this.#cancellation);
-      if (rule.outdated?.aborted) continue; // The rule had changed before these reads: their answer doesn't count.
+      if (rule.outdated?.aborted) continue; // The rule may have changed before these reads, so their answer doesn't count.
       if (isTurn) return;
       throw tooLate(this.#lock, 'acquired', 0);
     }
   }
 
-  /** @internal Sends a renewal that is due together with the listing that decides about the turn: no round trip more. */
+  /** @internal Sends a renewal that is due together with the listing that decides about the turn. That saves a round trip. */
   onListing(): void {
     const { node } = this.#contender as Contender;
     this.#renewing = undefined;
@@ -162,7 +164,7 @@ export class Acquisition implements TurnWaiter {
 
   /** @internal Step 2: the turn has come. */
   turnCame(): void {
-    // A node that is lost may have a lease left: `#hold` finds that out.
+    // A lost node may still have a lease: `#hold` checks for that.
     const { node } = this.#contender as Contender;
     if (this.#renewing !== undefined || node.remainingMs() < this.#leaseToBeginWith)
       void this.#renewAndHold();
@@ -174,7 +176,7 @@ export class Acquisition implements TurnWaiter {
     void this.#fail(reason); // Never rejects.
   }
 
-  /** Step 3, if too little is left of the lease. Never rejects. */
+  /** Step 3, only if too little is left of the lease. Never rejects. */
   async #renewAndHold(): Promise<void> {
     const { node } = this.#contender as Contender;
     try {
@@ -203,7 +205,7 @@ export class Acquisition implements TurnWaiter {
     }
   }
 
-  /** Leaves the queue, also if the node is only being created. Never rejects. */
+  /** Leaves the queue, even if the creation of the node is still under way. Never rejects. */
   async #fail(reason: unknown, joining?: Promise<Contender>): Promise<void> {
     const leaving = this.#contender?.leave() ?? (joining && withdraw(joining));
     if (leaving !== undefined) await this.#leftOrUnreachable(leaving);
@@ -211,24 +213,27 @@ export class Acquisition implements TurnWaiter {
     this.#cleanUp();
   }
 
-  /** Before the call rejects, its node is gone, if a server can be reached: the caller may look at once. */
+  /**
+   * Waits until the node is gone, unless no server can be reached. So a caller that looks right after the rejection doesn't see
+   * it.
+   */
   async #leftOrUnreachable(leaving: Promise<void>): Promise<void> {
     const { clock, leaseMs, state } = this.#lock.session;
     if (state.name === 'connected') await settledWithin(clock, leaving, leaseMs);
-    else void leaving; // Never rejects, and goes on until a server can be reached or the session is over.
+    else void leaving; // Never rejects. Goes on until a server can be reached or the session is over.
   }
 
-  /** With less of a lease than this no hold begins, in milliseconds. */
+  /** The least rest of a lease with which a hold begins, in milliseconds. */
   get #leaseToBeginWith(): number {
     return this.#lock.session.leaseMs / 2;
   }
 
   #cleanUp(): void {
-    // The caller goes on first.
+    // The caller continues first.
     nextTick(() => {
       this.#timer?.clear();
       this.#userSignal?.removeEventListener('abort', this);
-      this.#cancellation.abort(ACQUISITION_OVER); // Ends what is left, as the watch on a semaphore's seats.
+      this.#cancellation.abort(ACQUISITION_OVER); // Ends everything that is left, as the watch on a semaphore's seats.
     });
   }
 }

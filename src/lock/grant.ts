@@ -3,35 +3,35 @@ import { ignore } from '../platform/async/promises.js';
 import type { Session } from '../session/session.js';
 import type { Contender } from './queue/contender.js';
 
-/** How a lock is held: by one holder alone, or shared with other readers. */
+/** How a lock is held: `exclusive` by one holder alone, or `shared` with other readers. */
 export type Mode = 'exclusive' | 'shared';
 
-/** The state of a grant: `held`, with the number of holds; `released` by the last of them; or `lost` for all of them. */
+/** The state of a grant: `held`, with the numbers of its holds; `released` with the last hold; or `lost` for all holds. */
 type GrantState =
   | { readonly name: 'held'; readonly exclusive: number; readonly shared: number }
   | { readonly name: 'released' }
   | { readonly name: 'lost'; readonly reason: LockLostError };
 
-/** What a node's data are when its holder is asked to release the lock: the same as Curator's Revoker writes. */
+/** The data of a node whose holder is asked to release the lock: the same as Curator's Revoker writes. */
 export const REVOKE = Buffer.from('__REVOKE__');
 
-/** What a writer's node has as its data when its holder only reads any more. */
+/** The data of a writer's node when its holder has become a reader. */
 export const DOWNGRADED = Buffer.from('__READ__');
 
 /**
- * A contender whose turn has come, and the holds that share it: those of one piece of work and of what it calls. The
- * contender leaves the queue when the last of the holds has ended, or when they are lost.
+ * A contender whose turn has come, and the holds that share it. They belong to one piece of work and to the code that it calls.
+ * The contender leaves the queue when the last hold has ended, or when the holds are lost.
  */
 export class LockGrant {
   readonly contender: Contender;
   readonly session: Session;
-  /** What `using` is reentrant for. */
+  /** The object for which `using` is reentrant. */
   readonly lock: object;
   #state: GrantState = { name: 'held', exclusive: 0, shared: 0 };
   #downgrading: Promise<void> | undefined;
   #onRevoke: (() => unknown) | undefined;
 
-  /** @param onRevoke - called once, when another client asks for the lock, also if it asked before the turn came */
+  /** @param onRevoke - called once, when another client asks for the lock, even if it asked before the turn came */
   constructor(contender: Contender, session: Session, lock: object, onRevoke?: () => unknown) {
     this.contender = contender;
     this.session = session;
@@ -68,7 +68,7 @@ export class LockGrant {
     return this.#downgrading ?? Promise.resolve();
   }
 
-  /** All holds are lost: the contender leaves at once, and not only when each holder has noticed. Never rejects. */
+  /** All holds are lost. The contender leaves at once, without waiting until each holder has noticed. Never rejects. */
   lose(reason: LockLostError): Promise<void> {
     if (this.#state.name === 'held') this.#state = { name: 'lost', reason };
     return this.contender.leave();
@@ -86,7 +86,8 @@ export class LockGrant {
   #notifyOfRequest(): void {
     const notify = this.#onRevoke ?? ignore;
     this.#onRevoke = undefined;
-    // As with event listeners: not on the stack of the code that has read the node, and what it throws is reported.
+    // As with event listeners, the call isn't on the stack of the code that has read the node, and an error that it throws is
+    // reported.
     void Promise.resolve()
       .then(notify)
       .catch((cause: unknown) =>
@@ -102,8 +103,8 @@ export class LockGrant {
   }
 
   /**
-   * The holds that are left only read. Their node stays in the queue and is marked, so that the readers behind it are let
-   * in. A new node could only be behind the writers that wait, and one of them would hold first.
+   * The remaining holds are all shared. Their node stays in the queue and gets a mark, so that the readers behind it get in. A
+   * new node would be behind the writers that wait, and one of them would hold first.
    */
   async #downgrade(): Promise<void> {
     const { session } = this;
@@ -115,13 +116,15 @@ export class LockGrant {
     }
   }
 
-  /** `false`: another client has written meanwhile, or this write was carried out and its reply lost; read again. */
+  /**
+   * `false` if another client has written meanwhile, or if this write was carried out and its reply was lost. Then read again.
+   */
   async #markAsDowngraded(): Promise<boolean> {
     const { session, contender } = this;
     const { path } = contender.node;
     const { data, stat } = await session.retryUntilAnswered(() => session.getData(path));
     if (data.equals(DOWNGRADED)) return true;
-    // Handled before it is overwritten: the watch would never show it.
+    // The request is handled before it is overwritten, because the watch would never show it.
     if (data.equals(REVOKE)) this.#notifyOfRequest();
     try {
       await session.retryUntilAnswered(() => session.setData(path, DOWNGRADED, stat.version));

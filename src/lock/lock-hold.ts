@@ -7,28 +7,35 @@ import { Hold, type LossReason } from '../lease/hold.js';
 import { deferred, whenSettled } from '../platform/async/promises.js';
 import type { LockGrant, Mode } from './grant.js';
 
-/** A lock, held. */
+/**
+ * One hold on a lock. Check {@link LockHold.isHeld} right before each act, and give {@link LockHold.token} to the protected
+ * resource.
+ */
 export interface LockHold {
-  /** Rises from one hold of the lock to the next. Give it to what the lock protects, which refuses lower ones. */
+  /**
+   * The fencing token, which rises from one hold of the lock to the next. Give it to the resource that the lock protects, and let
+   * that refuse lower tokens.
+   */
   readonly token: bigint;
   /** The path of the node that stands for this hold. */
   readonly path: string;
-  /** Aborts when the lock is no longer held, with `LockLostError`, also after `release()`. */
+  /** Aborts with `LockLostError` when the lock is no longer held, also after `release()`. */
   readonly signal: AbortSignal;
-  /** Whether it is held at this very moment: asks the clock, so it is right after any pause. */
+  /** Whether the lock is held at this very moment. It asks the clock, so the answer is right after any pause. */
   isHeld(): boolean;
-  /** @throws LockLostError unless it is held at this very moment */
+  /** @throws LockLostError unless the lock is held at this very moment */
   assertHeld(): void;
-  /** How long the lease lasts unless another heartbeat extends it, in milliseconds; 0 when it is over. */
+  /** How long the lease still lasts unless another heartbeat extends it, in milliseconds; 0 when it is over. */
   remainingMs(): number;
-  /** Writes in ZooKeeper that are carried out only while this hold's node exists. */
+  /** Begins a transaction in ZooKeeper that the servers carry out only while this hold's node exists. */
   transaction(): GuardedTransaction;
   /**
-   * Releases the lock; calling it again is harmless. Resolves when the node is gone or the session is over; while no server
-   * can be reached, after one lease at most, and the node is deleted as soon as one can be. Never rejects.
+   * Releases the lock; calling it again is harmless. Resolves when the node is gone or the session is over. While no server can
+   * be reached, it resolves after one lease at most, and the session deletes the node as soon as it reaches a server. Never
+   * rejects.
    */
   release(): Promise<void>;
-  /** Releases it, for `await using`: the same as `release()`. */
+  /** Releases the lock, for `await using`: the same as `release()`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -69,7 +76,7 @@ export class GrantHold extends Hold implements LockHold {
     return this.release();
   }
 
-  /** A lost lock is released too: its node may still exist, and the contenders behind it wait for its end. */
+  /** A lost lock is released, too: its node may still exist, and the contenders behind it wait for its end. */
   protected override onLoss(reason: LossReason, cause?: Error): void {
     const error = new LockLostError(reason, { cause });
     void this.#end(
@@ -78,7 +85,7 @@ export class GrantHold extends Hold implements LockHold {
     );
   }
 
-  /** The first end counts, also if a listener of the signal releases at once. */
+  /** The first end counts, even if a listener of the signal releases at once. */
   #end(reason: () => LockLostError, release: () => Promise<void>): Promise<void> {
     if (this.#releasing === undefined) {
       const released = deferred();

@@ -8,49 +8,55 @@ import type { QueuePosition } from './queue/turn-wait.js';
 
 /** How to acquire a lock. */
 export interface AcquireOptions {
-  /** How long to wait for it, in milliseconds; 0 means "now or never". @default for ever */
+  /** How long to wait for the lock, in milliseconds. With 0 the call fails unless the lock is free now. @default for ever */
   readonly timeoutMs?: number;
   /** Aborting it ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called while other contenders block, with how many have to go, and the name of the node that is waited for. */
+  /**
+   * Called each time a listing of the queue shows contenders that block: with the number of nodes that have to go first, and the
+   * name of the nearest. If it throws, the call rejects with that error.
+   */
   readonly onWaiting?: (position: QueuePosition) => void;
 }
 
-/** How to ask for a lock that another contender holds. */
+/** How to ask another contender for its lock. */
 export interface RevokeOptions {
-  /** The name of the contender's node. @default the first in the queue */
+  /** The name of the contender's node. @default the node that is first in the queue */
   readonly node?: string;
   /** How long to wait until the node is gone, in milliseconds. @default for ever */
   readonly timeoutMs?: number;
-  /** Aborting it ends the wait; the request stays. */
+  /** Aborting it ends the wait: the call rejects with the signal's reason. The request stays on the node. */
   readonly signal?: AbortSignal;
 }
 
 /** How a lock's contenders join its queue. */
 export interface LockOptions {
   /**
-   * The data of a contender's node, up to 16 KiB: for people who look at it. Neither `__READ__`, which marks a writer that
-   * only reads any more, nor `__REVOKE__`, which asks for the lock. @default empty
+   * The data of a contender's node, up to 16 KiB, for people who look at it. Two values aren't allowed: `__READ__` marks a writer
+   * that has become a reader, and `__REVOKE__` asks for the lock. @default empty
    */
   readonly data?: string | Uint8Array;
-  /** The access list of the contenders' nodes, and of the lock's path if that is missing. @default the session's `access` */
+  /**
+   * The access list of the contenders' nodes. The lock's path gets it, too, if the lock creates that path. @default the session's
+   * `access`
+   */
   readonly access?: Access;
   /**
-   * What other clients put between their own name and the number, if their nodes are to count as contenders too:
-   * `['__lock__']` for kazoo's Lock. Curator's and go-zookeeper's count anyway. They count as wanting an exclusive lock.
+   * Makes the nodes of other clients count as contenders for an exclusive lock. Give the text between the id and the number in
+   * their names: `['__lock__']` for kazoo's Lock. Nodes of Curator and go-zookeeper always count.
    * @default []
    */
   readonly extraLockPatterns?: readonly string[];
   /**
-   * Called at most once for each time that the lock is held, when another client asks for it, by `revoke` here or by
-   * Curator's Revoker. The holder decides whether and when to release. @default requests are ignored
+   * Called when another client asks for the lock, by `revoke` or with Curator's Revoker: at most once for each time that the lock
+   * is held. The holder decides whether and when to release. @default requests are ignored
    */
   readonly onRevoke?: (hold: LockHold) => void;
 }
 
 /** A contender in the queue of a lock, as others see it. */
 export interface QueuedContender {
-  /** A uuid that was made for this node, or what another client writes in its place. */
+  /** A uuid that was made for this node, or the text that another client writes in its place. */
   readonly id: string;
   /** The name of its node. */
   readonly node: string;
@@ -58,25 +64,25 @@ export interface QueuedContender {
   readonly position: number;
   /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
   readonly sequence: number;
-  /** What it wants the lock for: `read` is shared with other readers, the others are exclusive. */
+  /** How the contender wants to hold the lock: `read` is shared with other readers; `lock` and `write` are exclusive. */
   readonly purpose: Purpose;
 }
 
-/** What all locks have in common. */
+/** The interface that all locks have in common. For the errors see {@link QueueLock}. */
 export interface Lock {
-  /** The queue's path. */
+  /** The path of the queue's node. */
   readonly path: string;
   /** Waits for the lock. */
   acquire(options?: AcquireOptions): Promise<LockHold>;
-  /** Acquires the lock if it is free; else `undefined`, with nothing left in the queue. */
+  /** Acquires the lock if it is free. Otherwise resolves with `undefined`, with nothing left in the queue. */
   tryAcquire(): Promise<LockHold | undefined>;
-  /** Runs `work` while the lock is held, and releases it when the work has settled. */
+  /** Acquires the lock, runs `work`, and releases the lock when the work has settled. */
   using<T>(work: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T>;
-  /** The contenders in its queue, in order. */
+  /** The contenders in the queue, in order. */
   contenders(): Promise<QueuedContender[]>;
 }
 
-/** The error of a call that ran out of time. */
+/** The error of a call whose time is over. */
 export function tooLate({ path }: { readonly path: string }, what: string, ms: number): LockTimeoutError {
   return new LockTimeoutError(`${path} was not ${what} within ${ms} ms`);
 }
@@ -106,7 +112,7 @@ export interface ResolvedLockOptions {
   readonly onRevoke: ((hold: LockHold) => void) | undefined;
 }
 
-/** One object for all locks without options: there may be very many. */
+/** One object for all locks without options, since there may be very many. */
 const DEFAULTS = resolveLockOptions({});
 
 export function resolveLockOptions(given: unknown): ResolvedLockOptions {
@@ -129,23 +135,23 @@ function checkData(value: unknown): Buffer | undefined {
   const given = checkMetadata('data', value);
   if (given === undefined) return undefined;
   const data = Buffer.from(given); // A copy: the caller may change the original.
-  // A writer's node with that data would let readers in beside the writer.
+  // With `__READ__` on its node, a writer would let readers in beside itself.
   if (![DOWNGRADED, REVOKE].some((mark) => mark.equals(data))) return data;
   throw new InvalidOptionError(
     'data',
     data.toString(),
-    'anything but __READ__ and __REVOKE__, by which locks tell each other something',
+    'anything but __READ__ and __REVOKE__, which have a meaning for locks',
   );
 }
 
 function checkPatterns(value: unknown): readonly string[] {
   if (value === undefined) return [];
-  // After a digit it would be unclear where the number begins.
+  // If the text ended with a digit, it would be unclear where the number begins.
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' && /^[^/]*[^/\d]$/.test(each)))
     return [...value];
   throw new InvalidOptionError(
     'extraLockPatterns',
     value,
-    "a list of what stands before the number, as '__lock__': not empty, without /, not ending with a digit",
+    "a list of texts that stand before the number, as '__lock__': not empty, without /, not ending with a digit",
   );
 }

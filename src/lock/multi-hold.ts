@@ -6,19 +6,22 @@ import { LazyAbortController, onAbort } from '../platform/async/lazy-abort.js';
 import type { LockGrant } from './grant.js';
 import type { GrantHold, LockHold } from './lock-hold.js';
 
-/** Several locks, held together. */
+/** One hold on several locks together. */
 export class MultiHold implements LockHold {
   /** The holds on the single locks, in the order in which they were taken. */
   readonly holds: readonly LockHold[];
-  /** The highest of the tokens: it rises from one hold of the same locks to the next. For other sets of locks use `holds`. */
+  /**
+   * The highest of the tokens. It rises from one hold of the same locks to the next. If the sets of locks differ, use the tokens
+   * of `holds`.
+   */
   readonly token: bigint;
-  /** The path of the node that was created last. */
+  /** The path of the newest of the holds' nodes. */
   readonly path: string;
   readonly #holds: readonly GrantHold[];
   readonly #ended = new LazyAbortController<Error>();
   readonly #unsubscribe: (() => void)[];
 
-  /** @internal Of one hold or more. @throws LockLostError if one of them isn't held */
+  /** @internal @param holds - one or more @throws LockLostError if one of them isn't held */
   constructor(holds: readonly GrantHold[]) {
     for (const hold of holds) hold.assertHeld();
     const newest = holds.reduce((one, other) => (other.token > one.token ? other : one));
@@ -34,7 +37,10 @@ export class MultiHold implements LockHold {
     return this.#holds.map(({ grant }) => grant);
   }
 
-  /** Aborts as soon as one of the locks is no longer held. The others stay held until `release()` is called. */
+  /**
+   * Aborts with `LockLostError` as soon as one of the locks is no longer held. The other locks stay held until you call
+   * `release()`.
+   */
   get signal(): AbortSignal {
     return this.#ended.signal;
   }
@@ -56,12 +62,15 @@ export class MultiHold implements LockHold {
     return this.signal.aborted ? 0 : Math.min(...this.#holds.map((hold) => hold.remainingMs()));
   }
 
-  /** @throws InvalidStateError if the locks belong to several sessions: use those of the single holds */
+  /**
+   * Begins a transaction in ZooKeeper that the servers carry out only while the nodes of all holds exist. @throws
+   * InvalidStateError if the locks belong to several sessions; then use the transactions of the single `holds`
+   */
   transaction(): GuardedTransaction {
     const [first, ...others] = this.#holds as readonly [GrantHold, ...GrantHold[]];
     const { session } = first.grant;
     if (others.some(({ grant }) => grant.session !== session))
-      throw new InvalidStateError('the locks are of several sessions: use the transactions of `holds`');
+      throw new InvalidStateError('the locks belong to several sessions: use the transactions of `holds`');
     return new HolderTransaction([first.node, ...others.map(({ node }) => node)], () => {
       this.isHeld(); // Ends the hold, if nothing else has.
       return this.signal.reason;
@@ -73,7 +82,7 @@ export class MultiHold implements LockHold {
     await Promise.all(this.#holds.map((hold) => hold.release()));
   }
 
-  /** Releases it, for `await using`: the same as `release()`. */
+  /** Releases all locks, for `await using`: the same as `release()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.release();
   }

@@ -7,16 +7,16 @@ import { MultiHold } from './multi-hold.js';
 import { QueueLock } from './queue-lock.js';
 import { runUnder } from './reentrancy.js';
 
-/** Several locks that are held all together or not at all. */
+/** The locks of a {@link MultiLock}. */
 export type Locks = readonly (Lock | MultiLock)[];
 
 /**
- * Several locks as one: all are held, or none. They are acquired in the order of their paths, whatever the order in which
- * they are given, so two callers that want the same locks never wait for each other. When one lock can't be acquired,
- * those that were acquired are released.
+ * Several locks as one: a caller holds all of them or none. They are acquired in the order of their paths, whatever the order in
+ * which you give them. So two callers that want the same locks never wait for each other. If one lock can't be acquired, those
+ * that were acquired are released.
  *
- * Not guaranteed: freedom from deadlock beside callers that acquire the same locks one by one, in another order.
- * `timeoutMs` and `signal` are the way out.
+ * Not guaranteed: freedom from deadlock beside callers that acquire the same locks one by one, in another order. Against that,
+ * give `timeoutMs` or `signal`.
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export type Locks = readonly (Lock | MultiLock)[];
 export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'> {
   readonly #locks: readonly QueueLock[];
 
-  /** @throws InvalidOptionError if it isn't a list of locks, or if two of them are on the same path of a session */
+  /** @throws InvalidOptionError if `locks` isn't a list of locks, or if two of them have the same path in one session */
   constructor(locks: Locks) {
     if (!Array.isArray(locks) || locks.length === 0) throw wrong(locks, 'a list of one lock or more');
     this.#locks = (locks as Locks).flatMap(single).sort(byPath);
@@ -46,15 +46,18 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
   /**
    * Waits for all of the locks.
    *
-   * @throws LockTimeoutError after `timeoutMs`, which counts for all together
-   * @throws LockLostError if a lock that was acquired is lost while another one is waited for
-   * @throws as `DistributedLock.acquire` does
+   * @throws LockTimeoutError if not all locks were acquired within `timeoutMs`, which counts for all together
+   * @throws LockLostError if a lock that was acquired is lost during the wait for another one
+   * @throws the other errors of `DistributedLock.acquire`
    */
   async acquire(options?: AcquireOptions): Promise<MultiHold> {
     return await this.#takeAll(checkAcquireOptions(options));
   }
 
-  /** Acquires all of the locks if all are free; else `undefined`, with nothing left in any queue. @throws as `acquire` does */
+  /**
+   * Acquires all of the locks if all are free. Otherwise resolves with `undefined`, with nothing left in any queue. @throws the
+   * errors of `acquire`, except `LockTimeoutError`
+   */
   async tryAcquire(): Promise<MultiHold | undefined> {
     try {
       return await this.#takeAll({ timeoutMs: 0 });
@@ -64,7 +67,13 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
     }
   }
 
-  /** Runs `work` while all locks are held, and releases them when it has settled. Reentrant, as `DistributedLock.using` is. */
+  /**
+   * Acquires all locks, runs `work`, and releases the locks when the work has settled. Reentrant, as `DistributedLock.using` is.
+   *
+   * @returns the result of the work
+   * @throws the error that the work throws, and the errors of `acquire`
+   * @throws InvalidOptionError if `work` isn't a function
+   */
   async using<T>(work: (hold: MultiHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
     const hold = await this.acquire(options);
@@ -83,7 +92,7 @@ export class MultiLock implements Pick<Lock, 'acquire' | 'tryAcquire' | 'using'>
       for (const lock of this.#locks) {
         const leftMs = timeoutMs === 0 ? 0 : deadline - clock.now();
         if (leftMs <= 0 && timeoutMs !== 0) throw new LockTimeoutError(this.#tooLate(timeoutMs));
-        // When a lock that was acquired is lost, waiting for the next one is of no use.
+        // If a lock that was acquired is lost, there is no use in waiting for the next one.
         const signals = [...(signal === undefined ? [] : [signal]), ...taken.map((hold) => hold.signal)];
         const rest = {
           ...(timeoutMs !== undefined && { timeoutMs: leftMs }),
@@ -114,7 +123,7 @@ function single(lock: Lock | MultiLock): readonly QueueLock[] {
   throw wrong(lock, 'a DistributedLock, a lock of a ReadWriteLock, a Semaphore or a MultiLock');
 }
 
-/** The same everywhere, whatever the chroots of the sessions and the language of the machine. */
+/** Gives the same order everywhere, whatever the chroots of the sessions and the language of the machine. */
 function byPath(one: QueueLock, other: QueueLock): number {
   const [a, b] = [one.session.absolute(one.path), other.session.absolute(other.path)];
   if (a === b) return 0;

@@ -24,8 +24,8 @@ import { heldAround, runUnder } from './reentrancy.js';
 import { revokeContender } from './revoke-contender.js';
 
 /**
- * A lock made of the queue. Its kinds differ in two answers: which contenders must be gone before another one holds, and
- * which hold a piece of work gets that holds the lock already.
+ * A lock that is built on a queue of contenders. The kinds of locks differ in two points: which contenders must be gone before
+ * another one holds, and which hold a piece of work gets if it asks for a lock that it already holds.
  */
 export abstract class QueueLock implements Lock {
   readonly path: string;
@@ -58,40 +58,49 @@ export abstract class QueueLock implements Lock {
     this.parse = lockEntryParser(this.options.extraLockPatterns);
   }
 
-  /** @internal Asked before a contender joins, and again when the rule is outdated. `signal` aborts when no rule is needed. */
+  /**
+   * @internal The rule for the turns. Called before a contender joins, and again when the rule is outdated. `signal` aborts when
+   *   the rule isn't needed any more.
+   */
   abstract turnRule(signal: Abortable): TurnRule | Promise<TurnRule>;
 
-  /** @internal A further hold, for work that holds this lock and asks for it again. */
+  /** @internal Another hold, for work that holds this lock and asks for it again. */
   protected share(grant: LockGrant): GrantHold {
     return new GrantHold(grant, this.mode);
   }
 
   /**
-   * Waits for the lock, in the order of the calls. Within the work of `using` it resolves at once, with a further hold: the
-   * lock is released when the last of its holds is. A call that fails leaves nothing in the queue: its node is deleted at
-   * once if a server can be reached, else as soon as one can be.
+   * Waits for the lock. Contenders hold it in the order of their calls. Within the work of `using` the call resolves at once with
+   * another hold; the lock is released with the last of its holds. A call that fails leaves nothing in the queue: the session
+   * deletes its node at once, or as soon as it reaches a server.
    *
    * @throws InvalidOptionError if an option is wrong
-   * @throws LockTimeoutError after `timeoutMs`
-   * @throws LockLostError within the work of `using`, if that lock is lost
+   * @throws LockTimeoutError if the lock isn't acquired within `timeoutMs`
+   * @throws LockLostError within the work of `using`, if its hold on the lock is lost
    * @throws SessionExpiredError, SessionClosedError if the session ends before
    * @throws NodeLostError if another client deletes the contender's node
-   * @throws the signal's reason, or a `ZooKeeperError` if a server refuses
+   * @throws UnprotectedPathError if any client could delete or write the lock's nodes; see the option `allowUnprotectedPaths` of
+   *   the session
+   * @throws UnreadableNodeError if the session may not read a node ahead, so that the servers would never notify it of that
+   *   node's end
+   * @throws SeatsMismatchError from a `Semaphore`, if this process was given another number of seats
+   * @throws InvalidStateError from a write lock, within the work of the read lock
+   * @throws the reason of `options.signal` if that aborts before
+   * @throws ZooKeeperError if a server refuses
    */
   acquire(options?: AcquireOptions): Promise<LockHold> {
     try {
-      return this.take(checkAcquireOptions(options)); // Not awaited: during the wait, nothing of this call is kept.
+      return this.take(checkAcquireOptions(options)); // Not awaited, so that nothing of this call stays in memory during the wait.
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   /**
-   * Acquires the lock if that takes no waiting; else `undefined`, with nothing left in the queue. Also `undefined` if no
-   * server answers within a lease.
+   * Acquires the lock if it is free. Otherwise resolves with `undefined`, with nothing left in the queue. Also resolves with
+   * `undefined` if no server answers within a lease.
    *
-   * @throws SessionExpiredError, SessionClosedError, LockLostError as `acquire` does, or a `ZooKeeperError` if a server
-   *   refuses
+   * @throws the errors of `acquire`, except `LockTimeoutError`
    */
   async tryAcquire(): Promise<LockHold | undefined> {
     try {
@@ -103,14 +112,15 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Acquires the lock, runs `work`, and releases the lock when the work has settled. Reentrant: within the work, and in all
-   * that it calls or begins, this same lock object is held already. The lock is released when all of that has ended.
+   * Acquires the lock, runs `work`, and releases the lock when the work has settled. Reentrant: within the work, and in all that
+   * it calls or begins, this same lock object is held already. The lock is released when all of that has ended.
    *
-   * Not guaranteed: that the lock is held until the work ends. It may be lost before; then `hold.signal` aborts, and the
-   * work goes on: so check `hold.isHeld()` right before acting, and fence with `hold.token`.
+   * Not guaranteed: that the lock is held until the work ends. If it is lost before, `hold.signal` aborts, and the work goes on.
+   * So check `hold.isHeld()` right before you act, and fence with `hold.token`.
    *
-   * @returns what the work returns
-   * @throws what the work throws, and what `acquire` does
+   * @returns the result of the work
+   * @throws the error that the work throws, and the errors of `acquire`
+   * @throws InvalidOptionError if `work` isn't a function
    */
   async using<T>(work: (hold: LockHold) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     if (typeof work !== 'function') throw new InvalidOptionError('work', work, 'a function');
@@ -122,7 +132,12 @@ export abstract class QueueLock implements Lock {
     }
   }
 
-  /** @throws what ended the session, or a `ZooKeeperError` if a server refuses */
+  /**
+   * The contenders in the queue, in order; none if the lock's path doesn't exist.
+   *
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws ZooKeeperError if a server refuses
+   */
   async contenders(): Promise<QueuedContender[]> {
     try {
       const children = await this.session.retryUntilAnswered(() => this.session.getChildren(this.path));
@@ -135,14 +150,17 @@ export abstract class QueueLock implements Lock {
   }
 
   /**
-   * Asks a contender, by default the first in the queue, to release the lock. Resolves with the contender when its node is
-   * gone, for whatever reason; with `undefined` if there is none to ask. A contender without `onRevoke` ignores the request.
+   * Asks a contender, by default the first in the queue, to release the lock. Resolves with the contender when its node is gone,
+   * for whatever reason. Resolves with `undefined` if there is no contender to ask. A contender without `onRevoke` ignores the
+   * request.
    *
-   * The request is that of Curator's Revoker: it overwrites the node's data.
+   * The request is the same as that of Curator's Revoker: it overwrites the data of the contender's node.
    *
    * @throws LockTimeoutError if the node still exists after `timeoutMs`
-   * @throws InvalidOptionError if an option is wrong, what ended the session, the signal's reason, or a `ZooKeeperError`
-   *   if the server doesn't let this session ask
+   * @throws InvalidOptionError if an option is wrong
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws the reason of `options.signal` if that aborts before
+   * @throws ZooKeeperError if the server doesn't let this session write the node
    */
   async revoke(options?: RevokeOptions): Promise<QueuedContender | undefined> {
     return await revokeContender(this, options);
@@ -154,7 +172,7 @@ export abstract class QueueLock implements Lock {
     const grant = heldAround(this.identity);
     if (grant === undefined) return Acquisition.begin(this, options);
     const hold = this.share(grant);
-    hold.assertHeld(); // Its lease may be over without having been noticed yet.
+    hold.assertHeld(); // Its lease may be over, and no code may have noticed that yet.
     return Promise.resolve(hold);
   }
 }

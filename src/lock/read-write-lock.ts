@@ -8,7 +8,7 @@ import { GrantHold, type LockHold } from './lock-hold.js';
 import { EXCLUSIVE, type TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
-/** Every contender ahead that isn't a reader must be gone, or downgraded to one. */
+/** Every contender ahead that isn't a reader must be gone, or be downgraded to a reader. */
 const SHARED: TurnRule = {
   blocks: ({ purpose }) => purpose !== 'read',
   noLongerBlocks: (data) => data.equals(DOWNGRADED),
@@ -37,21 +37,21 @@ class WriteLock extends QueueLock {
   protected override share(grant: LockGrant): GrantHold {
     if (grant.isHeldExclusively || grant.state === 'lost') return super.share(grant); // Throws if it is lost.
     throw new InvalidStateError(
-      `the read lock of ${this.path} is held by this work, and can't be made a write lock: two that try would wait for each other for ever. Release it first`,
+      `this work holds the read lock of ${this.path}, which can't be made a write lock: two readers that try would wait for each other for ever. Release it first`,
     );
   }
 }
 
 /**
- * A lock that many may hold to read, or one to write. Fair: contenders are served in the order in which they joined, so
- * readers that join after a writer wait for it, and no writer starves.
+ * A lock that many contenders may hold at once to read, or a single one to write. It is fair: contenders hold it in the order in
+ * which they joined. So readers that join after a writer wait for that writer, and no writer starves.
  *
- * Within the work of `writeLock.using`, `readLock` is held already. A read hold that is acquired there and released after
- * the write hold keeps the lock as a read lock (see `downgrade`). The other way round is refused with
- * `InvalidStateError`: two readers that both want to write would wait for each other.
+ * Within the work of `writeLock.using`, `readLock` is held already. If you acquire a read hold there and release it after the
+ * write hold, the lock goes on as a read lock (see `downgrade`). Within the work of `readLock.using`, a call that acquires
+ * `writeLock` rejects with `InvalidStateError`: two readers that both want to write would wait for each other.
  *
- * Curator's InterProcessReadWriteLock may wait in the same queue. A DistributedLock at the same path counts as a writer
- * here, but Curator's read-write lock doesn't see it.
+ * Curator's InterProcessReadWriteLock may wait in the same queue. A DistributedLock at the same path counts as a writer here, but
+ * Curator's read-write lock ignores it.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ class WriteLock extends QueueLock {
  * ```
  */
 export class ReadWriteLock {
-  /** The node whose children are the queue. */
+  /** The path of the node whose children are the queue. */
   readonly path: string;
   /** Held by any number of readers at once, while there is no writer. */
   readonly readLock: QueueLock;
@@ -76,11 +76,11 @@ export class ReadWriteLock {
   }
 
   /**
-   * Makes a write lock a read lock, with no writer in between: `hold` is released, and the returned hold reads on by the
-   * same node, with the same token. Readers that wait right behind are let in.
+   * Turns a write lock into a read lock, with no writer in between. `hold` is released, and the returned hold goes on as a reader
+   * with the same node and the same token. Readers that wait right behind it get in.
    *
-   * @throws InvalidOptionError if it isn't a hold of this write lock
-   * @throws LockLostError if it isn't held any more
+   * @throws InvalidOptionError if `hold` isn't a hold of this write lock
+   * @throws LockLostError if `hold` isn't held any more
    */
   async downgrade(hold: LockHold): Promise<LockHold> {
     if (!(hold instanceof GrantHold && hold.mode === 'exclusive' && hold.grant.lock === this))

@@ -1,7 +1,7 @@
 import { runWithin, WorkContext, workContexts } from '../platform/async/work-context.js';
 import type { LockGrant } from './grant.js';
 
-/** Work that runs under locks, from when they are held until the work has settled. */
+/** A piece of work that runs under locks, from when they are held until the work has settled. */
 class LockedWork extends WorkContext {
   readonly grants: readonly LockGrant[];
 
@@ -12,8 +12,8 @@ class LockedWork extends WorkContext {
 }
 
 /**
- * The grant by which the calling work holds `lock`: that of the innermost `using` around it whose work hasn't settled.
- * What such work begins belongs to it, also without being awaited; nothing else does.
+ * The grant by which the calling work holds `lock`: that of the innermost `using` around the caller whose work hasn't settled.
+ * All code that this work begins belongs to it, even if the work doesn't await it.
  */
 export function heldAround(lock: object): LockGrant | undefined {
   for (const context of workContexts()) {

@@ -32,7 +32,7 @@ export async function revokeContender(
   }
 }
 
-/** Writes the request, and waits for the node's end. `false`: the node goes with no session, so no contender has it. */
+/** Writes the request and waits until the node is gone. `false` if the node belongs to no session, and so to no contender. */
 async function revoke(session: Session, path: string, signal: Abortable): Promise<boolean> {
   const { ownerless } = session.guard;
   try {

@@ -7,18 +7,19 @@ import { Seats } from './queue/seats.js';
 import type { TurnRule } from './queue/turn-rule.js';
 import { QueueLock } from './queue-lock.js';
 
-/** Interrupts the wait for a seat, to ask anew how many there are. Callers never see it. */
+/** Interrupts the wait for a seat, to read the number of seats again. Callers never see it. */
 class Resized extends Error {}
 
 /**
- * A lock that as many contenders may hold at once as it has seats. They are served in the order in which they joined, and
- * whichever holder leaves lets the next contender in.
+ * A lock with several seats: that many contenders may hold it at once. They get in in the order in which they joined. When any
+ * holder leaves, the next contender gets in.
  *
- * The number of seats is written at the path, so that all processes use the same: one that was given another number is
- * refused with `SeatsMismatchError`. `resize` changes it for all, waiting contenders and holders included; a process that
- * is started afterwards has to be given the new number.
+ * The number of seats is stored at the path, so that all processes use the same number. If you give a process another number, its
+ * calls reject with `SeatsMismatchError`. `resize` changes the number for all, including waiting contenders and holders. Give the
+ * new number to each process that you start afterwards.
  *
- * Guaranteed: at the servers at most `seats` nodes are first in the queue. For all else see {@link DistributedLock}.
+ * Guaranteed: at the servers at most `seats` nodes are first in the queue. The other guarantees are those of
+ * {@link DistributedLock}.
  *
  * @example
  * ```ts
@@ -36,20 +37,24 @@ export class Semaphore extends QueueLock {
   }
 
   /**
-   * The number of seats, as all processes agree.
+   * The number of seats on which all processes agree.
    *
-   * @throws SeatsMismatchError if this process was given another number, what ended the session, or a `ZooKeeperError`
-   *   if a server refuses
+   * @throws SeatsMismatchError if this process was given another number
+   * @throws UnprotectedPathError if any client could delete or write the path's node; see the option `allowUnprotectedPaths` of
+   *   the session
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   * @throws ZooKeeperError if a server refuses
    */
   async seats(): Promise<number> {
     return await this.#seats.agree();
   }
 
   /**
-   * Changes the number of seats for all processes. With more seats, waiting contenders get in at once. With fewer, the
-   * holders keep theirs, and no contender gets in until enough of them have left.
+   * Changes the number of seats for all processes. With more seats, waiting contenders get in at once. With fewer, the holders
+   * keep their seats, and no contender gets in until enough of them have left.
    *
-   * @throws InvalidOptionError if it isn't a number of seats, and what `seats` throws
+   * @throws InvalidOptionError if `seats` isn't a whole number from 1 to 10000
+   * @throws the errors of {@link Semaphore.seats}
    */
   async resize(seats: number): Promise<void> {
     await this.#seats.change(checkSeats('seats', seats));

@@ -10,17 +10,17 @@ import { untilGone } from './predecessor-watch.js';
 import { inCreationOrder } from './sequence-overflow.js';
 import type { TurnRule } from './turn-rule.js';
 
-/** What is known of a contender's node when it has been created or found. */
+/** The facts about a contender's node when it has been created or found. */
 interface CreatedNode {
   readonly path: string;
   readonly entry: QueueEntry;
   readonly czxid: bigint;
-  /** When its creation was sent, if that is known. */
+  /** When its creation was sent, if known. */
   readonly sentAt?: number;
   readonly listing?: SentListing;
 }
 
-/** A listing of the queue's children that was sent: right behind a contender's creation, or later. */
+/** A listing of the queue's children that was sent right behind a contender's creation, or later. */
 export class SentListing {
   readonly reply: Promise<ChildNames>;
   /** Set when the reply has come. */
@@ -36,9 +36,9 @@ export class SentListing {
 }
 
 /**
- * A contender in the queue of a lock or an election: its ephemeral sequential node below the queue's path. Follows ZooKeeper's
- * lock recipe, with Curator's protection against lost replies: the node's name holds a uuid that is fresh for every join, so a
- * node whose creation was never answered can be found again.
+ * A contender in the queue of a lock or an election, with its ephemeral sequential node below the queue's path. It follows
+ * ZooKeeper's lock recipe, with Curator's protection against lost replies: the node's name contains a fresh uuid for every join.
+ * So if the creation of a node was never answered, the node can be found again.
  */
 export class Contender {
   /** @internal */
@@ -47,8 +47,8 @@ export class Contender {
   readonly queue: string;
   readonly entry: QueueEntry;
   /**
-   * The transaction that created the node: rises from one contender to the next, also when the queue was deleted in between. 0 for one
-   * that claims as it joins.
+   * The transaction that created the node. It rises from one contender to the next, even if the queue was deleted in between. 0
+   * for a contender that claims as it joins.
    */
   readonly czxid: bigint;
   /** The contender's node, and its lease. */
@@ -75,9 +75,9 @@ export class Contender {
   }
 
   /**
-   * Leaves the queue, once, however often it is called. Resolves when the node is gone, or the session is over: until then the
-   * deletion is retried, so this may take as long as no server can be reached. Never rejects.
-   * @param withWrite - deletes the node together with something else; if it is refused, the node is deleted alone
+   * Leaves the queue. Further calls return the same promise. Resolves when the node is gone or the session is over. Until then
+   * the deletion is retried, so this may take as long as no server can be reached. Never rejects.
+   * @param withWrite - deletes the node together with other writes. If the servers refuse that, the node is deleted alone
    */
   leave(withWrite?: () => Promise<unknown>): Promise<void> {
     this.node.release();
@@ -86,7 +86,7 @@ export class Contender {
   }
 
   async #leaveWith(withWrite: () => Promise<unknown>): Promise<void> {
-    // The heartbeat that makes it may be answered before the write is, which doesn't delete it then.
+    // A heartbeat that creates the heartbeat node may be answered before this write, and the write doesn't delete that node.
     const mayLeaveHeartbeatNode = this.node.mayLeaveHeartbeatNode;
     try {
       await withWrite();
@@ -100,7 +100,7 @@ export class Contender {
     await this.node.deleteForSure();
   }
 
-  /** Whether the queue has a node of that name that goes with a session. @throws as {@link Contender.untilGone} does */
+  /** Whether the queue has a node of that name that belongs to a session. @throws as {@link Contender.untilGone} does */
   async nodeExists(name: string, signal?: Abortable): Promise<boolean> {
     const { controller: over, unsubscribe } = anyAbort(this.node.lost, signal);
     try {
@@ -110,7 +110,7 @@ export class Contender {
     }
   }
 
-  /** A node that the session may not read counts as one that goes with a session. */
+  /** A node that the session may not read counts as a node that belongs to a session. */
   async #nodeExists(name: string): Promise<boolean> {
     const path = `${this.queue}/${name}`;
     try {
@@ -125,7 +125,7 @@ export class Contender {
   /**
    * Resolves when the node of that name is gone from the queue.
    *
-   * @throws NodeLostError if the contender's own node is gone, what ended the session, or the signal's reason
+   * @throws NodeLostError if the contender's own node is gone, the error that ended the session, or the signal's reason
    */
   async untilGone(name: string, signal?: Abortable): Promise<void> {
     const { controller, unsubscribe } = anyAbort(this.node.lost, signal);
@@ -136,17 +136,18 @@ export class Contender {
     }
   }
 
-  /** @internal Whether the first listing has come and shows no node ahead: then no rule can find one that blocks. */
+  /** @internal Whether the first listing has come and shows no node ahead. Then no node can block, whatever the rule. */
   isFirst(): boolean {
     const names = this.#listing?.names?.strings(withoutLater(this.entry), 2);
     if (names?.length !== 1 || names[0] !== this.entry.node) return false;
-    this.#listing = undefined; // Not needed any more, and the contender may stay for long.
+    this.#listing = undefined; // It isn't needed any more, and the contender may stay for long.
     return true;
   }
 
   /**
-   * @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone} does
-   * @param listing - a listing of the queue that has just been sent; if its reply is lost, the queue is listed again
+   * @internal The entries ahead that block this contender by the rule, the nearest last. @throws as {@link Contender.untilGone}
+   *   does
+   * @param listing - a listing of the queue that has just been sent. If its reply is lost, the queue is listed again
    */
   async listBlocking(
     rule: TurnRule,
@@ -166,17 +167,21 @@ export class Contender {
   }
 
   /**
-   * Whether the node was seen to go with no session. For a name with a uuid, what was seen in earlier waits counts too. For
-   * another client's name it doesn't: that may be a number alone, which comes again when the queue is deleted and made anew.
+   * Whether a read has shown that the node belongs to no session. For a name with a uuid, reads in earlier waits count, too. For
+   * another client's name they don't: such a name may be just a number, which comes again when the queue is deleted and created
+   * again.
    */
   #isOwnerless({ node }: QueueEntry): boolean {
     return this.session.guard.ownerless.has(this.queue, node) && parseLockEntry(node) !== undefined;
   }
 
-  /** The queue up to this contender, at first from the listing that was sent: no node can have come ahead since. */
+  /**
+   * The queue up to this contender. The first call uses the listing that was sent with the creation: no node can have come ahead
+   * since then.
+   */
   async #listChildren(): Promise<string[]> {
     const listing = this.#listing;
-    this.#listing = undefined; // Used once: if its reply was lost, the next call lists again.
+    this.#listing = undefined; // It is used once. If its reply was lost, the next call lists again.
     const first = (await listing?.reply)?.strings(withoutLater(this.entry));
     if (first?.includes(this.entry.node)) return first;
     return (await this.session.listChildren(this.queue)).strings(withoutLater(this.entry));

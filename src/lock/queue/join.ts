@@ -26,17 +26,18 @@ export interface JoinOptions {
   readonly purpose?: Purpose;
   /** The access list of the node, and of the queue's path if that is missing. @default the session's `access` */
   readonly access?: Access | undefined;
-  /** Which children count as contenders. @default names as Conclave and Curator give them */
+  /** Which children count as contenders. @default children with names as Conclave and Curator give them */
   readonly parse?: EntryParser;
-  /** Once it has aborted, no node is created. A node that may exist already is still looked for. */
+  /** Once it has aborted, no node is created. The join still looks for a node that may exist already. */
   readonly signal?: Abortable;
 }
 
 /**
- * Joins the queue at its end. The queue's path is created if it is missing. A caller that stops waiting aborts the signal and
- * calls {@link withdraw} with the promise: the node may exist already.
+ * Joins the queue at its end. Creates the queue's path if it is missing. A caller that stops waiting aborts the signal and calls
+ * {@link withdraw} with the promise, since the node may exist already.
  * @throws the signal's reason if it aborts while there is certainly no node
- * @throws UnprotectedPathError if the queue's path isn't protected, what ended the session, or a server's `ZooKeeperError`
+ * @throws UnprotectedPathError if the queue's path isn't protected, the error that ended the session, or a server's
+ *   `ZooKeeperError`
  */
 export async function joinQueue(
   session: Session,
@@ -47,17 +48,18 @@ export async function joinQueue(
   const uuid = options.id ?? session.environment.uuid();
   const prefix = `${queue}/${entryPrefix(uuid, purpose)}`;
   for (;;) {
-    // In the usual case nothing is awaited here, and the request is written before anything else is done.
+    // In the usual case the code doesn't await anything here, so the request is written before any other work.
     if (session.state.name !== 'connected') await session.whenConnected(signal);
     const checking = session.guard.check(queue, access);
     if (checking !== undefined) await checking;
     signal?.throwIfAborted();
     try {
       const creating = session.createSequential(prefix, data, access);
-      // Sent together: the server carries out a session's requests in order, so the listing includes the new node.
+      // Both requests are sent together. The server carries out a session's requests in order, so the listing includes the new
+      // node.
       const listing = new SentListing(session.listChildren(queue, true));
       const confirming = session.guard.confirm(queue);
-      confirming?.catch(ignore); // Handled by `stayIf`, unless the creation fails.
+      confirming?.catch(ignore); // `stayIf` handles it, unless the creation fails.
       const { value: path, zxid: czxid, sentAt } = await creating;
       const created = { path, entry: entryOf(path), czxid, sentAt, listing };
       const contender = new Contender(session, queue, parse, created);
@@ -79,8 +81,8 @@ export async function joinQueue(
 }
 
 /**
- * A contender for which no node exists yet: its caller creates that, together with other writes. It sorts before all that join a queue
- * that has no contenders.
+ * A contender whose node doesn't exist yet. The caller creates the node, together with other writes. The contender sorts before
+ * all others that join an empty queue.
  */
 export function firstContender(session: Session, queue: string, id: string, parse: EntryParser): Contender {
   const node = `${entryPrefix(id)}${FIRST_NUMBER}`;
@@ -88,9 +90,9 @@ export function firstContender(session: Session, queue: string, id: string, pars
   return new Contender(session, queue, parse, created);
 }
 
-/** For a join whose result is no longer wanted: leaves as soon as the node exists. Never rejects. */
+/** For a join whose result isn't needed any more: leaves as soon as the node exists. Never rejects. */
 export async function withdraw(joining: Promise<Contender>): Promise<void> {
-  await joining.then((contender) => contender.leave()).catch(ignore); // It never had a node, or the session is over.
+  await joining.then((contender) => contender.leave()).catch(ignore); // There was never a node, or the session is over.
 }
 
 /** Leaves the queue if its path isn't protected. @throws as {@link joinQueue} does */
@@ -103,7 +105,7 @@ async function stayIf(confirmed: Promise<void> | undefined, contender: Contender
   }
 }
 
-/** After a create whose reply was lost: finds its node, or makes sure that the node can't appear later. */
+/** After a creation whose reply was lost: finds the node, or makes sure that the node can't appear later. */
 async function findCreated(
   session: Session,
   queue: string,
@@ -111,14 +113,14 @@ async function findCreated(
   parse: EntryParser,
 ): Promise<Contender | undefined> {
   try {
-    // A committed write on the current connection: what an earlier connection of this session had sent has been carried
-    // out before it, or is refused (the session has moved). A read after it shows the outcome.
+    // This commits a write over the current connection. The servers have carried out requests from an earlier connection of this
+    // session before it, or they refuse them (the session has moved). A read after it shows the outcome.
     await session.retryUntilAnswered(() => session.commit([{ kind: 'check', path: queue }]));
     const children = await session.retryUntilAnswered(() => session.getChildren(queue));
     for (const entry of queueOf(children, parseLockEntry).filter((each) => each.id === id)) {
       const path = `${queue}/${entry.node}`;
       const stat = await session.retryUntilAnswered(() => session.exists(path));
-      // A node of another session goes when that session ends (CURATOR-498, -696): never adopt it.
+      // Never adopt a node of another session: it goes when that session ends (CURATOR-498, -696).
       if (stat !== undefined && session.owns(stat))
         return new Contender(session, queue, parse, { path, entry, czxid: stat.czxid });
     }

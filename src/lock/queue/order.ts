@@ -3,12 +3,12 @@ import type { NameTest } from '../../session/protocol/child-names.js';
 /**
  * The order of a queue of sequential nodes, as pure functions.
  *
- * The number at the end of a name is the parent's count of children ever created, a signed 32-bit counter: after
- * 2147483647 comes -2147483648 (kazoo #730, go-zookeeper #65), or the same again, see {@link isOverflowed}. So numbers are
- * compared with wrap-around, never as strings, and never together with the rest of the name.
+ * The number at the end of a name is the parent's count of children ever created. It is a signed 32-bit counter: after 2147483647
+ * comes -2147483648 (kazoo #730, go-zookeeper #65), or 2147483647 again, see {@link isOverflowed}. So numbers are compared with
+ * wrap-around, never as strings, and never together with the rest of the name.
  */
 
-/** What a contender wants the lock for: `read` is shared with other readers, the others are exclusive. */
+/** How a contender wants to hold the lock: `read` is shared with other readers; `lock` and `write` are exclusive. */
 export type Purpose = 'lock' | 'write' | 'read';
 
 /** A child of the queue's node that counts as a contender. */
@@ -22,10 +22,10 @@ export interface QueueEntry {
   readonly sequence: number;
 }
 
-/** Reads a child's name; `undefined` if it isn't a contender's: the queue's node may have other children. */
+/** Parses a child's name. `undefined` if the name isn't a contender's: the queue's node may have other children. */
 export type EntryParser = (node: string) => QueueEntry | undefined;
 
-/** The middle of a name, as Curator's InterProcessMutex and InterProcessReadWriteLock have it. */
+/** The middle of a name, as Curator's InterProcessMutex and InterProcessReadWriteLock write it. */
 const MIDDLE = { lock: 'lock-', read: '__READ__', write: '__WRIT__' } as const;
 const PURPOSES = new Map(
   Object.entries(MIDDLE).map(([purpose, middle]) => [middle as string, purpose as Purpose]),
@@ -34,7 +34,9 @@ const PURPOSES = new Map(
 /** The server writes the number with `%010d`. */
 const NUMBER = String.raw`(\d{10}|-\d{9,10})`;
 
-/** `_c_<uuid>-lock-<number>`: as Curator's InterProcessMutex (hyphens in the uuid) and go-zookeeper's Lock (none) have it. */
+/**
+ * `_c_<uuid>-lock-<number>`, as Curator's InterProcessMutex (hyphens in the uuid) and go-zookeeper's Lock (no hyphens) write it.
+ */
 const ENTRY = new RegExp(
   `^_c_([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})-(lock-|__READ__|__WRIT__)${NUMBER}$`,
   'i',
@@ -45,7 +47,7 @@ export function entryPrefix(id: string, purpose: Purpose = 'lock'): string {
   return `_c_${id}-${MIDDLE[purpose]}`;
 }
 
-/** Reads the name of a contender in a queue of locks of any kind. */
+/** Parses the name of a contender in a queue of locks of any kind. */
 export function parseLockEntry(node: string): QueueEntry | undefined {
   const match = ENTRY.exec(node);
   const purpose = PURPOSES.get(match?.[2] as string);
@@ -53,13 +55,13 @@ export function parseLockEntry(node: string): QueueEntry | undefined {
   return entry(node, (match[1] as string).toLowerCase(), purpose, match[3] as string);
 }
 
-/** Reads the name of a candidate in an election: only the purpose `lock` counts. */
+/** Parses the name of a candidate in an election: only the purpose `lock` counts. */
 export function parseEntry(node: string): QueueEntry | undefined {
   const parsed = parseLockEntry(node);
   return parsed?.purpose === 'lock' ? parsed : undefined;
 }
 
-/** Reads names of locks, and other clients' names of exclusive ones: an id, one of `patterns`, and the number. */
+/** A parser for the names of locks, and for other clients' names of exclusive locks: an id, one of `patterns`, and the number. */
 export function lockEntryParser(patterns: readonly string[]): EntryParser {
   if (patterns.length === 0) return parseLockEntry;
   const foreign = new RegExp(`^(.*)(?:${patterns.map(literally).join('|')})${NUMBER}$`, 's');
@@ -74,7 +76,7 @@ export function lockEntryParser(patterns: readonly string[]): EntryParser {
 
 function entry(node: string, id: string, purpose: Purpose, digits: string): QueueEntry | undefined {
   const sequence = Number(digits);
-  // A number that doesn't fit in 32 bits was written by no server.
+  // No server writes a number that doesn't fit in 32 bits.
   return sequence === (sequence | 0) ? { node, id, purpose, sequence } : undefined;
 }
 
@@ -85,20 +87,20 @@ function literally(text: string): string {
 const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
- * Whether the number may say nothing about the order of creation. In a node that has had 2^31 children, the counter of a
- * server since 3.6 stands still: later children get 2147483647, but some of those created at the same time get -2147483648
- * and so on. Two contenders with the same number would both be first. (Older servers count on; there the order is right.)
+ * Whether the number may not show the order of creation. When a node has had 2^31 children, the counter of servers since 3.6
+ * stands still: later children get 2147483647, but some children that are created at the same time get -2147483648 and so on. Two
+ * contenders with the same number would both be first. (Older servers count on, and there the order is right.)
  */
 export function isOverflowed({ sequence }: QueueEntry): boolean {
   return sequence === LAST_NUMBER || sequence < 0;
 }
 
-/** Negative if `a` came before `b`: right as long as fewer than 2^31 nodes were created between the two. */
+/** Negative if `a` came before `b`. Right as long as fewer than 2^31 nodes were created between the two. */
 export function compareSequences(a: number, b: number): number {
   return (a - b) | 0;
 }
 
-/** As {@link compareSequences}. Two of the same number are told apart by their names, for all alike. */
+/** As {@link compareSequences}. If two numbers are the same, the names decide, in the same way for all clients. */
 export function compareEntries(a: QueueEntry, b: QueueEntry): number {
   return compareSequences(a.sequence, b.sequence) || compareNames(a, b);
 }
@@ -114,22 +116,23 @@ const LETTER_C = 0x63; // Of `_c_`.
 const ZERO = 0x30;
 
 /**
- * Leaves out names that were surely created after `entry`, by their last bytes: a contender that lists a long queue mostly
- * has nearly all of it behind it, and parsing a thousand names takes longer than listing them. Names of other kinds stay.
+ * Leaves out the names of nodes that were surely created after `entry`. It reads only their last bytes: nearly all of a long
+ * queue is mostly behind the contender that lists it, and parsing a thousand names takes longer than listing them. Names of other
+ * kinds stay.
  */
 export function withoutLater(entry: QueueEntry): NameTest {
   return (bytes, start, end) => {
     const numberAt = end - NUMBER_LENGTH;
     const number = numberAt < start ? Number.NaN : digits(bytes, numberAt, end);
     if (isOverflowed(entry) || !(number > entry.sequence && number <= LAST_NUMBER)) return true;
-    // A hyphen is the sign of a longer number, unless it is the end of `lock-`.
+    // A hyphen is the minus sign of a longer number, unless it is the end of `lock-`.
     return numberAt > start && bytes[numberAt - 1] === HYPHEN && !endsBefore(bytes, start, numberAt);
   };
 }
 
 /**
- * Leaves out names that were surely created after one that has passed before, and that of `except`: what passes has the earliest of
- * the others, and few more. Names of other kinds stay. For one listing.
+ * Leaves out `except`, and the names of nodes that were surely created after a name that has already passed. The names that pass
+ * contain the earliest of the others, and few more. Names of other kinds stay. Use it for one listing only.
  */
 export function earliestBut(except: QueueEntry): NameTest {
   let earliest = Number.POSITIVE_INFINITY;
@@ -139,14 +142,14 @@ export function earliestBut(except: QueueEntry): NameTest {
     const isKnown = bytes[start + 1] === LETTER_C && endsBefore(bytes, start, numberAt);
     if (isOverflowed(except) || !(number < LAST_NUMBER) || !isKnown) return true;
     if (number > earliest) return false;
-    // A candidate that claimed as it joined has the same number as the first that was ever created.
+    // A candidate that claimed as it joined has the same number as the first child that was ever created.
     if (number === except.sequence && bytes.toString('latin1', start, end) === except.node) return false;
     earliest = number;
     return true;
   };
 }
 
-/** The number that these bytes write; NaN if one of them isn't a digit. */
+/** The number that these digits represent; NaN if one of the bytes isn't a digit. */
 function digits(bytes: Buffer, start: number, end: number): number {
   let number = 0;
   for (let at = start; at < end; at++) {
@@ -167,8 +170,8 @@ function endsBefore(bytes: Buffer, start: number, end: number): boolean {
 /**
  * The contenders among `children`, in the order of their numbers.
  *
- * @param own - the contender that asks which nodes are ahead: then each number is compared with its number. Compared with
- *   each other, numbers that no server gave may form a cycle, and then no sort of them tells which nodes are ahead
+ * @param own - the contender that asks which nodes are ahead. Each number is then compared with its number only. Numbers that no
+ *   server gave may form a cycle if they are compared with each other, and then no sort shows which nodes are ahead
  */
 export function queueOf(
   children: readonly string[],

@@ -8,11 +8,12 @@ import type { Session } from '../../session/session.js';
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * Resolves when the node is gone, or goes with no session: such a node would stay for ever.
- * @throws UnreadableNodeError if it can't be read, the signal's reason, what ended the session, or a server's `ZooKeeperError`
+ * Resolves when the node is gone, or belongs to no session: such a node would stay for ever.
+ * @throws UnreadableNodeError if the session may not read the node, the signal's reason, the error that ended the session, or a
+ *   server's `ZooKeeperError`
  */
 export async function untilGone(session: Session, path: string, signal: Abortable): Promise<void> {
-  // After the session's end no change is notified any more.
+  // After the session's end there are no more notifications of changes.
   const { controller: over, unsubscribe } = anyAbort(signal, session.ended);
   const gone = deferred();
   const read = ({ stat }: NodeData) => {
@@ -32,23 +33,23 @@ const PROBES_PER_READ = 4;
 
 /** Listens to a {@link PredecessorWatch}. Never called on the connection's stack. */
 export interface PredecessorListener {
-  /** One of the nodes was read, and is watched. Called again when its data changes. */
+  /** One of the nodes was read and is watched. Called again when its data changes. */
   watching(): void;
-  /** One of the nodes is gone, or doesn't block any more. */
+  /** One of the nodes is gone or doesn't block any more. */
   onGone(): void;
   /**
-   * Something else to read now and then, in place of a probe of the second predecessor, the node of that name.
-   * @param probe - to be called if its answer shows that that node may be gone: it is probed at once
+   * A read that now and then replaces a probe of the second predecessor, the node of that name.
+   * @param probe - the listener calls it if the answer shows that the node may be gone. Then the node is probed at once
    */
   insteadOfProbe(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
-  /** The nodes can't be watched: a server refuses, or the session is over. */
+  /** The nodes can't be watched, because a server refuses or the session is over. */
   failed(reason: unknown): void;
 }
 
 /**
- * Watches the nearest blocking nodes of a queue, each with one watch for as long as it matters, and probes the second
- * predecessor, which isn't watched. It is what is left of a waiting contender, for hours perhaps and beside thousands of
- * others: so it is made of objects with callbacks, not of promises that wait for each other (some 3 kB a waiter, was 21 kB).
+ * Watches the nearest blocking nodes of a queue, each with one watch for as long as it matters. It probes the second predecessor,
+ * which isn't watched. A contender may wait for hours, beside thousands of others, and only this object is left of it. So it uses
+ * objects with callbacks, and no promises that wait for each other: a waiter takes some 3 kB instead of 21 kB.
  */
 export class PredecessorWatch implements ExistenceProbe {
   readonly #session: Session;
@@ -58,7 +59,7 @@ export class PredecessorWatch implements ExistenceProbe {
   #watched: SmallSet<WatchedNode>;
   #unblocked: Set<string> | undefined;
   #probed = 0;
-  /** The name of the node that is probed, not watched. */
+  /** The name of the node that is probed and not watched. */
   #secondPredecessor: string | undefined;
 
   /** @param noLongerBlocks - whether a node has stopped blocking, by its data */
@@ -74,7 +75,7 @@ export class PredecessorWatch implements ExistenceProbe {
     this.#noLongerBlocks = noLongerBlocks;
   }
 
-  /** Whether the node still exists, and was seen to have stopped blocking. */
+  /** Whether the node was read and didn't block any more. It may still exist. */
   hasUnblocked(name: string): boolean {
     return this.#unblocked?.has(name) === true;
   }
@@ -82,11 +83,11 @@ export class PredecessorWatch implements ExistenceProbe {
   /**
    * Watches these nodes from now on, and no others, and probes the second predecessor, if there is one.
    *
-   * @returns whether all of these nodes were watched before: then `watching` isn't called for them
+   * @returns whether all of these nodes were watched before; then `watching` isn't called for them
    */
   watch(names: readonly string[], secondPredecessor: string | undefined): boolean {
     const paths = names.map((name) => this.#pathOf(name));
-    // A node that isn't listed any more has gone, and its watch may be yet to say so: that would count as another's end.
+    // A node that isn't listed any more has gone. Its watch may fire later, and that would count as another node's end.
     for (const watched of membersOf(this.#watched)) if (!paths.includes(watched.path)) this.#unwatch(watched);
     const kept = membersOf(this.#watched).map(({ path }) => path);
     for (const path of paths)
@@ -112,7 +113,7 @@ export class PredecessorWatch implements ExistenceProbe {
     return this.#session.absolute(this.#pathOf(this.#secondPredecessor as string));
   }
 
-  /** @internal Every fourth time, as the listener says. */
+  /** @internal Every fourth time, the read that the listener gives. */
   instead(): AccompanyingRead | undefined {
     const name = this.#secondPredecessor;
     if (name === undefined || ++this.#probed % PROBES_PER_READ !== 0) return undefined;
@@ -163,7 +164,7 @@ export class PredecessorWatch implements ExistenceProbe {
   }
 }
 
-/** The watch on one node, for a {@link PredecessorWatch}: an object, where a closure for each callback would take more. */
+/** The watch on one node, for a {@link PredecessorWatch}. An object takes less memory than a closure for each callback. */
 class WatchedNode implements NodeListener {
   readonly path: string;
   readonly #owner: PredecessorWatch;

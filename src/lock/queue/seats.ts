@@ -5,7 +5,7 @@ import type { NodeData } from '../../session/protocol/records.js';
 import type { Change } from '../../session/protocol/requests.js';
 import type { Session } from '../../session/session.js';
 
-/** The number of seats in a node's data; `undefined` if the data aren't such a number. */
+/** The number of seats in a node's data; `undefined` if the data contain no such number. */
 export function parseSeats(data: Buffer): number | undefined {
   const match = /^\{"seats":([1-9]\d{0,8})\}$/.exec(data.toString('latin1'));
   return match === null ? undefined : Number(match[1]);
@@ -22,8 +22,8 @@ interface Watch {
 }
 
 /**
- * The number of seats, as all users of a path agree: the path's node has it as its data, written there by the first user. A
- * user that was given another number is refused; a user that has agreed once follows when the number is changed.
+ * The number of seats on which all users of a path agree. It is the data of the path's node, which the first user writes. A user
+ * that was given another number is refused. A user that has agreed once follows later changes of the number.
  */
 export class Seats {
   readonly #session: Session;
@@ -32,13 +32,13 @@ export class Seats {
   readonly #parse: (node: NodeData) => number | undefined;
   readonly #prepare: () => Promise<void>;
   readonly #given: number;
-  /** The number that was agreed last; `undefined` before the first agreement. */
+  /** The number at the last agreement; `undefined` before the first one. */
   #agreedOn: number | undefined;
 
   /**
-   * @param how.access - the node's access list, if the node is missing; by default the session's
+   * @param how.access - the access list of the node, if it has to be created. @default the session's
    * @param how.parse - reads the number from the node
-   * @param how.prepare - creates what has to exist before the number is written
+   * @param how.prepare - creates the nodes that have to exist before the number is written
    */
   constructor(
     session: Session,
@@ -59,8 +59,8 @@ export class Seats {
   }
 
   /**
-   * The current number; `watch` is notified of the next change.
-   * @throws SeatsMismatchError, what ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
+   * The current number. `watch` learns of the next change.
+   * @throws SeatsMismatchError, the error that ended the session, the signal's reason, or a `ZooKeeperError` if a server refuses
    */
   async agree(watch?: Watch): Promise<number> {
     await this.#session.guard.check(this.#path, this.#access);
@@ -112,7 +112,7 @@ export class Seats {
     }
   }
 
-  /** `false`: another client wrote first, or this write was carried out and its reply lost. */
+  /** `false` if another client wrote first, or if this write was carried out and its reply was lost. */
   async #write(seats: number, version: number): Promise<boolean> {
     try {
       await this.#session.retryUntilAnswered(() =>

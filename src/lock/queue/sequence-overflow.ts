@@ -3,16 +3,17 @@ import { type EntryParser, isOverflowed, type QueueEntry, queueOf } from './orde
 import { orUnreadable } from './unreadable-node.js';
 
 /**
- * The contenders among `children` in the order of their creation, also where the numbers don't tell it. Then the
- * transactions that created them do, which takes a read for each.
+ * The contenders among `children` in the order of their creation, even if the numbers don't show it. Then the transactions that
+ * created them show it, which takes a read for each.
  *
- * A contender whose own number isn't overflowed can tell by the numbers which nodes are ahead: when its node was created, the
- * parent's counter hadn't run out, so an overflowed number was given later, or made up by a client. So no client can make
- * others read the whole queue by creating a node with such a name.
+ * If a contender's own number isn't overflowed, the numbers show which nodes are ahead. The parent's counter hadn't run out when
+ * its node was created, so an overflowed number was given later, or a client made it up. So no client can make others read the
+ * whole queue by creating a node with such a name.
  *
  * @param queue - the children's parent
- * @param own - the contender that asks which nodes are ahead; without it the whole order counts
- * @throws UnreadableNodeError if a node has to be read and can't be, what ended the session, or a `ZooKeeperError` if a server refuses
+ * @param own - the contender that asks which nodes are ahead. Without it the whole order counts
+ * @throws UnreadableNodeError if a node has to be read and the session may not read it, the error that ended the session, or a
+ *   `ZooKeeperError` if a server refuses
  */
 export function inCreationOrder(
   session: Session,

@@ -1,15 +1,15 @@
 import type { Abortable } from '../../platform/async/lazy-abort.js';
 import type { QueueEntry } from './order.js';
 
-/** Which contenders must be gone before another one holds: all that tells one kind of lock from another. */
+/** Which contenders must be gone before another one holds. Only this rule distinguishes the kinds of locks. */
 export interface TurnRule {
   /** Whether a contender ahead in the queue blocks. */
   blocks(entry: QueueEntry): boolean;
-  /** How many of those that block may be left: the number of seats, less the contender's own. */
+  /** How many blocking contenders may be left: the number of seats less one. */
   readonly capacity: number;
-  /** Whether a node that blocked has stopped, by its data. @default never */
+  /** Whether a node that blocked has stopped blocking, by its data. @default it never stops */
   noLongerBlocks?(data: Buffer): boolean;
-  /** Aborts when this rule is no longer true: then the lock has to be asked for it again. */
+  /** Aborts when this rule is no longer right. Then the lock has to be asked for the rule again. */
   readonly outdated?: Abortable;
 }
 
@@ -17,11 +17,11 @@ export interface TurnRule {
 export const EXCLUSIVE: TurnRule = { blocks: () => true, capacity: 0 };
 
 /**
- * Which nodes to watch, so as to be notified in time and as rarely as possible: the nearest, one more than may be left. When
- * as many have gone as have to, one of these is among them, whichever they were: those that aren't watched are one too few.
- * For a lock it is the predecessor; for n seats there are n, so that it doesn't matter which of the holders leaves.
+ * Which nodes to watch, to be notified in time and as rarely as possible: the nearest ones, one more than may be left. The
+ * unwatched nodes are one fewer than have to go. So when enough nodes have gone, a watched one is among them, whichever they
+ * were. For a lock only the predecessor is watched. For n seats n nodes are watched, so it doesn't matter which holder leaves.
  *
- * @param blocking - the entries that block, the nearest last; more than may be left
+ * @param blocking - the entries that block, the nearest last. There are more than may be left
  */
 export function toWatch(blocking: readonly QueueEntry[], { capacity }: TurnRule): readonly QueueEntry[] {
   return blocking.slice(-(capacity + 1));

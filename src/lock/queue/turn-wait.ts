@@ -10,7 +10,7 @@ import { EXCLUSIVE, type TurnRule, toWatch } from './turn-rule.js';
 export interface QueuePosition {
   /** How many nodes have to go before it is the contender's turn: 1 means next in line. */
   readonly position: number;
-  /** The name of the node that the contender waits for: the nearest that blocks it. */
+  /** The name of the nearest node that blocks the contender, for whose end it waits. */
   readonly ahead: string;
 }
 
@@ -19,34 +19,40 @@ export interface WaitOptions {
   readonly signal?: Abortable | undefined;
   /** Called each time a listing shows nodes that block the contender. */
   onWaiting?(position: QueuePosition): void;
-  /** Called after `onWaiting`, once the nearest blocking node was read and is watched: from then on its end will be noticed. */
+  /**
+   * Called after `onWaiting`, once the nearest blocking node was read and is watched. From then on the contender will notice that
+   * node's end.
+   */
   onWatching?(position: QueuePosition): void;
   /** As {@link PredecessorListener.insteadOfProbe}. */
   insteadOfProbe?(secondPredecessor: string, probe: () => void): AccompanyingRead | undefined;
-  /** Called when a node ahead has gone, before the queue is listed again: a request that is sent now is answered right before that. */
+  /**
+   * Called when a node ahead has gone, before the queue is listed again. A request that is sent now is answered right before the
+   * listing.
+   */
   beforeListing?(): void;
-  /** Called when it is being listed. */
+  /** Called when the listing has been sent. */
   onListing?(listing: Promise<ChildNames>): void;
 }
 
-/** Waits for a turn: exactly one of its two methods is called, once. */
+/** The code that waits for a turn. Exactly one of its two methods is called, once. */
 export interface TurnWaiter extends WaitOptions {
   turnCame(): void;
   turnFailed(reason: unknown): void;
 }
 
 /**
- * Resolves when it is the contender's turn, by default when no node is ahead. It takes one watch, on the nearest
- * blocking node. When that node goes and was the only one, nothing needs to be read. The next in line keeps its lease
- * alive, so that it holds as soon as the notification comes.
+ * Resolves when it is the contender's turn, by default when no node is ahead. It takes one watch, on the nearest blocking node.
+ * If that node was the only one, the contender needs no read when it goes. The next in line keeps its lease alive, so that it
+ * holds as soon as the notification comes.
  *
- * No notification tells a contender that it has become the next in line: that would be a second notification for each
- * handover. It notices mostly within a fifth of the session timeout, because a probe of its second predecessor, the nearest node
- * that it doesn't watch, goes in the place of a ping: as long as that node exists, the contender isn't next.
+ * No notification tells a contender that it has become the next in line, since that would be a second notification for each
+ * handover. It mostly notices within a fifth of the session timeout: it sends a probe of its second predecessor, the nearest node
+ * that it doesn't watch, in place of a ping. As long as that node exists, the contender isn't next.
  *
  * The end of the predecessor never means "my turn" while another node is left ahead (etcd3 #176).
  *
- * @throws NodeLostError if the contender's node is gone, what ended the session, or the signal's reason
+ * @throws NodeLostError if the contender's node is gone, the error that ended the session, or the signal's reason
  */
 export function untilTurn(
   contender: Contender,
@@ -59,7 +65,7 @@ export function untilTurn(
 }
 
 /**
- * As {@link untilTurn}, without a promise: calls `waiter`, at once if the contender is known to be first.
+ * As {@link untilTurn}, but without a promise. Calls `waiter`, at once if the contender is known to be first.
  * @throws as {@link untilTurn} does, if the wait is over before it begins
  */
 export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRule): void {
@@ -69,12 +75,15 @@ export function awaitTurn(contender: Contender, waiter: TurnWaiter, rule: TurnRu
   else void new TurnWait(contender, waiter, rule);
 }
 
-/** The state of a wait: the queue is being listed; several nodes have to go, or one; the wait is over. */
+/**
+ * The state of a wait. `listing`: the queue is being listed. `blocked`: several nodes have to go. `next`: one node has to go.
+ * `ended`: the wait is over.
+ */
 type WaitState = 'listing' | 'blocked' | 'next' | 'ended';
 
 /**
- * A contender's wait for its turn: perhaps for hours, beside thousands of others, so it is an object with callbacks. An async
- * function is suspended only while the queue is listed. A waiting lock takes some 3 kB; as a chain of promises it took 21 kB.
+ * A contender's wait for its turn. It may last for hours, beside thousands of others, so it is an object with callbacks. An async
+ * function is suspended only while the queue is listed. A waiting lock takes some 3 kB; a chain of promises takes 21 kB.
  */
 class TurnWait implements PredecessorListener {
   readonly #contender: Contender;
@@ -82,7 +91,7 @@ class TurnWait implements PredecessorListener {
   readonly #rule: TurnRule;
   #state: WaitState = 'listing';
   #predecessors: PredecessorWatch | undefined;
-  /** The position, until its node is watched. */
+  /** The position, until the nearest node is watched. */
   #unwatched: QueuePosition | undefined;
 
   /** Begins by listing the queue. */
@@ -99,7 +108,7 @@ class TurnWait implements PredecessorListener {
     this.failed(this.#endings.find(({ aborted }) => aborted)?.reason);
   }
 
-  /** Ignored while the queue is listed: if the listing still has the node, it is watched anew, and found to be gone. */
+  /** Ignored while the queue is listed. If the listing still has the node, a new watch finds that it is gone. */
   onGone(): void {
     if (this.#state === 'next') this.#end(() => this.#waiter.turnCame());
     else if (this.#state === 'blocked') void this.#list(); // Never rejects.
@@ -128,7 +137,7 @@ class TurnWait implements PredecessorListener {
   async #list(): Promise<void> {
     this.#state = 'listing';
     try {
-      // The listing isn't cancelled when the wait ends: its result is ignored then.
+      // The end of the wait doesn't cancel the listing. Its result is then ignored.
       const listed = await this.#contender.listBlocking(this.#rule, undefined, this.#listAgain());
       const blocking = listed.filter(({ node }) => !this.#predecessors?.hasUnblocked(node));
       if (this.#hasEnded()) return;
@@ -141,7 +150,7 @@ class TurnWait implements PredecessorListener {
     }
   }
 
-  /** A listing for others to see as well, after a node ahead has gone. */
+  /** Lists the queue after a node ahead has gone, and gives the listing to `onListing`, too. */
   #listAgain(): Promise<ChildNames> | undefined {
     const { onListing } = this.#waiter;
     if (this.#predecessors === undefined || onListing === undefined) return undefined;
@@ -152,11 +161,12 @@ class TurnWait implements PredecessorListener {
     return listing;
   }
 
-  /** Keeps no more of the queue than the nodes that it watches: every contender in it may wait for long. */
+  /** Keeps only the watched nodes of the queue in memory: every contender in it may wait for long. */
   #watch(missing: number, nearest: readonly string[], secondPredecessor: string | undefined): void {
     const { node, queue, session } = this.#contender;
     this.#predecessors ??= new PredecessorWatch(session, queue, this, this.#rule.noLongerBlocks);
-    // Before the watch on the predecessor: so the contender hears of its own node's end before it could take its turn.
+    // This comes before the watch on the predecessor, so that the contender hears of its own node's end before it could take its
+    // turn.
     node.watch();
     if (missing === 1) node.keepAlive();
     const position = { position: missing, ahead: nearest.at(-1) as string };
