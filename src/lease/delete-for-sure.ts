@@ -15,9 +15,10 @@ export async function deleteForSure(session: Session, path: string): Promise<voi
     try {
       return await session.retryUntilAnswered(() => session.remove(path));
     } catch (error) {
-      if (error instanceof NoNodeError || session.ended.aborted) return; // Gone already, or gone with the session.
-      if (pauseMs === FIRST_PAUSE_MS) session.report(error as Error, 'a node can not be deleted: trying on');
-      await sleep(session.clock, pauseMs, session.ended).catch(ignore); // Seen at the next try.
+      if (error instanceof NoNodeError || session.ended.aborted) return; // The node was gone, or has gone with the session.
+      if (pauseMs === FIRST_PAUSE_MS)
+        session.report(error as Error, 'a node can not be deleted: still trying');
+      await sleep(session.clock, pauseMs, session.ended).catch(ignore); // The next try sees the session's end.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Longer than 350 lines: 374; what is known of one node: its lease, watch and heartbeats begin and end together.
+// Longer than 350 lines: 389; the lease, the watch and the heartbeats of one node begin and end together.
 import { describe, NodeLostError, NoNodeError, ZooKeeperError } from '../errors.js';
 import { type Abortable, LazyAbortController } from '../platform/async/lazy-abort.js';
 import { ignore, microtask } from '../platform/async/promises.js';
@@ -16,12 +16,12 @@ import {
 } from './heartbeat-version.js';
 import { Lease } from './lease.js';
 
-/** A node's data at one of its versions: all that its holder keeps of what it read. */
+/** A node's data at one of its versions. Its holder keeps nothing else of its reads. */
 export type NodeContent = Readonly<Pick<NodeData, 'data'> & Pick<NodeData['stat'], 'version'>>;
 
 /**
- * An ephemeral node with this session as its `ephemeralOwner` (another session's node at this path isn't this one), and what
- * is known of it: until when it surely exists (its lease), and, as soon as any reply shows it, that it is gone.
+ * An ephemeral node of this session: the session is its `ephemeralOwner`, and another session's node at the path is another node.
+ * It knows until when the node surely exists (its lease), and that the node is gone as soon as any reply shows that.
  */
 export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersionOwner {
   readonly path: string;
@@ -30,19 +30,19 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   readonly #session: Session;
   readonly #lease: Lease;
   readonly #lost = new LazyAbortController<Error>();
-  /** Whether it is lost or released. */
+  /** Whether the node is lost or released. */
   #hasEnded = false;
   #lastRead: NodeContent | undefined;
   #onRead: (content: NodeContent) => void = ignore;
   #onChanging: () => void = ignore;
   #onConfirmed: () => void = ignore;
   #watch: NodeWatch | undefined;
-  /** Gives the path of the node whose version its heartbeats are to raise; `undefined`: they raise none. */
+  /** Gives the path of the node whose version the heartbeats are to raise; `undefined` if they raise none. */
   #heartbeatPathOf: ((path: string) => string) | undefined;
   #raised: HeartbeatVersion | undefined;
   #mustRaise = false;
 
-  /** @param sentAt - when the write that created it was sent, if that is known: the lease counts from then */
+  /** @param sentAt - when the write that created the node was sent, if known. The lease counts from then */
   static of(session: Session, path: string, sentAt?: number): EphemeralNode {
     return new EphemeralNode(session, path, sentAt);
   }
@@ -62,7 +62,10 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.lose(this.#session.ended.reason as Error);
   }
 
-  /** Aborts when the node is known to be gone, unless released before: with `NodeLostError`, or with what ended the session. */
+  /**
+   * Aborts when the node is known to be gone, unless it was released before: with `NodeLostError`, or with the error that ended
+   * the session.
+   */
   get lost(): LazyAbortController<Error> {
     return this.#lost;
   }
@@ -77,12 +80,12 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return this.#lost.aborted || this.#session.ended.aborted;
   }
 
-  /** How much of the lease is left, in milliseconds, also when the node is lost or released. */
+  /** How much of the lease is left, in milliseconds, even if the node is lost or released. */
   remainingMs(): number {
     return this.#lease.remainingMs();
   }
 
-  /** See {@link Lease.remainingAtMostMs}: never for whether to act. */
+  /** See {@link Lease.remainingAtMostMs}. Never decide by it whether to act. */
   remainingAtMostMs(): number {
     return this.#lease.remainingAtMostMs();
   }
@@ -92,7 +95,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return this.#lease.proofAgeMs();
   }
 
-  /** Whether the node is neither lost nor released and its lease lasts, at this very moment. */
+  /** Whether, at this very moment, the lease lasts and the node is neither lost nor released. */
   isHeld(): boolean {
     return !this.#hasEnded && this.#lease.isHeld();
   }
@@ -110,19 +113,19 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /**
-   * Its heartbeats are to raise the version of the node at that path. To be called before {@link keepAlive}. From then on
-   * nothing else extends the lease, but for a claim. A session with very many such nodes has checks for the others.
+   * Makes the heartbeats raise the version of the node at that path. Call it before {@link keepAlive}. From then on only such a
+   * heartbeat or a claim extends the lease. If a session has very many such nodes, the heartbeats of the further ones are checks.
    */
   raiseVersionAt(heartbeatPathOf: (path: string) => string): void {
     this.#heartbeatPathOf = heartbeatPathOf;
   }
 
-  /** The version that its heartbeats raise, since they began; `undefined` if they are checks. */
+  /** The version that the heartbeats raise; `undefined` before they begin, and if they are checks. */
   get raised(): HeartbeatVersion | undefined {
     return this.#raised;
   }
 
-  /** Sends heartbeats for the node from now on, which extend its lease again and again. */
+  /** From now on sends heartbeats for the node, which extend its lease again and again. */
   keepAlive(): void {
     const { heartbeat } = this.#session;
     if (this.#hasEnded || heartbeat.has(this)) return;
@@ -130,7 +133,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     heartbeat.add(this);
   }
 
-  /** Whether its heartbeats raise a version is decided now, and room for that is taken. {@link keepAlive} does so otherwise. */
+  /** Decides now whether the heartbeats raise a version, and takes the room for that. Otherwise {@link keepAlive} does so. */
   decideHeartbeats(): void {
     if (this.#raised !== undefined || !this.#session.heartbeat.hasRoomToRaise()) return;
     const path = this.#heartbeatPathOf?.(this.path);
@@ -144,7 +147,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.#session.heartbeat.changed();
   }
 
-  /** From now on the node is lost if its heartbeats can raise no version. `false`: it is known already that they can't. */
+  /** From now on the node is lost if its heartbeats can't raise a version. `false` if it is known already that they can't. */
   raiseOrLose(): boolean {
     this.#mustRaise = this.#raised !== undefined;
     return this.#mustRaise;
@@ -165,9 +168,12 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.lose(new NodeLostError(`${this.path} is given up: ${why}`, { cause }));
   }
 
-  /** A heartbeat sent at `sentAt` found the node. The first begins a watch: a lock that was free is mostly released by then. */
+  /**
+   * A heartbeat sent at `sentAt` found the node. The first one begins a watch: a holder of a lock that was free has mostly
+   * released it by then, and needs none.
+   */
   confirmed(sentAt: number): void {
-    if (this.#hasEnded) return; // Released while the reply was on its way.
+    if (this.#hasEnded) return; // The node was released while the reply was on its way.
     this.extendLease(sentAt);
     this.watch();
   }
@@ -178,7 +184,9 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.#loseFor(() => new NodeLostError(why));
   }
 
-  /** @internal The session may not read the node. No heartbeat can prove it: it counts as lost before its lease is over. */
+  /**
+   * @internal The session may not read the node, so no heartbeat can prove it. The node counts as lost before its lease is over.
+   */
   unreadable(cause: Error): void {
     if (this.#hasEnded) return;
     const why = `the session can't prove any more that ${this.absolutePath} is there (${describe(cause)}): it is given up. Its access list has to let the session read it; see who has changed that`;
@@ -188,22 +196,22 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /**
-   * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: a write sent
-   * before it, on any connection of this session, has been carried out or never will be. It is a barrier alone, and extends no lease,
-   * while it isn't known whether a claim has made the heartbeat node.
-   * @throws NodeLostError if the node is gone, what ended the session, or the signal's reason
+   * Proves now that the node exists, as a heartbeat does, and extends its lease. After a lost reply it is a barrier, too: the
+   * servers have carried out a write that was sent before it, over any connection of this session, or never will. While it isn't
+   * known whether a claim has created the heartbeat node, it is only a barrier, and doesn't extend the lease.
+   * @throws NodeLostError if the node is gone, the error that ended the session, or the signal's reason
    */
   async renew(signal?: Abortable): Promise<void> {
     for (let isProven = false; !isProven && !this.#lost.aborted; ) isProven = await this.#prove(signal);
     this.#lost.throwIfAborted();
   }
 
-  /** `false`: the heartbeat node was there already, can't be made, or was made anew: no lease has begun. */
+  /** `false` if the heartbeat node was there already, can't be created, or was created anew. Then no lease has begun. */
   async #prove(signal?: Abortable): Promise<boolean> {
     const raised = this.#raised;
     let proof: TransactionPart | undefined;
     const prove = () => {
-      proof = raised?.nextProof(); // Another one after a lost reply.
+      proof = raised?.nextProof(); // After a lost reply, the next proof is another write.
       return this.#session.commit([this.#check, ...(proof === undefined ? [] : [proof])]);
     };
     try {
@@ -225,10 +233,11 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /**
-   * Writes `parts` in one transaction that is carried out only while the node exists. Extends the lease, unless the node
-   * raises a version: a lease that began with a write which raises none would be seen by no other session.
+   * Writes `parts` in one transaction, which the servers carry out only while the node exists. Extends the lease, unless the node
+   * raises a version: no other session would see a lease that began with a write which doesn't raise the version.
    * @param others - further nodes of this session that have to exist
-   * @throws NodeLostError if one of the nodes is gone: nothing is written then; and what `Session.commit` throws
+   * @throws NodeLostError if one of the nodes is gone; then nothing is written
+   * @throws the errors of `Session.commit`
    */
   async commit(
     parts: readonly TransactionPart[],
@@ -241,9 +250,10 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /**
-   * Writes `parts`, which claim a term, as {@link commit} does. The lease of the term begins with it: the record shows it to
-   * others. It makes the heartbeat node, unless a heartbeat has. If it isn't answered, the caller finds out whether it was
-   * carried out, and calls {@link claimSettled}: until then no heartbeat is sent, if it was to make that node.
+   * Writes `parts`, which claim a term, as {@link commit} does. The lease of the term begins with this write, since the record
+   * shows the claim to others. The write also creates the heartbeat node, unless a heartbeat has done so. If it isn't answered,
+   * the caller finds out whether the servers carried it out, and calls {@link claimSettled}. Until then no heartbeat is sent if
+   * the write was to create that node.
    */
   claim(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     return this.#claim(parts, (all) => this.#commitGuarded(all, [this]));
@@ -262,17 +272,22 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return reply;
   }
 
-  /** A claim that wasn't answered was carried out, or never will be. Whether it made the heartbeat node, the next proof finds out. */
+  /**
+   * The outcome of an unanswered claim is certain: the servers have carried it out, or never will. The next proof finds out
+   * whether it created the heartbeat node.
+   */
   claimSettled(): void {
     this.#raised?.claimSettled();
   }
 
-  /** The part of a transaction that deletes the heartbeat node with this one, as far as there is one. */
+  /** The part of a transaction that deletes the heartbeat node together with this node, if there is one. */
   get heartbeatDeletion(): TransactionPart[] {
     return this.#raised?.exists === true ? [{ kind: 'delete', path: this.#raised.path }] : [];
   }
 
-  /** Whether there may be a heartbeat node that {@link heartbeatDeletion} doesn't delete: its creation isn't answered. */
+  /**
+   * Whether there may be a heartbeat node that {@link heartbeatDeletion} doesn't delete, because its creation isn't answered yet.
+   */
   get mayLeaveHeartbeatNode(): boolean {
     return this.#raised?.mayExist === true && !this.#raised.exists;
   }
@@ -288,7 +303,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     } catch (error) {
       if (!(error instanceof NoNodeError && error.operation === 'multi[check]')) throw error;
       const missing = guards.find((guard) => guard.absolutePath === error.path);
-      if (missing === undefined) throw error; // The parts check another session's node.
+      if (missing === undefined) throw error; // It is about a node of another session, which the parts check.
       throw missing.#goneError();
     }
   }
@@ -308,7 +323,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
 
   /**
    * Calls `listener` with the node's data, as soon as they are known and after each change.
-   * @param onChanging - called when it has changed, and is about to be read
+   * @param onChanging - called when the node has changed, before it is read
    */
   whenRead(listener: (content: NodeContent) => void, onChanging = ignore): void {
     this.#onRead = listener;
@@ -317,12 +332,12 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     if (this.#lastRead !== undefined) listener(this.#lastRead);
   }
 
-  /** The holder is about to delete the node, or has: no more heartbeats for it, and its end is no loss. */
+  /** The holder is about to delete the node, or has deleted it. The heartbeats end, and the end of the node isn't a loss. */
   release(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#watch?.stop();
-    // The next contender waits for the deletion, which the caller sends next: the rest follows while that is on its way.
+    // The next contender waits for the deletion, which the caller sends next. The rest follows while the deletion is on its way.
     microtask(() => {
       this.#session.heartbeat.remove(this);
       this.#session.ended.removeEventListener('abort', this);
@@ -330,8 +345,8 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
   }
 
   /**
-   * Deletes the node, and what is beside it, and retries until both are gone or the session is over. The session reports the
-   * first refusal: as long as the node stays, every contender behind it waits. Never rejects.
+   * Deletes the node and its heartbeat node, and retries until both are gone or the session is over. The session reports the
+   * first refusal, because every contender behind the node waits as long as it stays. Never rejects.
    */
   async deleteForSure(): Promise<void> {
     const paths = [this.path, ...(this.#raised?.mayExist === true ? [this.#raised.path] : [])];
@@ -349,7 +364,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     this.#lost.abortFor(reason);
   }
 
-  /** Watches the node from now on, if it isn't watched yet; else its first heartbeat would begin that. */
+  /** Watches the node from now on, if it isn't watched yet. Without this call the first heartbeat begins the watch. */
   watch(): void {
     if (!this.#hasEnded) this.#watch ??= new NodeWatch(this.#session, this.path, this);
   }
@@ -359,7 +374,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     if (!this.#hasEnded) this.#onChanging();
   }
 
-  /** @internal The node's data and stat, at first and after each change. */
+  /** @internal The node's data and stat, first after the watch began and then after each change. */
   read({ data, stat }: NodeData): void {
     if (!this.#session.owns(stat)) this.lose(new NodeLostError(`${this.path} belongs to another session`));
     this.#lastRead = { data, version: stat.version };

@@ -3,32 +3,40 @@ import type { TransactionPart } from '../session/protocol/records.js';
 import type { EphemeralNode } from './ephemeral-node.js';
 
 /**
- * Writes in ZooKeeper that are carried out together, and only while the node of their term or lock exists: fencing
- * without a token, since ZooKeeper itself refuses a holder that has been replaced.
+ * Writes in ZooKeeper that the servers carry out together, and only while the node of the term or lock exists. That is fencing
+ * without a token: ZooKeeper itself refuses a holder that has been replaced.
  *
- * A part with a `version` is carried out only if its node is at that version; else the whole transaction is refused.
+ * If you give a part a `version` and its node has another version, the servers refuse the whole transaction.
  */
 export interface GuardedTransaction {
-  /** Adds: create a persistent node. @param data - none by default */
+  /**
+   * Adds a part that creates a persistent node. @param data - no data by default @throws InvalidStateError after {@link commit}
+   */
   create(path: string, data?: string | Uint8Array): this;
-  /** Adds: write the data of a node. @param version - the one that the node has to be at; any by default */
+  /**
+   * Adds a part that writes the data of a node. @param version - the version that the node must have; any by default @throws
+   * InvalidStateError after {@link commit}
+   */
   setData(path: string, data: string | Uint8Array, version?: number): this;
-  /** Adds: delete a node. @param version - the one that the node has to be at; any by default */
+  /**
+   * Adds a part that deletes a node. @param version - the version that the node must have; any by default @throws
+   * InvalidStateError after {@link commit}
+   */
   remove(path: string, version?: number): this;
   /**
-   * Carries the transaction out, once. Waits for a connection if there is none.
+   * Sends the transaction, once. Waits for a connection if there is none. Resolves when the servers have carried it out.
    *
-   * @throws TermEndedError (of a term) or LockLostError (of a lock) if its node is gone: nothing is written
-   * @throws ZooKeeperError if a part is refused, with its path: nothing is written
-   * @throws ConnectionLossError, OperationTimeoutError, SessionExpiredError or SessionClosedError if it was sent and
-   *   not answered: it may have been carried out
+   * @throws TermEndedError (of a term) or LockLostError (of a lock) if the holder's node is gone; nothing is written
+   * @throws ZooKeeperError, with the path of the part, if the servers refuse a part; nothing is written
+   * @throws ConnectionLossError, OperationTimeoutError, SessionExpiredError or SessionClosedError if the transaction was sent and
+   *   not answered; the servers may have carried it out
    * @throws InvalidOptionError if a path, data or a version can't be sent
-   * @throws InvalidStateError if it was committed before
+   * @throws InvalidStateError if `commit` was called before
    */
   commit(): Promise<void>;
 }
 
-/** A node that has to be at that version for a transaction to be carried out. */
+/** A node and the version that it must have for a transaction to be carried out. */
 export interface Fence {
   readonly path: string;
   /** With the chroot. */
@@ -45,8 +53,8 @@ export class HolderTransaction implements GuardedTransaction {
   #committed = false;
 
   /**
-   * @param ended - makes the error to throw when a node is gone, after its hold has ended
-   * @param fence - a node that has to be at that version, too
+   * @param ended - ends the hold and makes the error to throw when a node is gone
+   * @param fence - another node that must have a certain version
    */
   constructor(nodes: readonly [EphemeralNode, ...EphemeralNode[]], ended: () => Error, fence?: Fence) {
     this.#nodes = nodes;
@@ -69,7 +77,7 @@ export class HolderTransaction implements GuardedTransaction {
   async commit(): Promise<void> {
     if (this.#committed) throw new InvalidStateError('the transaction was committed before: make a new one');
     this.#committed = true;
-    // Refused without being sent: so it is certain that nothing was written.
+    // It isn't sent, so it is certain that nothing was written.
     if (this.#nodes.some(({ isGone }) => isGone)) throw this.#ended();
     const [node, ...others] = this.#nodes;
     const fence: TransactionPart[] = this.#fence === undefined ? [] : [{ kind: 'check', ...this.#fence }];
@@ -92,7 +100,7 @@ export class HolderTransaction implements GuardedTransaction {
   }
 }
 
-/** A value of any other type is refused when the transaction is sent. */
+/** A value of any other type is refused when the transaction is committed. */
 function toBytes(data: string | Uint8Array): Uint8Array {
   return typeof data === 'string' ? Buffer.from(data) : data;
 }

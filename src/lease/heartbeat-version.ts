@@ -5,38 +5,43 @@ import { isUnanswered } from '../session/operations.js';
 import type { PartResult, TransactionPart } from '../session/protocol/records.js';
 
 /**
- * What is known of a heartbeat node, the empty node beside a candidate's own whose version its heartbeats raise.
+ * The state of a heartbeat node, as far as its session knows. It is the empty node beside a candidate's own node, and the
+ * candidate's heartbeats raise its version.
  *
  * - `unsent`: no write that creates it was sent.
- * - `sent`: one was sent, and isn't answered.
- * - `repeated`: it was sent again. The second one finds the node, mostly. Or another client has deleted that in between, and the first
- *   version comes again, which others may have seen long ago: no lease begins with it.
- * - `claiming`: a claim that creates it was sent, and its outcome isn't known. No heartbeat may be sent for the node: one
- *   that raises a version could be refused for the lack of it, one that doesn't would begin a lease without a version.
- * - `there`: it exists, and had that version last, by that transaction; -1 if only its existence is known.
- * - `lost`: it is gone, or of no use. It is never made again: its versions would begin anew.
+ * - `sent`: such a write was sent, and isn't answered yet.
+ * - `repeated`: the write was sent again. The second write mostly finds the node. But if another client has deleted it in
+ *   between, the first version comes again, which others may have seen long ago. So no lease begins with it.
+ * - `claiming`: a claim that creates the node was sent, and its outcome isn't known. No heartbeat may be sent: the servers could
+ *   refuse a heartbeat that raises the version because the node is missing, and any other heartbeat would begin a lease without a
+ *   version.
+ * - `there`: the node exists. `version` is the newest one, by the transaction `zxid`; -1 if only the node's existence is known.
+ * - `lost`: the node is gone or of no use. It is never created again, because its versions would begin anew.
  */
 type State =
   | { readonly name: 'unsent' | 'sent' | 'repeated' | 'claiming' | 'lost' }
   | { readonly name: 'there'; readonly version: number; readonly zxid: bigint };
 
-/** What the version tells its owner. */
+/** The events that a {@link HeartbeatVersion} reports to its owner. */
 export interface HeartbeatVersionOwner {
-  /** The next heartbeat is another than the one before. */
+  /** The next heartbeat is another write than the one before. */
   onChanged(): void;
-  /** The servers refuse to create the heartbeat node: heartbeats have to do without. */
+  /** The servers refuse to create the heartbeat node. Heartbeats don't raise a version then. */
   onUnavailable(cause: Error): void;
-  /** The heartbeat node is gone or can't be written, or the data of the servers went back: nothing can be proved any more. */
+  /**
+   * The heartbeat node is gone or can't be written, or the data of the servers went back. No heartbeat can prove anything any
+   * more.
+   */
   onUnprovable(why: string, cause?: Error): void;
 }
 
-/** Writes parts in one transaction, and gives the results of these parts. */
+/** Writes the parts in one transaction, and returns the results of these parts. */
 export type CommitParts = (parts: readonly TransactionPart[]) => Promise<Reply<PartResult[]>>;
 
 const NO_DATA = Buffer.alloc(0);
 
 /**
- * The version that the heartbeats of one candidate raise: by it the next candidate in line sees whether there was another
+ * The version that the heartbeats of one candidate raise. It shows the next candidate in line whether there was another
  * heartbeat. See docs/design/takeover.md.
  */
 export class HeartbeatVersion implements RaisedVersion {
@@ -58,12 +63,12 @@ export class HeartbeatVersion implements RaisedVersion {
     return this.#state.name !== 'unsent';
   }
 
-  /** Whether the heartbeat node exists, as far as is known. */
+  /** Whether the heartbeat node is known to exist. */
   get exists(): boolean {
     return this.#state.name === 'there';
   }
 
-  /** The newest transaction that raised the version, as far as its answer has come; `undefined`: none is known. */
+  /** The newest transaction that raised the version and was answered; `undefined` while none is known. */
   get zxid(): bigint | undefined {
     return this.#state.name === 'there' && this.#state.version >= 0 ? this.#state.zxid : undefined;
   }
@@ -85,30 +90,33 @@ export class HeartbeatVersion implements RaisedVersion {
     }
   }
 
-  /** As {@link nextWrite}, as a part of a transaction of the session. */
+  /** The same write as {@link nextWrite}, as a part of a transaction of the session. */
   nextProof(): TransactionPart | undefined {
     const write = this.nextWrite();
     return write && { ...write, path: this.path };
   }
 
-  /** @param zxid - the transaction that wrote it. Two writes may be on their way, and the code that waits for one be told later. */
+  /**
+   * @param zxid - the transaction that wrote the node. Two writes may be under way, and the answer to the earlier one may be
+   *   handled later.
+   */
   written({ stat }: PartResult, zxid: bigint): boolean {
     const before = this.#state;
     if (before.name === 'lost') return false;
     if (before.name === 'there' && zxid < before.zxid) return true;
-    const version = stat?.version ?? 0; // A creation has no stat.
+    const version = stat?.version ?? 0; // The result of a creation has no stat.
     if (before.name === 'there' && version <= before.version) {
       this.#lose(`the version of ${this.path} went back: the data of the servers were restored`);
       return false;
     }
     this.#become({ name: 'there', version, zxid });
     if (before.name !== 'there') this.#owner.onChanged();
-    return before.name !== 'repeated' && before.name !== 'claiming'; // What a claim wrote has its lease by the claim.
+    return before.name !== 'repeated' && before.name !== 'claiming'; // After a claim, the lease began with the claim.
   }
 
   refused(error: ZooKeeperError): void {
     if (error instanceof NodeExistsError) return this.found();
-    if (this.#state.name === 'claiming') return; // The claim that was sent behind it has its own answer.
+    if (this.#state.name === 'claiming') return; // The claim that was sent behind this write has its own answer.
     if (this.#state.name === 'sent' || this.#state.name === 'repeated') {
       this.#become({ name: 'lost' });
       return this.#owner.onUnavailable(error);
@@ -117,14 +125,16 @@ export class HeartbeatVersion implements RaisedVersion {
     this.#lose(`no heartbeat can be written to ${this.path} (${describe(error)})`, error);
   }
 
-  /** Whether a write was refused since it was to delete the heartbeat node, which is gone: there is none to delete any more. */
+  /**
+   * Whether a write was refused because it was to delete the heartbeat node, which is gone. From then on there is none to delete.
+   */
   deletionRefused(error: unknown): boolean {
     if (!(error instanceof NoNodeError && isAbout(error, { kind: 'delete', path: this.path }))) return false;
     this.#become({ name: 'lost' });
     return true;
   }
 
-  /** It exists: a write that created it was carried out, though that wasn't answered. */
+  /** Called when the heartbeat node was found: an unanswered write has created it. */
   found(): void {
     if (this.#state.name === 'lost' || this.#state.name === 'there') return;
     this.#become({ name: 'there', version: -1, zxid: 0n });
@@ -132,8 +142,8 @@ export class HeartbeatVersion implements RaisedVersion {
   }
 
   /**
-   * Sends a claim by `commit`, with the part that creates the heartbeat node unless that exists. If it isn't answered, no heartbeat is
-   * sent for the node before {@link claimSettled}. @throws what `commit` throws
+   * Sends a claim by `commit`, together with the part that creates the heartbeat node, unless the node exists. If the claim isn't
+   * answered, no heartbeat is sent for the node before {@link claimSettled}. @throws what `commit` throws
    */
   async claimWith(parts: readonly TransactionPart[], commit: CommitParts): Promise<Reply<PartResult[]>> {
     if (this.exists) return await commit(parts);
@@ -151,7 +161,7 @@ export class HeartbeatVersion implements RaisedVersion {
     }
   }
 
-  /** That claim was carried out, or never will be. The next write creates the heartbeat node, or finds it. */
+  /** The servers have carried the claim out, or never will. The next write creates the heartbeat node, or finds it. */
   claimSettled(): void {
     if (this.#state.name !== 'claiming') return;
     this.#become({ name: 'repeated' });
@@ -178,14 +188,14 @@ function raiseOf(path: string): TransactionPart {
 }
 
 /**
- * A claim was refused for the heartbeat node that it was to make. An earlier heartbeat made it, whose reply was lost, or the
- * servers don't let the session make it: further claims are made without.
+ * Whether a claim was refused because of the heartbeat node that it was to create. An earlier heartbeat has created the node and
+ * its reply was lost, or the session may not create it. Further claims don't create it.
  */
 export function isHeartbeatNodeRefused(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.operation === 'multi[create]';
 }
 
-/** Whether a transaction was refused for that part. */
+/** Whether a transaction was refused because of that part. */
 export function isAbout(error: unknown, { kind, path }: TransactionPart): error is ZooKeeperError {
   return (
     error instanceof ZooKeeperError &&

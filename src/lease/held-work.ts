@@ -4,22 +4,22 @@ import type { Clock, Timer } from '../platform/time/clock.js';
 import type { EphemeralNode } from './ephemeral-node.js';
 
 /**
- * The work that is done while something is held: that isn't given back before all of it has settled. Until then the node is kept, and
- * its lease goes on.
+ * The work that runs while a term is held. The term isn't given back before all of the work has settled. Until then the node
+ * stays, and its lease goes on.
  */
 export class HeldWork<Kind extends string> {
   readonly #node: EphemeralNode;
   readonly #clock: Clock;
   readonly #hold: { readonly signal: AbortSignal };
   readonly #onFailed: (cause: unknown) => void;
-  /** What has still to settle. */
+  /** The work that has still to settle. */
   readonly #unsettled = new Map<Promise<void>, Kind>();
-  /** Tells the holder's own work from other callers that ask for the end. */
+  /** Shows whether a caller belongs to the holder's own work. */
   readonly #context = new WorkContext();
 
   /**
-   * @param hold - what is held; its signal aborts when that ends
-   * @param onFailed - work has rejected, and not because of that end
+   * @param hold - the hold; its signal aborts when it ends
+   * @param onFailed - called when work has rejected for a reason other than the end of the hold
    */
   constructor(
     hold: { readonly signal: AbortSignal },
@@ -33,7 +33,10 @@ export class HeldWork<Kind extends string> {
     this.#onFailed = onFailed;
   }
 
-  /** Waits for `work`, too. A function is called after it is counted: it may ask for the end before it has returned a promise. */
+  /**
+   * Adds `work` to the work that has to settle. A function is counted before it is called, since it may ask for the end before it
+   * returns a promise.
+   */
   add(work: Promise<unknown> | (() => unknown), kind: Kind): void {
     const promise =
       typeof work === 'function' ? Promise.resolve().then(() => this.run(work)) : Promise.resolve(work);
@@ -45,17 +48,17 @@ export class HeldWork<Kind extends string> {
     this.#unsettled.set(settled, kind);
   }
 
-  /** Calls what may begin work: until all has settled, {@link isAround} is true in what that calls. */
+  /** Calls `work`, which may begin more work. Until all work has settled, {@link isAround} is true in the code that it calls. */
   run<T>(work: () => T): T {
     return runWithin(this.#context, work);
   }
 
-  /** Whether the caller is this work. */
+  /** Whether the caller belongs to this work. */
   get isAround(): boolean {
     return isWithin(this.#context);
   }
 
-  /** Whether all has settled, after {@link settled} was called. */
+  /** Whether {@link settled} was called and all work has settled. */
   get hasEnded(): boolean {
     return this.#context.hasEnded;
   }
@@ -64,15 +67,15 @@ export class HeldWork<Kind extends string> {
     return this.#unsettled.size;
   }
 
-  /** Of what has still to settle, how many are of that kind. */
+  /** How many pieces of that kind have still to settle. */
   countOf(kind: Kind): number {
     return [...this.#unsettled.values()].filter((each) => each === kind).length;
   }
 
   /**
-   * Resolves when all has settled, also work that was added meanwhile.
-   * @param by - until when it may last, by the clock
-   * @param onOverrun - called once if the lease, or that time, is over before
+   * Resolves when all work has settled, including work that was added meanwhile.
+   * @param by - the time by which the work has to settle, by the clock
+   * @param onOverrun - called once if the lease is over, or that time has come, before the work has settled
    */
   async settled(by: number, onOverrun: () => void): Promise<void> {
     if (this.#unsettled.size > 0) {
@@ -85,7 +88,7 @@ export class HeldWork<Kind extends string> {
 
   #watchOverrun(onOverrun: () => void, by: number): Timer {
     let timer: Timer;
-    // The lease goes on: only its real end counts.
+    // Heartbeats extend the lease meanwhile: only its real end counts.
     const leftMs = () => Math.min(this.#node.remainingMs(), Math.max(0, by - this.#clock.now()));
     const arm = () => {
       timer = this.#clock.after(leftMs(), () => {
@@ -97,7 +100,7 @@ export class HeldWork<Kind extends string> {
     return { clear: () => timer.clear() };
   }
 
-  /** Work that rejects with the signal's reason, or any abort error, after the abort has ended as it should. */
+  /** Whether work has ended as it should: after the abort it rejected with the signal's reason, or with any abort error. */
   #isItsEnd(cause: unknown): boolean {
     const { signal } = this.#hold;
     if (!signal.aborted) return false;

@@ -5,12 +5,13 @@ import { nextTick } from '../platform/time/timers.js';
 import type { EphemeralNode } from './ephemeral-node.js';
 import { type GuardedTransaction, HolderTransaction } from './guarded-transaction.js';
 
-/** What can end a hold without its holder's doing. */
+/** The reasons for the end of a hold that its holder hasn't caused. */
 export type LossReason = Exclude<HoldEndReason, 'released'>;
 
 /**
- * The time during which a lock or a term is held: it begins with the grant and ends once, for one reason. It is a value with
- * a lifetime, not a flag: it asks the clock, since after a stalled event loop the lease is over before a callback says so.
+ * The time during which a lock or a term is held. It begins with the grant and ends once, for one reason. It is a value with a
+ * lifetime and not a flag. It asks the clock, since after a stall of the event loop the lease is over before any callback says
+ * so.
  */
 export abstract class Hold {
   readonly #node: EphemeralNode;
@@ -19,11 +20,11 @@ export abstract class Hold {
   readonly #unsubscribe: () => void;
   #timer: Timer | undefined;
 
-  /** @param node - a node that isn't lost: a caller that has awaited anything checks that again */
+  /** @param node - a node that isn't lost. A caller that has awaited anything has to check that again */
   constructor(node: EphemeralNode, clock: Clock) {
     this.#node = node;
     this.#clock = clock;
-    // The caller that waits for the hold goes on first. No timer could fire earlier, and many locks are released by then.
+    // The caller that waits for the hold continues first. No timer could fire earlier, and by then many locks are released again.
     nextTick(() => {
       if (!this.#ended.aborted) this.#watchLease();
     });
@@ -33,14 +34,14 @@ export abstract class Hold {
     });
   }
 
-  /** The hold is being lost, for this reason. Must call {@link Hold.endHold}. */
+  /** Called when the hold is lost, for this reason. Must call {@link Hold.endHold}. */
   protected abstract onLoss(reason: LossReason, cause?: Error): void;
 
   get signal(): AbortSignal {
     return this.#ended.signal;
   }
 
-  /** What {@link Hold.isHeld} would answer, for logs and inspection: if the lease is over, this doesn't end the hold. */
+  /** The answer that {@link Hold.isHeld} would give, for logs and inspection. It doesn't end the hold if the lease is over. */
   get seemsHeld(): boolean {
     return !this.#ended.aborted && this.#node.isHeld();
   }
@@ -48,7 +49,7 @@ export abstract class Hold {
   isHeld(): boolean {
     if (this.#ended.aborted) return false;
     if (this.#node.isHeld()) return true;
-    // Seen to be over, so it stays over: a late reply to a heartbeat must not bring it back.
+    // A caller has learned that the lease is over, so it stays over: a late reply to a heartbeat must not bring it back.
     this.onLoss('lease-expired');
     return false;
   }
@@ -68,7 +69,7 @@ export abstract class Hold {
 
   transaction(): GuardedTransaction {
     return new HolderTransaction([this.#node], () => {
-      this.isHeld(); // Ends the hold, if nothing else has.
+      this.isHeld(); // Ends the hold, unless it has ended already.
       return this.#ended.reason as Error;
     });
   }
@@ -78,18 +79,18 @@ export abstract class Hold {
     onAbort(this.#ended, listener);
   }
 
-  /** The first reason counts: it is the signal's. */
+  /** Ends the hold. The first reason counts, and becomes the signal's reason. */
   protected endHold(reason: () => Error): void {
     if (this.#ended.aborted) return;
     this.#ended.abortFor(reason);
-    // The next holder waits for the release, which is sent before this. Until then neither of the two has any effect.
+    // The next holder waits for the release, which is sent before this. Until then the timer and the listener have no effect.
     nextTick(() => {
       this.#timer?.clear();
       this.#unsubscribe();
     });
   }
 
-  /** A timer for the lease's end. It keeps the process running: while something is held, its end must be noticed. */
+  /** Sets a timer for the lease's end. The timer keeps the process running, because the end of a hold must be noticed. */
   #watchLease(): void {
     this.#timer = this.#clock.after(this.#node.remainingAtMostMs(), () => {
       if (this.isHeld()) this.#watchLease();

@@ -1,6 +1,6 @@
 import { type Clock, lowerBoundNow } from '../platform/time/clock.js';
 
-/** What a lease is counted by: its session has both. */
+/** The clock and the length by which a lease is counted. The session has both. */
 export interface LeaseTerms {
   readonly clock: Clock;
   /** How long a lease lasts now, in milliseconds. */
@@ -8,12 +8,12 @@ export interface LeaseTerms {
 }
 
 /**
- * Until when a node surely belongs to this session, by this process's clock.
+ * The time until which a node surely belongs to this session, by this process's clock.
  *
- * The rule: a write that was sent at `sentAt`, and committed while the node existed, proves that the servers had not given
- * the node away before `sentAt`. So its holder may act until `sentAt` plus the lease. It counts from when the write was
- * *sent*: the reply may have been on its way for any time. The lease keeps the newest `sentAt`, not its end: `leaseMs`
- * shrinks when a server grants a shorter session timeout, and from then on a successor waits out the shorter lease only.
+ * The rule: if a write was sent at `sentAt` and committed while the node existed, the servers hadn't given the node away before
+ * `sentAt`. So its holder may act until `sentAt` plus the lease. The lease counts from when the write was *sent*, because the
+ * reply may have been on its way for any time. The object keeps the newest `sentAt` and not the end of the lease: `leaseMs`
+ * shrinks when a server grants a shorter session timeout, and from then on a successor waits out only the shorter lease.
  */
 export class Lease {
   readonly #terms: LeaseTerms;
@@ -23,7 +23,7 @@ export class Lease {
     this.#terms = terms;
   }
 
-  /** A write that was sent at `sentAt` found the node in place. One that is older than the newest changes nothing. */
+  /** A write that was sent at `sentAt` found the node in place. If a newer one is known, this changes nothing. */
   confirmed(sentAt: number): void {
     this.#sentAt = Math.max(this.#sentAt, sentAt);
   }
@@ -35,8 +35,9 @@ export class Lease {
   }
 
   /**
-   * As {@link remainingMs}, or more by as long as the machine has been suspended since the clock was last asked. It costs
-   * less. For timers, which stand still during a suspension too, and for renewing in good time; never for whether to act.
+   * As {@link remainingMs}, or longer by the time for which the machine was suspended since the clock was last asked. It costs
+   * less. Use it for timers, which also stand still during a suspension, and for renewals in good time. Never decide by it
+   * whether to act.
    */
   remainingAtMostMs(): number {
     const { clock, leaseMs } = this.#terms;
