@@ -1,27 +1,27 @@
 import { checkPath } from '../platform/checks.js';
 import { decodePath } from './protocol/requests.js';
 
-/** What all paths of a session are below. Its callers never see it: their paths are relative to it. */
+/** The path below which all paths of a session are. Callers never see it: their paths are relative to it. */
 export class Chroot {
-  /** @param root - without a slash at its end: `''` for none */
+  /** @param root - the path without a slash at its end; `''` for none */
   constructor(readonly root: string) {}
 
-  /** The path as the servers know it. @throws InvalidOptionError if it isn't one */
+  /** The path as the servers know it. @throws InvalidOptionError if it isn't a path */
   absolute(path: string): string {
     return this.below(path === '/' ? path : checkPath('path', path));
   }
 
-  /** The same of a path that was checked. */
+  /** As {@link absolute}, for a path that was checked. */
   below(path: string): string {
     return path === '/' ? this.root || path : this.root + path;
   }
 
   readonly relative = (absolute: string): string => absolute.slice(this.root.length);
 
-  /** Reads the relative path of a created node. One function for all requests: each keeps it until its answer comes. */
+  /** Reads the relative path of a created node. All requests share this function, since each keeps it until its answer comes. */
   readonly decodePath = (body: Buffer): string => this.relative(decodePath(body));
 
-  /** The nodes that it consists of, the topmost first. */
+  /** The nodes of the chroot, from the top. */
   nodes(): string[] {
     const parts = this.root.split('/');
     return parts.slice(1).map((_, index) => parts.slice(0, index + 2).join('/'));

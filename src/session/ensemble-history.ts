@@ -3,17 +3,18 @@ import { ignore } from '../platform/async/promises.js';
 import type { Session } from './session.js';
 
 /**
- * Checks whether the ensemble that serves the later sessions of one owner still has what the earlier ones have seen. The
- * creation of a session is a transaction, so a server that serves a new session has a newer zxid than any earlier session of
- * the same ensemble has seen. A lower one shows that the ensemble's data was lost or restored.
+ * Checks whether the ensemble still has the transactions that earlier sessions of one owner have seen. The creation of a session
+ * is a transaction. So a server that serves a new session has a newer zxid than any earlier session of the same ensemble has
+ * seen. A lower zxid shows that the ensemble's data was lost or restored.
  */
 export class EnsembleHistory {
   #former: Session | undefined;
-  #seenZxid = 0n; // The newest transaction that any session before the former one has seen; 0 after a reset.
+  #seenZxid = 0n; // The newest transaction that any session before the last one has seen; 0 after a reset.
 
   /**
-   * Compares a new session with the former ones, and keeps it. Costs no request at first, later mostly one read. Never rejects.
-   * @returns what to report, once for each reset; `undefined` if nothing was lost, or if no server has answered
+   * Compares a new session with the earlier ones, and remembers it. The first session costs no request, later ones mostly one
+   * read. Never rejects.
+   * @returns the error to report, once for each reset; `undefined` if nothing was lost, or if no server has answered
    */
   async follow(session: Session): Promise<EnsembleResetError | undefined> {
     const former = this.#former?.newestZxid ?? 0n;
@@ -22,7 +23,7 @@ export class EnsembleHistory {
     this.#seenZxid = seen;
     if (seen === 0n) return undefined;
     if (session.newestZxid === 0n) await session.exists('/').catch(ignore);
-    // With sessions that are local to a server, that server may be behind. After a commit it has caught up.
+    // If sessions are local to a server, that server may be behind. A commit brings it up to date.
     if (isBehind(session, seen)) await session.commit([{ kind: 'check', path: '/' }]).catch(ignore);
     if (!isBehind(session, seen)) return undefined;
     this.#seenZxid = 0n;

@@ -6,11 +6,11 @@ import type { ResolvedSessionOptions } from './session-options.js';
 export type SessionCredentials = Pick<Handshake, 'id' | 'password'>;
 
 /**
- * What a session shows to a server, and what the servers have granted to it. The password has one character for each byte: a
- * Buffer takes six times as much memory.
+ * The data that a session shows to a server, and the times that the servers have granted. The password has one character for each
+ * byte, because a Buffer takes six times as much memory.
  */
 export interface Identity extends HeartbeatTimes {
-  /** 0 before the servers have given one, and after a server has closed the session. */
+  /** 0 before the servers have given an id, and after a server has closed the session. */
   readonly id: bigint;
   readonly password: string;
   /** The greatest `Connection.lastZxid` of all its connections. */
@@ -23,7 +23,7 @@ type AskedTimes = Pick<ResolvedSessionOptions, 'sessionTimeoutMs' | 'leaseMs'>;
 
 const PASSWORD_ENCODING = 'latin1';
 
-/** Of a session before its first handshake; `credentials` are those of a session that is taken over. */
+/** The identity of a session before its first handshake. For a session that is taken over, give its `credentials`. */
 export function newIdentity(asked: AskedTimes, credentials: SessionCredentials = NEW_SESSION): Identity {
   const { sessionTimeoutMs, leaseMs = sessionTimeoutMs / 3 } = asked;
   return { ...encoded(credentials), lastZxid: 0n, repliedZxid: 0n, sessionTimeoutMs, leaseMs };
@@ -40,7 +40,7 @@ export function isKnown({ id }: Identity): boolean {
 export function granted(identity: Identity, reply: HandshakeReply, { leaseMs }: AskedTimes): Identity {
   const sessionTimeoutMs = reply.timeoutMs;
   const fitting = leaseMs !== undefined && leaseMs < sessionTimeoutMs ? leaseMs : sessionTimeoutMs / 3;
-  // A lease never grows: other clients wait for it to end by the length that was written down.
+  // A lease never grows: other clients wait by the length that the record or the candidate's name says.
   const grantedMs = isKnown(identity) ? Math.min(identity.leaseMs, fitting) : fitting;
   return { ...identity, ...encoded(reply), sessionTimeoutMs, leaseMs: grantedMs };
 }
@@ -52,7 +52,9 @@ export function withZxidsOf(
   return { ...identity, lastZxid: lastZxid > identity.lastZxid ? lastZxid : identity.lastZxid, repliedZxid };
 }
 
-/** After a server has closed the session. Its `lastZxid` stays: the owner's next session is compared with that. */
+/**
+ * The identity after a server has closed the session. Its `lastZxid` stays, because the owner's next session is compared with it.
+ */
 export function withoutCredentials(identity: Identity): Identity {
   return { ...identity, ...encoded(NEW_SESSION), repliedZxid: 0n };
 }

@@ -11,31 +11,32 @@ type NodeOperations = Pick<
 >;
 
 export interface NodeListener {
-  /** The node has changed, and is about to be read: what is asked in this call goes out in the same packet. */
+  /** The node has changed, and is about to be read. Requests in this call go out in the same packet. */
   changing?(): void;
-  /** The node was read: at first, and after each change. */
+  /** The node was read, at first and after each change. */
   read(node: NodeData): void;
-  /** The node doesn't exist, or not any more. The last call. */
+  /** The node doesn't exist, or doesn't any more. The last call. */
   gone(): void;
-  /** The node can't be read: a server refuses, or the session has ended. The last call. */
+  /** The node can't be read, because a server refuses or the session has ended. The last call. */
   failed(error: unknown): void;
 }
 
-const STOPPED = new Error('the watch was stopped'); // Ends a read after `stop()`. Never seen outside.
+const STOPPED = new Error('the watch was stopped'); // Ends a read after `stop()`. Callers never see it.
 
 /**
- * Reads a node, and again after each change, until it is gone. Between changes it is hardly more than its entry in the watch
- * registry. Its gain, with the other waits that became objects instead of promises: 8.8 kB for each contender that waits, where
- * it had been 21.3. For nodes whose names are used only once: a deleted node doesn't come back. The
- * listener isn't called on the connection's stack. Only a read notices the end of the session: the caller has to listen for
- * that as well.
+ * Reads a node, and again after each change, until it is gone. Use it for nodes whose names are used only once: a deleted node
+ * doesn't come back. The listener isn't called on the connection's stack. Only a read notices the end of the session, so the
+ * caller has to listen for that as well.
+ *
+ * Between changes the watch is hardly more than its entry in the watch registry. Because this and the other waits are objects and
+ * not promises, a waiting contender takes 8.8 kB instead of 21.3 kB.
  */
 export class NodeWatch implements Watcher {
   readonly #operations: NodeOperations;
   readonly #path: string;
   readonly #listener: NodeListener;
   #hasEnded = false;
-  #leavesWatch = false; // Stopped without a connection: a read that was held then will set the watch all the same.
+  #leavesWatch = false; // It was stopped without a connection. A read that was held will set the watch all the same.
 
   constructor(operations: NodeOperations, path: string, listener: NodeListener) {
     this.#operations = operations;
@@ -50,9 +51,9 @@ export class NodeWatch implements Watcher {
     this.#leavesWatch = !this.#operations.cancelWatch(this.#path, this);
   }
 
-  /** A change is only a hint: the read after it counts. A deletion needs no read. */
+  /** A change is only a hint, and the read after it counts. A deletion needs no read. */
   changed(change: Change): void {
-    // Not on the connection's stack, and still before anything that the server sends after the event.
+    // Not on the connection's stack, but before anything that the server sends after the event.
     microtask(() => {
       if (change === 'deleted') this.#end((listener) => listener.gone());
       else if (!this.#hasEnded) {
@@ -63,7 +64,7 @@ export class NodeWatch implements Watcher {
   }
 
   async #read(): Promise<void> {
-    // Reading and watching in one request: no deletion goes unnoticed between the two.
+    // One request reads and watches, so no deletion goes unnoticed between the two.
     const read = () =>
       this.#hasEnded ? Promise.reject(STOPPED) : this.#operations.readAndWatch(this.#path, this);
     try {

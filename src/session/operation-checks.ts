@@ -5,7 +5,7 @@ import { checkAccess } from './protocol/acl.js';
 import { ANY_VERSION, type TransactionPart } from './protocol/records.js';
 
 export const CREATE_MODES = ['persistent', 'ephemeral', 'ephemeral-sequential'] as const;
-// A server takes packets of up to 1,048,575 bytes and drops the connection, without a word, for more.
+// A server takes packets of up to 1,048,575 bytes. At a larger one it drops the connection without an answer.
 const MAX_DATA_BYTES = 1_048_575 - 5000;
 const KINDS = "'check', 'create', 'set' or 'delete'";
 
@@ -14,16 +14,16 @@ export function checkData(data: Uint8Array): Buffer {
     throw new InvalidOptionError('data', data, 'a Buffer or another Uint8Array');
   if (data.byteLength > MAX_DATA_BYTES)
     throw new InvalidOptionError('data', `${data.byteLength} bytes long`, `at most ${MAX_DATA_BYTES} bytes`);
-  return Buffer.from(data); // A copy: the caller may change the data while the request is held.
+  return Buffer.from(data); // A copy, because the caller may change the data while the request is held.
 }
 
-/** Versions are signed 32-bit numbers; -1 fits any. @throws InvalidOptionError */
+/** Versions are signed 32-bit numbers; -1 fits any version. @throws InvalidOptionError */
 export function checkVersion(version: number = ANY_VERSION): number {
   if (version === (version | 0)) return version;
   throw new InvalidOptionError('version', version, "a node's version, or -1 for any");
 }
 
-/** With its absolute path. @throws InvalidOptionError */
+/** The checked part, with its absolute path. @throws InvalidOptionError */
 export function checkPart(part: TransactionPart, chroot: Chroot): TransactionPart {
   if (typeof part !== 'object' || part === null)
     throw new InvalidOptionError('parts', part, 'an array of objects');

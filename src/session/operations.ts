@@ -1,4 +1,4 @@
-// Longer than 350 lines: 395; one method for each operation, which share the chroot, the outbox and the watches.
+// Longer than 350 lines: 439; one method for each operation, which share the chroot, the outbox and the watches.
 import {
   ConnectionLossError,
   InvalidOptionError,
@@ -22,32 +22,32 @@ import type { CreateMode, NodeData, PartResult, Stat, TransactionPart } from './
 import * as requests from './protocol/requests.js';
 import { CreationWatches, type Watcher, WatchRegistry } from './watch-registry.js';
 
-const NO_CHROOT = new Chroot(''); // One for all sessions without.
+const NO_CHROOT = new Chroot(''); // One object for all sessions without a chroot.
 
 /** How a node is created. */
 export interface CreateOptions {
   /** @default 'persistent' */
   readonly mode?: CreateMode;
-  /** At most about 1 MB. @default no data */
+  /** The node's data, at most about 1 MB. @default no data */
   readonly data?: Uint8Array;
-  /** Which clients may do what with it. @default the session's `access` */
+  /** The access list of the node. @default the session's `access` */
   readonly access?: Access;
 }
 
 /** How a node is read. */
 export interface ReadOptions {
-  /** Called once, after a read that succeeded, when the node is `deleted` or may have `changed`: then read it. */
+  /** Called once after a read that succeeded, when the node is `deleted` or may have `changed`. Then read it again. */
   readonly onChange?: (change: requests.Change) => void;
-  /** If it aborts, `onChange` isn't called any more. */
+  /** After it aborts, `onChange` isn't called any more. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The operations on nodes: create, read, write, delete, list and watch them, below the chroot.
+ * The operations on nodes: create, read, write, delete, list and watch them. All paths are below the chroot.
  *
- * Operations that are issued without a connection wait for one. An operation rejects with
- * - `ConnectionLossError` when the connection is lost before the reply: it may have been carried out;
- * - `OperationTimeoutError` when there is no reply within the session timeout;
+ * Without a connection, operations wait for one. An operation rejects with
+ * - `ConnectionLossError` when the connection is lost before the reply: the servers may have carried the operation out;
+ * - `OperationTimeoutError` when there is no reply within the session timeout: the servers may have carried the operation out;
  * - `SessionExpiredError` or `SessionClosedError` when the session has ended;
  * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
  * - `InvalidOptionError` when a path or the data can't be sent.
@@ -58,13 +58,13 @@ export abstract class Operations<
   /** @internal */
   protected readonly watches = new WatchRegistry();
   readonly #creations = new CreationWatches();
-  #childWatches: WatchRegistry | undefined; // Few sessions have any: their memory is counted.
+  #childWatches: WatchRegistry | undefined; // Created on use, since few sessions need it, and the memory of each session counts.
   /** @internal */
   protected readonly outbox: Outbox;
   readonly #chroot: Chroot;
   readonly #access: Access;
 
-  /** @param chroot - what all paths are below, `''` for nothing */
+  /** @param chroot - the path below which all paths are, `''` for none */
   protected constructor(
     chroot: string,
     { access, environment }: { readonly access: Access; readonly environment: Environment },
@@ -78,10 +78,17 @@ export abstract class Operations<
   /** How long an operation waits for its reply, in milliseconds. */
   abstract get sessionTimeoutMs(): number;
 
-  /** Resolves when a server can be asked. @throws what ended the session, or the signal's reason */
+  /**
+   * Resolves when the session is connected. @throws SessionExpiredError, SessionClosedError or AuthenticationError if the session
+   * ends before, or the signal's reason
+   */
   abstract whenConnected(signal?: Abortable): Promise<void>;
 
-  /** Creates a node. The reply's value is its path, which for a sequential node ends in its number. */
+  /**
+   * Creates a node. The reply's value is its path, which ends with a number if the node is sequential.
+   *
+   * @throws NodeExistsError if there is such a node, NoNodeError if its parent is missing, and the errors of {@link Operations}
+   */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
     checkOptions<CreateOptions>('create', options, ['mode', 'data', 'access']);
     const { data = Buffer.alloc(0) } = options;
@@ -91,7 +98,7 @@ export abstract class Operations<
     return await this.#create(this.absolute(path), checkData(data), mode, access);
   }
 
-  /** @internal Creates an ephemeral node, to whose name the server appends a number. */
+  /** @internal Creates an ephemeral node. The server appends a number to its name. */
   createSequential(prefix: string, data: Buffer, access = this.#access): Promise<Reply<string>> {
     // The prefix may end with a slash, and a long one has to leave room for the number.
     const target = this.absolute(`${prefix}0`).slice(0, -1);
@@ -106,7 +113,10 @@ export abstract class Operations<
     return this.#perform(requests.createRequest(target, data, mode, access, this.#chroot.decodePath));
   }
 
-  /** Reads a node's data and stat; `onChange` gets the next change. */
+  /**
+   * Reads a node's data and stat; `onChange` gets the next change. @throws NoNodeError if there is no such node, and the errors
+   * of {@link Operations}
+   */
   async getData(path: string, options: ReadOptions = {}): Promise<NodeData> {
     const { onChange, signal } = checkOptions<ReadOptions>('getData', options, ['onChange', 'signal']);
     checkFunction('onChange', onChange);
@@ -126,7 +136,7 @@ export abstract class Operations<
     const watcher = {
       changed: (change: requests.Change) => {
         unsubscribe();
-        // Not on the connection's stack, and still before anything that the server sends after the event.
+        // Not on the connection's stack, but before anything that the server sends after the event.
         microtask(() => this.#callOnChange(onChange, change));
       },
     };
@@ -147,7 +157,7 @@ export abstract class Operations<
     }
   }
 
-  /** @internal A server reports a change of a node that was watched. */
+  /** @internal Called when a server reports a change of a watched node. */
   notified({ path, change }: requests.WatchEvent): void {
     if (change === 'created') this.#creations.fire(path);
     else if (change === 'children') this.#childWatches?.fire(path, 'changed');
@@ -170,24 +180,24 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Calls `onCreated`, a function of this watch alone, when a node that doesn't exist is created: on the connection's stack, and
-   * unless the connection is lost before. @returns what ends it
-   * @param onThere - called when the server has looked, and there was a node already: the caller ends the watch then
+   * @internal Calls `onCreated`, a function of this watch alone, when a node that doesn't exist is created. The call is on the
+   *   connection's stack, and doesn't come if the connection is lost before. @returns a function that ends the watch
+   * @param onThere - called when the server has answered that the node exists already. The caller then ends the watch
    */
   watchCreation(path: string, onCreated: () => void, onThere: () => void = ignore): () => void {
     const target = this.absolute(path);
     this.#creations.add(target, onCreated);
-    const watching = this.#perform(requests.existsRequest(target, true)).then(onThere, ignore); // Mostly there is no node, and the watch is set.
+    const watching = this.#perform(requests.existsRequest(target, true)).then(onThere, ignore); // Mostly there is no node, and this sets the watch.
     return () => {
       if (!this.#creations.remove(target, onCreated) || this.removeUnusedWatch(path)) return;
-      void watching.then(() => this.removeUnusedWatch(path)); // The request was held, and sets it.
+      void watching.then(() => this.removeUnusedWatch(path)); // The request was held, and sets the watch later.
     };
   }
 
-  /** @internal Reads a node; `watcher` gets the next change, unless the read fails or the watch is cancelled before. */
+  /** @internal Reads a node. `watcher` gets the next change, unless the read fails or the watch is cancelled before. */
   async readAndWatch(path: string, watcher: Watcher): Promise<NodeData> {
     const target = this.absolute(path);
-    // Registered before the request goes out: the event may come in the same packet as the reply.
+    // Registered before the request goes out, because the event may come in the same packet as the reply.
     this.watches.add(target, watcher);
     try {
       return (await this.#perform(requests.getDataRequest(target, true))).value;
@@ -198,29 +208,32 @@ export abstract class Operations<
   }
 
   /**
-   * @internal Calls `watcher`, of a path that was read and watched, no more.
-   * @returns `false`: without a connection the server couldn't be asked to remove the watch, and a read that is held will set
-   *   it all the same. The caller calls {@link removeUnusedWatch} when that read is answered.
+   * @internal Ends the calls of `watcher` for a path that was read and watched.
+   * @returns `false` if there is no connection to ask the server to remove the watch. A read that is held will then set the watch
+   *   all the same, and the caller calls {@link removeUnusedWatch} when that read is answered.
    */
   cancelWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
     return !this.watches.remove(target, watcher) || this.removeUnusedWatch(path);
   }
 
-  /** @internal Has the server remove its watch of a path, if nothing waits for a change of that any more. `false`: no connection. */
+  /**
+   * @internal Has the server remove its watch of a path, if no watcher waits for a change there any more. `false` without a
+   *   connection.
+   */
   removeUnusedWatch(path: string): boolean {
     const target = this.#chroot.below(path);
     return this.watches.has(target) || this.#creations.has(target) || this.outbox.unwatch(target);
   }
 
   /**
-   * @internal Lists a node's children; `watcher` learns of the next one that comes or goes, and of the end of the node, unless the listing
-   * fails or the watch is cancelled before.
+   * @internal Lists a node's children. `watcher` learns of the next child that comes or goes, and of the node's end, unless the
+   *   listing fails or the watch is cancelled before.
    */
   async listAndWatch(path: string, watcher: Watcher) {
     const target = this.absolute(path);
     this.#childWatches ??= new WatchRegistry();
-    this.#childWatches.add(target, watcher); // Before the request goes out, as in `readAndWatch`.
+    this.#childWatches.add(target, watcher); // This comes before the request goes out, as in `readAndWatch`.
     try {
       return await this.#perform(requests.getChildrenRequest(target, false, true));
     } catch (error) {
@@ -229,19 +242,22 @@ export abstract class Operations<
     }
   }
 
-  /** @internal As {@link cancelWatch}, of a path whose children were listed and watched. */
+  /** @internal As {@link cancelWatch}, for a path whose children were listed and watched. */
   cancelChildWatch(path: string, watcher: Watcher): boolean {
     const target = this.#chroot.below(path);
     return this.#childWatches?.remove(target, watcher) !== true || this.removeUnusedChildWatch(path);
   }
 
-  /** @internal As {@link removeUnusedWatch}, of the list of a path's children. */
+  /** @internal As {@link removeUnusedWatch}, for the list of a path's children. */
   removeUnusedChildWatch(path: string): boolean {
     const target = this.#chroot.below(path);
     return this.#childWatches?.has(target) === true || this.outbox.unwatch(target, 'children');
   }
 
-  /** @internal Whether the node exists, also if it can't be read: from 3.8.4 and 3.9.2 on servers refuse its stat then. */
+  /**
+   * @internal Whether the node exists, even if the session may not read it: from 3.8.4 and 3.9.2 on, servers then refuse to show
+   *   its stat.
+   */
   isThere(path: string): Promise<boolean> {
     return this.#isThereAt(this.absolute(path));
   }
@@ -260,7 +276,8 @@ export abstract class Operations<
   /**
    * A node's stat, or `undefined` if there is no such node.
    *
-   * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if the node exists and this session may not read it
+   * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if the node exists and this session may not read it;
+   *   and the errors of {@link Operations}
    */
   async exists(path: string): Promise<Stat | undefined> {
     try {
@@ -271,22 +288,33 @@ export abstract class Operations<
     }
   }
 
-  /** A node's access list. Of other clients' digests the server shows only the user's name. */
+  /**
+   * A node's access list. For entries with the digests of others, the server shows only the user's name. @throws NoNodeError if
+   * there is no such node, and the errors of {@link Operations}
+   */
   async getAcl(path: string): Promise<AccessEntry[]> {
     return (await this.#perform(requests.getAclRequest(this.absolute(path)))).value;
   }
 
-  /** The names of a node's children, in no order. */
+  /**
+   * The names of a node's children, in no order. @throws NoNodeError if there is no such node, and the errors of
+   * {@link Operations}
+   */
   async getChildren(path: string): Promise<string[]> {
     return (await this.listChildren(path)).strings();
   }
 
-  /** @internal {@link getChildren} for a caller that needs only some of the names as strings. */
+  /** @internal As {@link getChildren}, for a caller that needs only some of the names as strings. */
   async listChildren(path: string, isUrgent = false) {
     return (await this.#perform(requests.getChildrenRequest(this.absolute(path), isUrgent))).value;
   }
 
-  /** Writes a node's data, if it is still at `version`. Gives the stat after the write. */
+  /**
+   * Writes a node's data. Resolves with the stat after the write.
+   *
+   * @param version - the version that the node must have; any by default
+   * @throws NoNodeError if there is no such node, BadVersionError if it has another version, and the errors of {@link Operations}
+   */
   async setData(path: string, data: Uint8Array, version?: number): Promise<Stat> {
     return (
       await this.#perform(
@@ -295,12 +323,21 @@ export abstract class Operations<
     ).value;
   }
 
-  /** Deletes a node, if it is still at `version`. */
+  /**
+   * Deletes a node.
+   *
+   * @param version - the version that the node must have; any by default
+   * @throws NoNodeError if there is no such node, BadVersionError if it has another version, ZooKeeperError if it has children,
+   *   and the errors of {@link Operations}
+   */
   async remove(path: string, version?: number): Promise<void> {
     await this.#perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
   }
 
-  /** All parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path: nothing is written */
+  /**
+   * Carries out all parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path, in which
+   * case nothing is written; and the errors of {@link Operations}
+   */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     return await this.commitPrepared(this.#transactionOf(parts));
   }
@@ -345,7 +382,7 @@ export abstract class Operations<
       await this.retryUntilAnswered(() => this.create(path, options));
     } catch (error) {
       if (error instanceof NodeExistsError) return;
-      // Servers check the permission before they look whether the node exists: another client may have created it.
+      // Servers check the permission before they look whether the node exists. Another client may have created it.
       if (isNoAuth(error) && (await this.retryUntilAnswered(() => this.isThere(path)))) return;
       if (!(error instanceof NoNodeError)) throw error;
       const parent = path.slice(0, path.lastIndexOf('/'));
@@ -354,16 +391,22 @@ export abstract class Operations<
     }
   }
 
-  /** Creates `path` and its missing parents, persistent and without data. `access`: of `path`, by default the session's. */
+  /**
+   * Creates `path` and its missing parents as persistent nodes without data. Does nothing if `path` exists.
+   *
+   * @param access - the access list of `path`. @default the session's
+   * @throws ZooKeeperError if a server refuses
+   * @throws SessionExpiredError, SessionClosedError if the session ends before
+   */
   async ensurePath(path: string, access?: Access): Promise<void> {
     await this.createIfMissing(path, access === undefined ? {} : { access });
   }
 
   /**
-   * Repeats an operation that may be carried out twice, a read or a deletion, until a server has answered. An abort of the
-   * signal ends the waiting: the operation may still be carried out.
+   * Repeats an operation until a server has answered. Use it only for operations that do no harm when the servers carry them out
+   * twice, as a read or a deletion. An abort of the signal ends the wait; the servers may still carry the operation out.
    *
-   * @throws the server's refusal, what ended the session, or the signal's reason
+   * @throws the error with which the server refuses, the error that ended the session, or the signal's reason
    */
   async retryUntilAnswered<T>(operation: () => Promise<T>, signal?: Abortable): Promise<T> {
     for (;;) {
@@ -378,14 +421,14 @@ export abstract class Operations<
     }
   }
 
-  /** @internal The path as the servers know it: below the chroot. */
+  /** @internal The path as the servers know it, with the chroot. */
   absolute(path: string): string {
     return this.#chroot.absolute(path);
   }
 
-  /** Creates the chroot as far as it is missing. No path of a caller could name it. */
+  /** Creates the missing nodes of the chroot. Paths of callers can't name them. */
   protected async ensureChroot(): Promise<void> {
-    // Checked first: a client that may use it needn't have the permission to create it.
+    // The check comes first, because a client that may use the chroot needn't have the permission to create it.
     if (this.#chroot.root === '' || (await this.retryUntilAnswered(() => this.isThere('/')))) return;
     for (const path of this.#chroot.nodes()) {
       if (await this.retryUntilAnswered(() => this.#isThereAt(path))) continue;
@@ -409,7 +452,7 @@ export abstract class Operations<
   }
 }
 
-/** Whether no server has answered: it isn't known whether the operation was carried out. */
+/** Whether no server has answered. Then it isn't known whether the servers have carried the operation out. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof ConnectionLossError || error instanceof OperationTimeoutError;
 }

@@ -1,16 +1,16 @@
 import type { Logger } from '../platform/logging/logger.js';
 import { hasSession, type Stat } from './protocol/records.js';
 
-const MAX_PATHS = 10_000; // A path that is removed is only checked again.
+const MAX_PATHS = 10_000; // If a path is dropped, it is only checked again.
 
 /**
- * Nodes that have a contender's name and belong to no session, as far as this session has seen. Every client's contenders are
- * ephemeral nodes, so such a node is no place in a queue: a client that may create children has left it there, and it would
+ * The nodes that have a contender's name and belong to no session, as far as this session has seen. The contenders of all clients
+ * are ephemeral nodes, so such a node isn't a place in a queue. A client that may create children has left it there, and it would
  * block the queue for ever.
  */
 export class OwnerlessNodes {
   readonly #logger: Logger;
-  #paths: Set<string> | undefined; // Mostly there are none, and an empty set takes 170 bytes.
+  #paths: Set<string> | undefined; // Created on use: mostly there are no such nodes, and an empty set takes 170 bytes.
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -23,7 +23,10 @@ export class OwnerlessNodes {
     return true;
   }
 
-  /** Whether that child of `queue` was seen to be ownerless. It may be another node by now, unless its name is used only once. */
+  /**
+   * Whether a read has shown that this child of `queue` is ownerless. It may be another node by now, unless its name is used only
+   * once.
+   */
   has(queue: string, child: string): boolean {
     return this.#paths?.has(`${queue}/${child}`) === true;
   }
@@ -33,7 +36,7 @@ export class OwnerlessNodes {
     this.#paths.add(path);
     this.#logger.warn(
       { path },
-      'a node in a queue goes with no session, so it would never leave: it is ignored; delete it, and see who may create children there',
+      'a node in a queue belongs to no session, so it would never leave: Conclave ignores it; delete it, and check who may create children there',
     );
   }
 }

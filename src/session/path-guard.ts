@@ -4,9 +4,9 @@ import type { Operations } from './operations.js';
 import { OwnerlessNodes } from './ownerless-nodes.js';
 import * as acl from './protocol/acl.js';
 
-const MAX_PATHS = 1000; // Enough for the locks of a service, unless it makes up their names by the thousand.
+const MAX_PATHS = 1000; // Enough for the locks of a service, unless it invents their names by the thousand.
 
-/** What to do about a path: check that it is protected, warn once that no path is, or trust it. */
+/** How to treat paths: `check` that they are protected, `warn` once that no path is protected, or `trust` them. */
 export type PathPolicy = 'check' | 'warn' | 'trust';
 
 export function pathPolicyOf(options: {
@@ -20,33 +20,35 @@ export function pathPolicyOf(options: {
 type PathOperations = Pick<Operations<never>, 'absolute' | 'ensurePath' | 'getAcl' | 'retryUntilAnswered'>;
 
 /**
- * How long a check of a path's access list stays true: `for-good`, since strangers can't delete the path; or `while-used`, since
+ * How long a check of a path's access list stays right. `for-good`: only clients with access can delete the path. `while-used`:
  * any client may delete the path while it has no children, and create it with another list.
  */
 type Validity = 'for-good' | 'while-used';
 
-/** What a check has shown of a path that is protected. */
+/** The result of the check of a protected path. */
 interface ProtectedPath {
   readonly validity: Validity;
-  /** Everybody may create nodes below it: without harm to a queue, but they may look as if they were a contender's. */
+  /** Any client may create nodes below the path. That does a queue no harm, but such nodes may look like a contender's. */
   readonly letsAllCreate: boolean;
 }
 
 /**
- * Checks that the paths of queues are protected. The access list of a node's *parent* decides whether the node may be deleted:
- * below a parent that lets everybody delete, any client can delete nodes that are for their creator only. The same holds for
- * the path itself: with children it can't be deleted, and without any, every client that its parent lets can delete it. By
- * default the root lets everybody delete its children. So a path directly below the root isn't refused, but checked again for
- * each contender, after the contender's node exists: then the path can't be exchanged any more.
+ * Checks that the paths of queues are protected. The access list of a node's *parent* decides which clients may delete the node.
+ * So if any client may delete the children of a path, it can also delete nodes to which only their creator has access.
+ *
+ * The same holds for the path itself. While it has children, it can't be deleted. Without children, every client to which the
+ * parent gives that permission can delete it. By default any client may delete the children of the root. So a path directly below
+ * the root isn't refused. It is checked again for each contender, when the contender's node exists: from then on the path can't
+ * be exchanged.
  */
 export class PathGuard {
   readonly #operations: PathOperations;
   readonly #logger: Logger;
-  /** Nodes in queues that block no contender. */
+  /** The nodes in queues that block no contender because they belong to no session. */
   readonly ownerless: OwnerlessNodes;
   readonly #warns: boolean;
   #warned = false;
-  readonly #protected: Map<string, ProtectedPath> | undefined; // The protected paths, if paths are checked at all.
+  readonly #protected: Map<string, ProtectedPath> | undefined; // `undefined` if paths aren't checked at all.
 
   constructor(operations: PathOperations, logger: Logger, policy: PathPolicy) {
     this.#operations = operations;
@@ -57,10 +59,11 @@ export class PathGuard {
   }
 
   /**
-   * Checks the path of a queue, and creates it if it is missing. Gives no promise to wait for unless it has to ask the servers.
-   * @param access - of the path, if it is missing; by default the session's
-   * @throws UnprotectedPathError if everybody may write it, delete from it, or delete it where it isn't directly below the
-   *   root; what ended the session, or a `ZooKeeperError` if a server refuses
+   * Checks the path of a queue, and creates it if it is missing. Returns a promise only if it has to ask the servers.
+   * @param access - the access list of the path, if it has to be created. @default the session's
+   * @throws UnprotectedPathError if any client may write the path, delete its children, or, unless it is directly below the root,
+   *   delete the path
+   * @throws the error that ended the session, or a `ZooKeeperError` if a server refuses
    */
   check(path: string, access?: acl.Access): Promise<void> | undefined {
     if (this.#warns) this.#warnOfAll(path);
@@ -68,14 +71,14 @@ export class PathGuard {
     return this.#ask(path, this.#protected, access);
   }
 
-  /** Whether the path needs no check, neither before nor after a contender's node is created below it. */
+  /** Whether the path needs no check before or after a contender's node is created below it. */
   isForGood(path: string): boolean {
     return this.#protected === undefined || this.#protected.get(path)?.validity === 'for-good';
   }
 
   /**
-   * To be called after the contender's node was created: checks the path again if it may have been deleted and created since
-   * the first check. Otherwise gives no promise to wait for. @throws as {@link PathGuard.check} does
+   * Call it after the contender's node was created. It checks the path again if the path may have been deleted and created since
+   * the first check. Otherwise it returns no promise. @throws as {@link PathGuard.check} does
    */
   confirm(path: string): Promise<void> | undefined {
     if (this.isForGood(path)) return undefined;
@@ -88,12 +91,18 @@ export class PathGuard {
       this.#remember(path, { validity: 'while-used', letsAllCreate }, this.#protected);
   }
 
-  /** Whether a node that appears below the path was created by a client that is let in: that paths aren't checked lets in all. */
+  /**
+   * Whether a node that appears below the path was surely created by a client with access. If paths aren't checked, all clients
+   * have access.
+   */
   trustsCreations(path: string): boolean {
     return this.#protected === undefined || this.#protected.get(path)?.letsAllCreate === false;
   }
 
-  /** Checks a record below a checked path, if it exists: any client may have made it. @throws as {@link PathGuard.check} */
+  /**
+   * Checks a record below a checked path, if it exists, since any client may have created it. @throws the errors of
+   * {@link PathGuard.check}
+   */
   async checkRecord(path: string): Promise<void> {
     if (this.#protected === undefined || this.#protected.has(path)) return;
     try {
@@ -112,18 +121,18 @@ export class PathGuard {
   async #ask(path: string, known: Map<string, ProtectedPath>, access: acl.Access | undefined): Promise<void> {
     for (;;) {
       try {
-        // The parent first: while it is protected, the path can't be exchanged before it is read.
+        // The parent comes first. While it is protected, the path can't be exchanged before it is read.
         const [validity, letsAllCreate] = await Promise.all([this.#validity(path), this.#checkItself(path)]);
         return this.#remember(path, { validity, letsAllCreate }, known);
       } catch (error) {
         if (!(error instanceof NoNodeError)) throw error;
-        // Then it is checked again: another session may have created it first.
+        // The path is then checked again, because another session may have created it first.
         await this.#operations.ensurePath(path, access);
       }
     }
   }
 
-  /** Gives whether everybody may create nodes below it. */
+  /** Checks the access list of the path itself. Returns whether any client may create nodes below it. */
   async #checkItself(path: string): Promise<boolean> {
     const access = await this.#accessOf(path);
     const entry = acl.openEntry(access, acl.DANGEROUS);
@@ -132,7 +141,7 @@ export class PathGuard {
     const shown = this.#operations.absolute(path);
     throw new UnprotectedPathError(
       path,
-      `${shown} lets everybody write it, delete its children or change its access list (${acl.describeEntry(entry)}), and so end what is held there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
+      `any client may write ${shown}, delete its children or change its access list (${acl.describeEntry(entry)}), and so end the terms and locks there: restrict its access list (zkCli.sh: setAcl ${shown} …), or set allowUnprotectedPaths`,
     );
   }
 
@@ -142,7 +151,7 @@ export class PathGuard {
     try {
       entry = acl.openEntry(await this.#accessOf(parent), acl.PERMISSION.delete | acl.PERMISSION.admin);
     } catch (error) {
-      if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // This session may not read it.
+      if (error instanceof ZooKeeperError && !(error instanceof NoNodeError)) return 'while-used'; // This session may not read the list.
       throw error;
     }
     if (entry === undefined) return 'for-good';
@@ -150,11 +159,11 @@ export class PathGuard {
     if (shownParent !== '/')
       throw new UnprotectedPathError(
         parent,
-        `${shownParent} lets everybody delete its children or change its access list (${acl.describeEntry(entry)}), and so delete ${shown} with its terms while nobody stands there: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
+        `any client may delete the children of ${shownParent} or change its access list (${acl.describeEntry(entry)}), and so delete ${shown} with its terms while its queue is empty: restrict the access list of ${shownParent} (zkCli.sh: setAcl ${shownParent} …), use a path one level deeper, as ${shown}/…, or set allowUnprotectedPaths`,
       );
     this.#warnOnce(
       path,
-      `the path is directly below the root, which lets everybody delete its children (${acl.describeEntry(entry)}): terms begin anew if somebody deletes it while nobody stands there; use a path one level deeper`,
+      `the path is directly below the root, whose children any client may delete (${acl.describeEntry(entry)}): terms begin anew if a client deletes the path while its queue is empty; use a path one level deeper`,
     );
     return 'while-used';
   }
@@ -163,7 +172,7 @@ export class PathGuard {
     return this.#operations.retryUntilAnswered(() => this.#operations.getAcl(path));
   }
 
-  /** To be called when the path was gone: it may have been created again with another access list. */
+  /** Call it when the path was gone: another client may create it with another access list. */
   forget(path: string): void {
     this.#protected?.delete(path);
   }
@@ -171,7 +180,7 @@ export class PathGuard {
   #warnOfAll(path: string): void {
     this.#warnOnce(
       path,
-      'everybody who can reach the servers may delete the nodes of locks and elections: set session.auth, or use TLS with access control',
+      'any client that can reach the servers may delete the nodes of locks and elections: set session.auth, or use TLS with access control',
     );
   }
 

@@ -29,7 +29,7 @@ import { closeSessionRequest, type Handshake, type HandshakeReply } from './prot
 import type { ResolvedSessionOptions } from './session-options.js';
 import { hasEnded, type SessionState } from './session-state.js';
 
-/** The session that a search is for. The search calls it on the search's stack. */
+/** The session for which a server is searched. The search calls it on the search's stack. */
 export interface SearchingSession extends ConnectionOwner {
   readonly state: SessionState;
   /** The connection's server serves the session from now on. */
@@ -40,37 +40,38 @@ export interface SearchingSession extends ConnectionOwner {
   report(error: Error, message: string): void;
 }
 
-/** What is there before a session, and outlives it. */
+/** The owner of a session, which exists before the session and outlives it. */
 export interface SessionOwner {
   /** Gets the session's errors from the beginning, before it is open. */
   readonly onError?: (error: Error) => void;
-  /** What is known of the time without a server. */
+  /** The facts about the present time without a server, shared by the owner's sessions. */
   readonly outage?: Outage | undefined;
 }
 
 const LOST_DATA =
-  'no server has what the session has seen: the data of the ensemble was lost, or restored from a backup';
+  'no server has the transactions that the session has seen: the data of the ensemble was lost, or restored from a backup';
 
 /**
- * The search for a server: one connection after the other, until a server serves the session or the session has ended. After a
- * session was closed without a connection, the search goes on for a server that can end the session. No function waits here
- * while a server serves the session: the connection reports its own end to the session. The session's identity belongs to the
- * search, which shows it to each server and takes over what the server grants.
+ * The search for a server. It tries one connection after the other until a server serves the session or the session has ended. If
+ * a session is closed without a connection, the search goes on for a server that can end the session.
+ *
+ * While a server serves the session, no function waits here: the connection reports its own end to the session. The session's
+ * identity belongs to the search, which shows it to each server and adopts the times that the server grants.
  */
 export class ServerSearch {
-  /** As the connect string names them. */
+  /** The servers as the connect string names them. */
   readonly servers: readonly Server[];
   readonly #session: SearchingSession;
   readonly #options: ResolvedSessionOptions;
   readonly #dialer: Dialer;
   readonly #outage: Outage;
-  /** Ends the search. Until then it outlives the session's end, when a server has still to close the session. */
+  /** Ends the search. Without it, the search goes on after the session's end until a server has closed the session. */
   readonly #abandonment = new LazyAbortController<Error>();
   #identity: Identity;
-  /** When the handshake was lost that explains the newest move of the session to another server. */
+  /** The time of the lost handshake that explains the newest move of the session to another server. */
   #explainedMoveBy = Number.NEGATIVE_INFINITY;
-  #search: Promise<void> | undefined; // While no server serves the session, and one is looked for.
-  #served: Deferred<void> | undefined; // Made when a caller waits for a connection.
+  #search: Promise<void> | undefined; // Set while no server serves the session and the search is under way.
+  #served: Deferred<void> | undefined; // Created when a caller waits for a connection.
 
   constructor(
     session: SearchingSession,
@@ -93,12 +94,12 @@ export class ServerSearch {
     return this.#identity;
   }
 
-  /** How servers are spoken to: `undefined` for plain TCP. */
+  /** The TLS options for the connections; `undefined` for plain TCP. */
   get tls(): ResolvedSessionOptions['tls'] {
     return this.#options.tls;
   }
 
-  /** Begins to search. Nothing of the search is left when a server serves the session. */
+  /** Begins the search. When a server serves the session, nothing of the search stays in memory. */
   start(): void {
     this.#search = this.#find();
   }
@@ -109,7 +110,7 @@ export class ServerSearch {
     this.start();
   }
 
-  /** Notes what the session's connection has seen, which has ended or isn't the session's any more. */
+  /** Notes the zxids that a connection has seen which has ended or doesn't serve the session any more. */
   learnFrom(connection: Connection): void {
     this.#identity = withZxidsOf(this.#identity, connection);
   }
@@ -120,7 +121,7 @@ export class ServerSearch {
     return abortable(this.#served.promise, ...signals);
   }
 
-  /** @throws ConnectTimeoutError when `opened` has taken `connectTimeoutMs`, the signal's reason, or what `opened` does */
+  /** @throws ConnectTimeoutError when `opened` has taken `connectTimeoutMs`, the signal's reason, or the error of `opened` */
   async openInTime(opened: Promise<void>): Promise<void> {
     const { connectTimeoutMs, signal } = this.#options;
     const timeout = new LazyAbortController<ConnectTimeoutError>();
@@ -139,7 +140,10 @@ export class ServerSearch {
     }
   }
 
-  /** Has a server close the ended session, over `connection` or one that is still found, within `limitMs`. Never rejects. */
+  /**
+   * Has a server close the ended session within `limitMs`, over `connection` or over one that is found in this time. Never
+   * rejects.
+   */
   async close(connection: Connection | undefined, limitMs: number, reason: Error): Promise<void> {
     const leaving = connection === undefined ? this.#search : this.#leave(connection);
     if (leaving === undefined) return; // The session had ended before.
@@ -150,11 +154,13 @@ export class ServerSearch {
   }
 
   /**
-   * Whether a connection has ended because another process has taken the session. A handshake of our own, sent to another server
-   * and given up before the answer, may have moved the session as well: then the next handshake takes it back. A server refuses
-   * writes for that, and a follower answers reads, so a session that only reads may learn of it much later: each lost handshake
-   * explains one move, whenever that shows, and within a session timeout all of them, since other handshakes lost before it may
-   * still be on their way. Taking the session back from another process would only begin a fight.
+   * Whether a connection has ended because another process has taken the session. A session mustn't be taken back from another
+   * process: that would only begin a fight.
+   *
+   * But this session's own handshake may have moved it as well, if that was sent to another server and given up before the
+   * answer. Then the next handshake takes the session back. After a move a server refuses writes, but a follower answers reads.
+   * So a session that only reads may learn of a move much later. Therefore each lost handshake explains one move, whenever that
+   * shows. Within a session timeout it explains all moves, since handshakes that were lost earlier may still be on their way.
    */
   wasTaken(reason: Error): boolean {
     if (!(reason instanceof SessionGoneError && reason.moved)) return false;
@@ -185,8 +191,8 @@ export class ServerSearch {
         } else if (await this.#use(connection, reply)) return;
       }
     } catch (error) {
-      connection?.destroy(toError(error)); // Changes nothing if it has ended.
-      if (!this.#hasEnded) this.#session.fail(toError(error)); // Else the search was given up.
+      connection?.destroy(toError(error)); // This has no effect if it has ended.
+      if (!this.#hasEnded) this.#session.fail(toError(error)); // Otherwise the search was given up.
     }
   }
 
@@ -194,7 +200,7 @@ export class ServerSearch {
     return hasEnded(this.#session.state);
   }
 
-  /** While the session lives, and after it was closed until a server has closed it too. */
+  /** Whether the search has to go on: while the session lives, and after it was closed until a server has closed it, too. */
   get #isNeeded(): boolean {
     return !this.#hasEnded || (this.#session.state.name === 'closed' && isKnown(this.#identity));
   }
@@ -212,7 +218,7 @@ export class ServerSearch {
     const { state } = this.#session;
     const { lastZxid, sessionTimeoutMs } = this.#identity;
     const unservedMs = state.name === 'suspended' ? this.#clock.now() - state.sinceMs : 0;
-    // Any server can end a session that was closed, whatever that server has missed.
+    // Any server can end a closed session, whatever transactions the server has missed.
     const isWaived = state.name === 'closed' || waivesZxid(unservedMs, sessionTimeoutMs);
     return {
       ...credentialsOf(this.#identity),
@@ -221,7 +227,10 @@ export class ServerSearch {
     };
   }
 
-  /** Nothing is reported of a session that was closed: no caller waits for it, and its owner's next session reports. */
+  /**
+   * Reports that no server serves, unless the session was closed: no caller waits for such a session, and its owner's next
+   * session reports.
+   */
   #reportOutage(servers: number): void {
     if (this.#hasEnded) return;
     const error = this.#outage.report(this.#clock.now(), servers);
@@ -230,12 +239,12 @@ export class ServerSearch {
 
   /** Ends the session as expired, unless it has ended. */
   expire(why: string): void {
-    if (this.#hasEnded) return; // Closed meanwhile: its owner may still be without a server.
+    if (this.#hasEnded) return; // The session was closed meanwhile, and its owner may still be without a server.
     this.#outage.end(); // A server has answered.
     this.#session.expire(why);
   }
 
-  /** What has to be done over a new connection; `true` if it serves the session then. */
+  /** Prepares a new connection. `true` if it serves the session then. */
   async #use(connection: Connection, reply: HandshakeReply): Promise<boolean> {
     this.#adopt(reply);
     if (!this.#hasEnded && !(await this.#authenticate(connection))) return false;
@@ -269,8 +278,9 @@ export class ServerSearch {
   }
 
   /**
-   * Whether a server that was shown no zxid has all that the session has seen; `false` too if the connection has ended. Without
-   * it, nothing that the session knows can be relied on: that server doesn't serve the session, but is asked to close it.
+   * Whether a server that was shown no zxid has all transactions that the session has seen. Also `false` if the connection has
+   * ended. If the server lacks some, the session can't rely on anything that it knows. Such a server doesn't serve the session;
+   * it is asked to close it.
    */
   async #hasAllSeen(connection: Connection): Promise<boolean> {
     const seen = this.#identity.lastZxid;
@@ -278,7 +288,7 @@ export class ServerSearch {
     return (await this.#ask(connection, hasAllSeen)) ?? false;
   }
 
-  /** Shows the credentials; `false` if the connection ended over it. @throws AuthenticationError if they are refused */
+  /** Shows the credentials. `false` if the connection ended meanwhile. @throws AuthenticationError if the server refuses them */
   async #authenticate(connection: Connection): Promise<boolean> {
     const authenticate = async () => {
       for (const credentials of this.#options.credentials) await connection.authenticate(credentials);
@@ -289,10 +299,13 @@ export class ServerSearch {
 
   async #leave(connection: Connection): Promise<void> {
     await this.#sayGoodbye(connection);
-    await this.#find(); // Of another server, if this one hasn't answered.
+    await this.#find(); // If this server hasn't answered, another one is asked.
   }
 
-  /** Asks the server to close the session. It stays known if that isn't acknowledged in time: the next server is asked. */
+  /**
+   * Asks the server to close the session. If the server doesn't acknowledge that in time, the session's id is kept, and the next
+   * server is asked.
+   */
   async #sayGoodbye(connection: Connection): Promise<void> {
     const reply = await this.#ask(connection, () => connection.send(closeSessionRequest()));
     if (reply !== undefined) this.#identity = withoutCredentials(this.#identity);
@@ -300,8 +313,9 @@ export class ServerSearch {
   }
 
   /**
-   * Asks over a connection that doesn't serve the session yet, or any more. A connection without an answer within a third of
-   * the session timeout is ended; `undefined` if it has ended. @throws AuthenticationError if the credentials are refused
+   * Sends a request over a connection that doesn't serve the session yet, or doesn't any more. If no answer comes within a third
+   * of the session timeout, it ends the connection. `undefined` if the connection has ended. @throws AuthenticationError if the
+   * server refuses the credentials
    */
   async #ask<T>(connection: Connection, ask: () => Promise<T>): Promise<T | undefined> {
     const silent = new ConnectionLossError('no answer in time: the link is dead');
@@ -315,7 +329,7 @@ export class ServerSearch {
       return await ask();
     } catch (error) {
       this.#outage.failed(connection.server, error);
-      connection.destroy(toError(error)); // Mostly it has ended, which was the error.
+      connection.destroy(toError(error)); // Mostly it has ended already, and that was the error.
       if (error instanceof AuthenticationError) throw error;
       return undefined;
     } finally {

@@ -17,49 +17,60 @@ import { type Access, checkAccess } from './protocol/acl.js';
 /** How a session is opened. All times are in milliseconds. */
 export interface SessionOptions {
   /**
-   * How long the servers wait for a session that is silent before they end it. They keep it within bounds of their
-   * own: `session.sessionTimeoutMs` is what they granted. Short: what a dead host holds is free soon; a
-   * leader is replaced by its lease, see `takeover` of the elections. Long: a pause or a lost connection costs no session. A value
-   * below 100 is refused: no server in use grants it, and it is mostly meant in seconds.
+   * How long the servers wait before they end a silent session, in milliseconds. The servers have bounds of their own, and
+   * `session.sessionTimeoutMs` is the timeout that they granted. With a short timeout, the locks of a dead host are free soon. (A
+   * dead leader is replaced by its lease, see `takeover` of the elections.) With a long timeout, a pause or a lost connection
+   * doesn't cost the session. A value below 100 is refused, because no server in use grants it, and it is mostly meant in
+   * seconds.
    * @default 6000
    */
   readonly sessionTimeoutMs?: number;
   /**
-   * How long a leader or a holder may act on one heartbeat. Must be below the session timeout. A heartbeat is sent four times
-   * in a lease, but not before the last one is answered. So replies have to come within half a lease, also while this process
-   * is busy. If three replies in a row are late, Conclave warns once. What was held is lost then, and the connection stays.
-   * Works down to 300 ms with any session timeout. Less isn't refused, and isn't tested.
+   * How long a leader or a holder of a lock may act on one heartbeat, in milliseconds. It must be below the session timeout. A
+   * heartbeat is sent four times in a lease, but not before the last one is answered. So replies have to come within half a
+   * lease, even while this process is busy. If replies are later, terms and locks are lost, while the connection stays. If three
+   * replies in a row are late, Conclave warns once. Leases down to 300 ms work with any session timeout. A shorter lease isn't
+   * refused, but isn't tested either.
    * @default a third of the granted session timeout
    */
   readonly leaseMs?: number;
-  /** How long to wait for the first server that accepts the session; `Infinity` waits for ever. @default 10000 */
+  /**
+   * How long to wait for the first server that accepts the session, in milliseconds; `Infinity` waits for ever. @default 10000
+   */
   readonly connectTimeoutMs?: number;
-  /** Identities for the servers' authentication providers. For `digest`: `user:password`, sent in plain text unless you use `tls`. */
+  /**
+   * Credentials for the servers' authentication providers. For `digest` they are `user:password`, sent in plain text unless you
+   * use `tls`. @default none
+   */
   readonly auth?: Credentials | readonly Credentials[];
   /**
-   * Who has access to the nodes that this session creates: `creator`, clients that authenticate as this session does, and no
-   * others; `world`, everybody; or an access list. A client certificate authenticates too, without `auth`.
+   * Which clients have access to the nodes that this session creates. `creator`: only clients that authenticate as this session
+   * does. `world`: all clients. Or give an access list. A client certificate authenticates, too, without `auth`.
    * @default 'creator' with `auth`, else 'world'
    */
   readonly access?: Access;
   /**
-   * Whether to accept a node of a lock or an election that everybody may write, or whose children everybody may delete, though
-   * `access` isn't open to all. Below such a node any client can end a leader's term, whatever the access to the leader's own
-   * node is. So it is refused with `UnprotectedPathError`. The same holds for a node whose parent lets everybody delete its
-   * children, unless the parent is the root: terms could begin anew. @default false
+   * Whether to accept a path of a lock or an election that isn't protected though `access` isn't open to all. A path isn't
+   * protected if any client may write its node or delete the node's children: such a client can end a leader's term, whatever the
+   * access list of the leader's own node. It isn't protected either if any client may delete the children of its parent, unless
+   * the parent is the root: terms could begin anew. Without this option, such a path is refused with `UnprotectedPathError`.
+   * @default false
    */
   readonly allowUnprotectedPaths?: boolean;
   /**
    * Use TLS to the servers' secure ports. Takes Node's options for `tls.connect`: `ca`, with `cert` and `key` (or `pfx`) for
-   * mutual TLS. The server's certificate must be one for its name in the connect string. `host`, `port`, `path` and `socket`
-   * are refused.
+   * mutual TLS. The server's certificate must be valid for its name in the connect string. `host`, `port`, `path` and `socket`
+   * are refused. @default plain TCP
    */
   readonly tls?: ConnectionOptions;
   /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
   readonly logger?: Logger;
-  /** Ends the attempt to connect when it aborts. It has no effect once the session is open. */
+  /**
+   * If it aborts before the session is open, the attempt to connect ends and rejects with the signal's reason. Later it has no
+   * effect.
+   */
   readonly signal?: AbortSignal;
-  /** A clock, random numbers and a network in place of the machine's: for tests and simulations. */
+  /** A clock, random numbers and a network in place of the machine's, for tests and simulations. @default the machine's */
   readonly environment?: Environment;
 }
 
@@ -69,7 +80,7 @@ export interface CloseOptions {
   readonly timeoutMs?: number;
 }
 
-const CLOSE_WITHIN_MS = 1500; // `close()` settles within 2 s; the difference is for what comes after the wait.
+const CLOSE_WITHIN_MS = 1500; // `close()` settles within 2 s. The difference is for the work after the wait.
 
 export function resolveCloseOptions(given: unknown): number {
   const { timeoutMs } = checkOptions<CloseOptions>('close', given, ['timeoutMs']);
@@ -97,7 +108,7 @@ export const SESSION_OPTIONS = [
   'signal',
   'environment',
 ] as const;
-/** What is shorter was meant in seconds: replies take as long when a process or a server is busy. */
+/** A shorter timeout was probably meant in seconds. When a process or a server is busy, a reply alone takes that long. */
 export const LEAST_SESSION_TIMEOUT_MS = 100;
 const MAX_SESSION_TIMEOUT_MS = 2 ** 31 - 1; // A session timeout travels as a signed 32-bit number of milliseconds.
 
@@ -143,7 +154,7 @@ function checkEnvironment(value: Environment): Environment {
 
 const NO_CREDENTIALS: readonly Credentials[] = []; // One array for all sessions without credentials.
 
-/** The error never shows the value: it may hold a password, wherever the caller put it. */
+/** The error never shows the value, because it may contain a password, wherever the caller put it. */
 function checkAuth(auth: unknown): readonly Credentials[] {
   if (auth === undefined) return NO_CREDENTIALS;
   const list: unknown[] = Array.isArray(auth) ? auth : [auth];
@@ -161,7 +172,7 @@ function checkAuth(auth: unknown): readonly Credentials[] {
 
 const NOT_FOR_TLS = ['host', 'port', 'path', 'socket'] as const;
 
-/** Reads keys and certificates now: later, a wrong one would look like servers that can't be reached. */
+/** Reads keys and certificates now. Later, a wrong one would look like servers that can't be reached. */
 function checkTls(value: unknown): ConnectionOptions {
   const wrong = (expected: string) => new InvalidOptionError('tls', '(not shown)', expected);
   if (typeof value !== 'object' || value === null || Array.isArray(value))

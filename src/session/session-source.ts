@@ -5,24 +5,24 @@ import { Outage } from './connection/outage.js';
 import { Session } from './session.js';
 import type { ResolvedSessionOptions } from './session-options.js';
 
-/** Gives sessions, one after the other. An `ElectionSupervisor` is one. */
+/** Gives sessions, one after the other. An `ElectionSupervisor` is a session source. */
 export interface SessionSource {
   /**
-   * Resolves with the session that is open, or else with the next one that is opened. If it gives a session again that has
+   * Resolves with the open session or, if none is open, with the next one that opens. If it resolves with a session that has
    * ended, no other follows.
    *
-   * @throws why no other session follows, or the signal's reason
+   * @throws an error that says why no other session follows, or the signal's reason
    */
   session(signal: AbortSignal): Promise<Session>;
 }
 
-/** @internal The options of sessions that `OwnSessions` opens. They were checked. */
+/** @internal The checked options of the sessions that `OwnSessions` opens. */
 export type OwnSessionOptions = Pick<ResolvedSessionOptions, 'environment' | 'logger'> & {
-  /** As the caller gave them. */
+  /** The options as the caller gave them. */
   readonly given: object;
 };
 
-/** @internal Opens one session after the other. After a failure it pauses, longer each time, with jitter. */
+/** @internal Opens one session after the other. After a failure it pauses, for longer each time, with jitter. */
 export class OwnSessions implements SessionSource {
   readonly #connect: string;
   readonly #options: OwnSessionOptions;
@@ -30,9 +30,12 @@ export class OwnSessions implements SessionSource {
   readonly #outage = new Outage();
   #session: Session | undefined;
   #openedAt = 0;
-  #failedAttempts = 0; // Sessions in a row that weren't opened, or ended at once.
+  #failedAttempts = 0; // How many sessions in a row couldn't be opened, or ended at once.
 
-  /** @param onError - gets each error: that no server serves, say, after the first round and then less and less often */
+  /**
+   * @param onError - gets each error. If no server serves, for example, it is called after the first round of servers and then
+   *   less and less often
+   */
   constructor(connect: string, options: OwnSessionOptions, onError: (error: unknown) => void) {
     this.#connect = connect;
     this.#options = options;
@@ -66,9 +69,9 @@ export class OwnSessions implements SessionSource {
       return await Session.open(this.#connect, { ...given, logger, signal }, owner);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof AuthenticationError) throw error; // Trying again won't make the credentials right.
+      if (error instanceof AuthenticationError) throw error; // Another attempt won't make the credentials right.
       logger.info({ cause: describe(error) }, 'could not open a session');
-      // A session that finds no server reports that itself, at growing intervals.
+      // A session that finds no server reports that by itself, at growing intervals.
       const unreachable = error instanceof ConnectTimeoutError || error instanceof ConnectionLossError;
       if (!unreachable) this.#onError(error);
       return undefined;

@@ -7,7 +7,7 @@ import type { EventNames } from '../platform/safe-emitter.js';
  * - `connected`: a server serves the session.
  * - `suspended`: the connection is lost and the session may still live; `sinceMs` is the session clock's time of the loss.
  * - `expired`: the servers ended the session. Final.
- * - `closed`: this process closed the session, or no server would accept it. Final.
+ * - `closed`: this process closed the session, or the servers refuse it, for its credentials for example. Final.
  *
  * connecting → connected ⇄ suspended; connecting or connected or suspended → closed or expired.
  */
@@ -18,12 +18,15 @@ export type SessionState =
   | { readonly name: 'expired' }
   | { readonly name: 'closed' };
 
-/** Whether the session has ended, one way or the other. */
+/** Whether the session has ended, by expiry or by closing. */
 export function hasEnded(state: SessionState): boolean {
   return state.name === 'expired' || state.name === 'closed';
 }
 
-/** The events of a `Session`, each at most once for each change. They inform; `signal` protects. */
+/**
+ * The events of a `Session`, emitted at most once for each change. They only inform. To end work with the session, use its
+ * `signal`.
+ */
 export interface SessionEvents {
   /** The connection is lost. Locks and terms stay held while their lease lasts. */
   suspended(): void;
@@ -31,11 +34,12 @@ export interface SessionEvents {
   resumed(): void;
   /** The servers ended the session: its ephemeral nodes are gone. */
   expired(): void;
-  /** The session was closed by this process. */
+  /** This process closed the session. */
   closed(): void;
   /**
-   * A listener failed, a node can't be deleted, or no server serves the session: a `NoServerError` after the first whole round
-   * of servers and the end of the lease, and then, as long as that lasts, after pauses that double from a second to a minute.
+   * A listener failed, a node can't be deleted, or no server serves the session. In the last case a `NoServerError` comes after
+   * the first whole round of servers and the end of the lease. While that lasts, further ones follow after pauses that double
+   * from a second to a minute.
    */
   error(error: Error): void;
 }

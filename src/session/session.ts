@@ -21,7 +21,7 @@ import {
 } from './session-options.js';
 import { hasEnded, SESSION_EVENTS, type SessionEvents, type SessionState } from './session-state.js';
 
-/** The state with what belongs to it: callers don't see the connection. */
+/** The public state, and with it the connection, which callers don't see. */
 type State =
   | Exclude<SessionState, { name: 'connected' }>
   | { readonly name: 'connected'; readonly connection: Connection };
@@ -32,9 +32,11 @@ const WATCHES_PORTION_BYTES = 100_000;
 /**
  * One ZooKeeper session: its connection, to any of the servers, and the lease on its nodes.
  *
- * The lease is the point: "until this instant, every client that waits for the end of my lease does not act". The lease is over
- * before the servers give a node away when the link, this process or the connected server fails. It may not be when the
- * leading server stands still for a session timeout and goes on: so the next leader waits, see `LeaderElector`.
+ * Guaranteed by the lease: "until this instant, every client that waits for the end of my lease does not act". If the link, this
+ * process or the connected server fails, the lease is over before the servers give a node away.
+ *
+ * Not guaranteed: the same when the *leading* server stands still for a session timeout and goes on. So the next leader waits
+ * until the lease is over, see `LeaderElector`.
  *
  * @example
  * ```ts
@@ -48,17 +50,20 @@ export class Session extends Operations<SessionEvents> {
   readonly environment: ResolvedSessionOptions['environment'];
   /** @internal */
   readonly logger: Logger;
-  /** @internal Confirms that this session's nodes are in place. */
+  /** @internal Confirms that this session's nodes still exist. */
   readonly heartbeat: Heartbeat;
   /** @internal Checks the paths of queues. */
   readonly guard: PathGuard;
-  /** @internal {@link Session.signal}, for code that needs no signal of the platform's. */
+  /** @internal As {@link Session.signal}, for code that doesn't need an AbortSignal of the platform. */
   readonly ended = new LazyAbortController();
   readonly #search: ServerSearch;
   #state: State = { name: 'connecting' };
-  #connections = 0; // How many have served it.
+  #connections = 0; // How many connections have served the session.
   #closing: Promise<void> | undefined; // All calls of `close()` share one.
-  /** The async context in which the session was opened: a connection's end may be found amid a caller's unrelated work. */
+  /**
+   * The async context in which the session was opened. Without it, the end of a connection could run in the context of a caller's
+   * unrelated work.
+   */
   readonly #context = new AsyncResource('ConclaveSession', { requireManualDestroy: true });
 
   private constructor(
@@ -80,17 +85,19 @@ export class Session extends Operations<SessionEvents> {
   /**
    * Opens a session.
    *
-   * @param connect - `host[:port],host[:port]…[/chroot]`, IPv6 addresses in brackets; the chroot is created if missing
+   * @param connect - `host[:port],host[:port]…[/chroot]`, with IPv6 addresses in brackets and 2181 as the default port. The
+   *   chroot is created if it is missing
    * @throws InvalidOptionError if the connect string or an option is wrong
    * @throws ConnectTimeoutError if no server accepts the session within `connectTimeoutMs`
-   * @throws AuthenticationError if the server refuses the credentials
+   * @throws AuthenticationError if a server refuses the credentials
+   * @throws ZooKeeperError if a server refuses to create the chroot
    * @throws the reason of `options.signal` if it aborts before the session is open
    */
   static connect(connect: string, options?: SessionOptions): Promise<Session> {
     return Session.open(connect, options);
   }
 
-  /** @internal {@link Session.connect}, for an owner that opens one session after the other. */
+  /** @internal As {@link Session.connect}, for an owner that opens one session after the other. */
   static async open(
     connect: string,
     options: SessionOptions | undefined,
@@ -101,8 +108,8 @@ export class Session extends Operations<SessionEvents> {
 
   /**
    * @internal Takes over a session that another process has left behind. If that process still has a connection, the servers
-   * report to it that the session has moved.
-   * @throws SessionExpiredError if it has ended, and what {@link Session.connect} throws
+   *   report to it that the session has moved.
+   * @throws SessionExpiredError if the session has ended, and the errors of {@link Session.connect}
    */
   static async takeOver(
     target: ConnectTarget,
@@ -126,7 +133,7 @@ export class Session extends Operations<SessionEvents> {
     try {
       await session.#search.openInTime(session.#ready());
     } catch (error) {
-      void session.close(); // Never rejects, and ends by itself: the caller has its answer now.
+      void session.close(); // Never rejects, and needs no caller to wait for it.
       throw error;
     }
     return session;
@@ -142,22 +149,22 @@ export class Session extends Operations<SessionEvents> {
     return this.#state.name === 'connected' ? CONNECTED : this.#state;
   }
 
-  /** @internal With these, any client can take the session over. They are a secret: never log them. */
+  /** @internal The secret of the session: any client that has it can take the session over. Never log it. */
   get credentials(): SessionCredentials {
     return credentialsOf(this.#search.identity);
   }
 
-  /** @internal Which of its connections serves the session, counted from 1; `undefined` while none does. */
+  /** @internal The number of the connection that serves the session, counted from 1; `undefined` while none does. */
   get connectionNumber(): number | undefined {
     return this.#state.name === 'connected' ? this.#connections : undefined;
   }
 
-  /** @internal The servers that may serve it, as the connect string names them, and how they are spoken to. */
+  /** @internal The servers of the connect string, and the TLS options for them. */
   get ensemble(): Pick<ServerSearch, 'servers' | 'tls'> {
     return this.#search;
   }
 
-  /** @internal The one of them that serves it; `undefined` while none does. */
+  /** @internal The server that serves the session; `undefined` while none does. */
   get server(): Connection['server'] | undefined {
     return this.#connection?.server;
   }
@@ -174,12 +181,12 @@ export class Session extends Operations<SessionEvents> {
     return this.#search.identity.sessionTimeoutMs;
   }
 
-  /** How long one committed heartbeat lets a holder act, in milliseconds, from when it was sent. */
+  /** How long a holder may act on one committed heartbeat, in milliseconds from when that was sent. */
   get leaseMs(): number {
     return this.#search.identity.leaseMs;
   }
 
-  /** Aborts when the session ends, with `SessionExpiredError`, `SessionClosedError` or `AuthenticationError`. */
+  /** Aborts when the session ends: with `SessionExpiredError`, `SessionClosedError` or `AuthenticationError`. */
   get signal(): AbortSignal {
     return this.ended.signal;
   }
@@ -189,13 +196,16 @@ export class Session extends Operations<SessionEvents> {
     return this.environment.clock;
   }
 
-  /** Whether `stat` is of an ephemeral node of this very session. */
+  /** Whether `stat` is the stat of an ephemeral node of this session. */
   owns(stat: { readonly ephemeralOwner: bigint }): boolean {
     const { identity } = this.#search;
     return isKnown(identity) && stat.ephemeralOwner === identity.id;
   }
 
-  /** Resolves when the session is connected. @throws what ended the session, or the signal's reason */
+  /**
+   * Resolves when the session is connected. @throws SessionExpiredError, SessionClosedError or AuthenticationError if the session
+   * ends before, or the signal's reason
+   */
   async whenConnected(signal?: Abortable): Promise<void> {
     signal?.throwIfAborted();
     this.ended.throwIfAborted();
@@ -203,9 +213,9 @@ export class Session extends Operations<SessionEvents> {
   }
 
   /**
-   * Ends the session: its ephemeral nodes go, everything that waits on it rejects. Resolves when a server has
-   * acknowledged, or when the time for that is over: then the session ends at the servers by its timeout. In any
-   * state, any number of times; the first call's options count.
+   * Ends the session. The servers delete its ephemeral nodes, and everything that waits for the session rejects. Resolves when a
+   * server has acknowledged the end, or when `timeoutMs` is over: then the servers end the session by its timeout. You may call
+   * it in any state and any number of times; the first call's options count.
    *
    * @throws InvalidOptionError if an option is wrong; nothing else
    */
@@ -219,7 +229,7 @@ export class Session extends Operations<SessionEvents> {
     await this.#closing;
   }
 
-  /** Closes it, for `await using`: the same as `close()`. */
+  /** Closes the session, for `await using`: the same as `close()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -249,13 +259,13 @@ export class Session extends Operations<SessionEvents> {
     } else {
       this.logger.info({ server, sessionTimeoutMs, leaseMs }, 'session opened');
     }
-    // Its end may have been reported before it served the session.
+    // The connection may have reported its end before it served the session.
     if (connection.end !== undefined) this.connectionEnded(connection, connection.end);
   }
 
   /** @internal */
   connectionEnded(connection: Connection, reason: Error): void {
-    // A connection that doesn't serve the session, or served it until it was closed, is the search's: that sees its end.
+    // The search sees the end of a connection that doesn't serve the session, or that served it until it was closed.
     if (connection === this.#connection)
       this.#context.runInAsyncScope(() => this.#suspend(connection, reason));
   }
@@ -265,7 +275,7 @@ export class Session extends Operations<SessionEvents> {
     this.#become({ name: 'suspended', sinceMs: this.clock.now() });
     this.outbox.hold();
     this.heartbeat.stop();
-    this.#search.resume(connection); // Before the event: a listener that closes the session waits for the search.
+    this.#search.resume(connection); // This comes before the event, because a listener that closes the session waits for the search.
     this.emit('suspended');
     this.logger.warn({ server: connection.server, cause: describe(reason) }, 'session suspended');
   }
@@ -279,7 +289,7 @@ export class Session extends Operations<SessionEvents> {
   /** @internal */
   fail(error: Error): void {
     const message = 'the session can not go on';
-    // A session that was never connected isn't open yet: the call that opens it rejects with the error.
+    // If the session was never connected, the call that opens it rejects with the error.
     if (this.#state.name === 'suspended') this.report(error, message);
     else if (!isLastResort(this.logger)) this.logger.error({ cause: describe(error) }, message);
     this.#end('closed', error);
@@ -305,7 +315,7 @@ export class Session extends Operations<SessionEvents> {
     return this.#state.name === 'connected' ? this.#state.connection : undefined;
   }
 
-  /** @internal Reports an error that rejects no call. */
+  /** @internal Reports an error with which no call rejects. */
   report(error: Error, message: string): void {
     logError(this.logger, error, message, this);
     this.emit('error', error);
@@ -323,7 +333,7 @@ export class Session extends Operations<SessionEvents> {
 }
 
 mark(Session, 'Session');
-// Neither its id nor what goes with that: any client that has them can take the session over.
+// Shows neither the id nor the password: any client that has them can take the session over.
 showAs(Session, ({ state: { name: state }, sessionTimeoutMs, leaseMs }) => ({
   state,
   sessionTimeoutMs,

@@ -7,22 +7,22 @@ import {
 } from '../platform/collections/small-set.js';
 import type { Change, WatchKind, WatchPortion } from './protocol/requests.js';
 
-/** Waits for a change of a node. */
+/** An object that waits for a change of a node. */
 export interface Watcher {
-  /** Called once, when the node is gone or may have changed: the watcher reads it to see what has changed. */
+  /** Called once, when the node is gone or may have changed. The watcher reads the node to see the change. */
   changed(change: Change): void;
 }
 
-/** The watchers of each path, which share one watch: a server reports one change for each path, and then removes its watch. */
+/** The watchers of each path, which share one watch. A server reports one change for each path, and then removes its watch. */
 export class WatchRegistry {
   readonly #watchers = new Map<string, SmallSet<Watcher>>();
 
-  /** Adds a watcher, until it has been called or removed. */
+  /** Adds a watcher. It stays until it was called or removed. */
   add(path: string, watcher: Watcher): void {
     this.#watchers.set(path, withMember(this.#watchers.get(path), watcher));
   }
 
-  /** `true`: it was the path's last watcher, and a server may still watch the path. */
+  /** `true` if it was the path's last watcher, and a server may still watch the path. */
   remove(path: string, watcher: Watcher): boolean {
     if (!this.#watchers.has(path)) return false;
     const others = withoutMember(this.#watchers.get(path), watcher);
@@ -44,7 +44,7 @@ export class WatchRegistry {
     this.#watchers.clear();
   }
 
-  /** All watched paths, in portions of under `limit` bytes each, so that each fits a request. */
+  /** All watched paths, in portions of under `limit` bytes each, so that each portion fits in a request. */
   portions(limit: number, kind: WatchKind): WatchPortion[] {
     const portions: WatchPortion[] = [];
     let bytes = Number.POSITIVE_INFINITY;
@@ -62,11 +62,11 @@ export class WatchRegistry {
 }
 
 /**
- * What is called when nodes are created that didn't exist, by their absolute paths. Those of one path share one watch. They aren't
- * restored when a connection was lost.
+ * The functions to call when missing nodes are created, by the absolute paths of the nodes. The functions of one path share one
+ * watch. After a lost connection these watches aren't restored.
  */
 export class CreationWatches {
-  #called: Map<string, SmallSet<() => void>> | undefined; // Few sessions have any, and an empty map takes 190 bytes.
+  #called: Map<string, SmallSet<() => void>> | undefined; // Created on use: few sessions need it, and an empty map takes 190 bytes.
 
   /** @param onCreated - a function of this watch alone */
   add(path: string, onCreated: () => void): void {
@@ -78,7 +78,7 @@ export class CreationWatches {
     return this.#called?.has(path) === true;
   }
 
-  /** `true`: it was the path's last one, and a server may still watch the path. */
+  /** `true` if it was the path's last function, and a server may still watch the path. */
   remove(path: string, onCreated: () => void): boolean {
     const called = this.#called?.get(path);
     if (this.#called === undefined || !hasMember(called, onCreated)) return false;

@@ -74,7 +74,7 @@ describe('without a listener and a logger', () => {
   it('what concerns the whole process is said once, however many sessions there are', async () => {
     const { said } = await run('open to all');
     expect(untimed(said)).toEqual([
-      expect.stringMatching(/^warn conclave: everybody who can reach the servers/),
+      expect.stringMatching(/^warn conclave: any client that can reach the servers/),
     ]);
   });
 

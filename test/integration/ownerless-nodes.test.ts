@@ -36,7 +36,7 @@ async function openQuiet(options: SessionOptions = {}) {
   const session = await openSession({ ...options, logger });
   return {
     session,
-    ignored: () => warnings.filter(({ message }) => message.includes('goes with no session')),
+    ignored: () => warnings.filter(({ message }) => message.includes('belongs to no session')),
   };
 }
 
@@ -244,7 +244,7 @@ describe('a leader that had no successor', () => {
   it('is not succeeded by a node of no session that has come meanwhile', async () => {
     const path = uniquePath('election');
     const seen = deferred();
-    const warn = (_: object, message: string) => message.includes('goes with no session') && seen.resolve();
+    const warn = (_: object, message: string) => message.includes('belongs to no session') && seen.resolve();
     const logger = { debug: () => undefined, info: () => undefined, warn, error: () => undefined };
     const [leader] = await leadWith(await openSession({ logger }), path);
     const stranger = await openSession();

@@ -6,15 +6,15 @@ interface Writable {
 }
 
 /**
- * Writes what is asked in one turn of the event loop in one go, since each write is a system call. The first urgent request of
- * a turn is written at once, with what came before it: its caller goes on with its work while the request is on its way.
+ * Writes all requests of one turn of the event loop together, since each write is a system call. The first urgent request of a
+ * turn is written at once, together with the earlier ones. So its caller can go on with its work while the request is on its way.
  */
 export class BatchWriter {
   readonly #socket: Writable;
   readonly #clock: Clock;
   #unwritten: Buffer[] = [];
   #sentAt = 0;
-  /** What was asked in this turn: nothing yet, or something, or something urgent, which was written already. */
+  /** The requests in this turn: none yet (`idle`), some (`begun`), or an urgent one, which is written already (`urgent`). */
   #turn: 'idle' | 'begun' | 'urgent' = 'idle';
 
   constructor(socket: Writable, clock: Clock) {
@@ -22,7 +22,10 @@ export class BatchWriter {
     this.#clock = clock;
   }
 
-  /** When what is written next is sent. The clock is read once for each write: early for the later requests, which is safe. */
+  /**
+   * The send time of the next write. The clock is read once for each write, so the time is early for the later requests. That is
+   * safe.
+   */
   sentAt(): number {
     if (this.#unwritten.length === 0) this.#sentAt = lowerBoundNow(this.#clock);
     return this.#sentAt;
@@ -42,7 +45,7 @@ export class BatchWriter {
     this.#flush();
   }
 
-  /** Writes nothing of what is left. For a connection that has ended, over which nothing is asked any more. */
+  /** Drops the requests that aren't written yet. For a connection that has ended. */
   discard(): void {
     this.#unwritten = [];
   }

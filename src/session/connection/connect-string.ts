@@ -5,21 +5,21 @@ import type { Server } from '../../platform/environment.js';
 
 export interface ConnectTarget {
   readonly servers: readonly Server[];
-  /** What all paths are below, without a slash at its end: `''` for none. */
+  /** The path below which all paths are, without a slash at its end; `''` for none. */
   readonly chroot: string;
 }
 
 const DEFAULT_PORT = 2181;
-/** A URL's scheme, as `zookeeper://`: of the first server or a later one. */
+/** A URL's scheme, as `zookeeper://`, before the first server or a later one. */
 const SCHEME = /(?<=^|,)\s*[a-z][a-z\d+.-]*:\/\//i;
-const MAX_HOST_CHARACTERS = 253; // What the domain name system can look up; a label has 63 characters at most.
+const MAX_HOST_CHARACTERS = 253; // The longest name that the domain name system can look up. A label has 63 characters at most.
 const HOST = /^(?:(?!-)[\p{L}\p{M}\p{N}_-]{1,63}(?<!-)(?:\.(?!$)|\.?$))+$/u;
 
 /**
- * Reads `host[:port],host[:port]…[/chroot]` as ZooKeeper's own clients do, with IPv6 addresses in brackets. Blanks around a
- * server are trimmed, a server that is named twice counts once, and the default port is 2181.
+ * Parses `host[:port],host[:port]…[/chroot]` as ZooKeeper's own clients do, with IPv6 addresses in brackets. It trims blanks
+ * around a server, drops a server that is named twice, and uses 2181 as the default port.
  *
- * @throws {@link InvalidOptionError} naming `option` and what is wrong
+ * @throws {@link InvalidOptionError} with the name of `option` and what would be right
  */
 export function parseConnectString(value: unknown, option = 'connect'): ConnectTarget {
   if (typeof value !== 'string')
@@ -27,9 +27,9 @@ export function parseConnectString(value: unknown, option = 'connect'): ConnectT
   const slash = value.indexOf('/');
   const list = slash < 0 ? value : value.slice(0, slash);
   const [scheme] = SCHEME.exec(value) ?? [];
-  // The text before the `@` may be a password: it isn't shown.
+  // The text before the `@` may be a password, so it isn't shown.
   if ((scheme === undefined ? list : value).includes('@'))
-    throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong into `auth`');
+    throw new InvalidOptionError(option, '(not shown)', 'no user or password: those belong in `auth`');
   if (scheme !== undefined)
     throw new InvalidOptionError(option, value, `host:port,host:port/chroot, without '${scheme}'`);
   const servers = list.split(',').map((text) => parseServer(text.trim(), value, option));
@@ -54,7 +54,10 @@ function parseServer(text: string, value: string, option: string): Server {
   return { host: host.toLowerCase(), port: port === undefined ? DEFAULT_PORT : parsePort(port, text, wrong) };
 }
 
-/** What the resolver accepts, as Docker Compose's underscores and any script. A wrong name would be tried until time is up. */
+/**
+ * Whether the resolver accepts the name: it also takes Docker Compose's underscores and any script. A wrong name would be tried
+ * until the time is up.
+ */
 function isHost(text: string): boolean {
   const looksLikeAddress = /^\d+(\.\d+){3}$/.test(text);
   return text.length <= MAX_HOST_CHARACTERS && (looksLikeAddress ? isIPv4(text) : HOST.test(text));
@@ -68,12 +71,12 @@ function parsePort(port: string, text: string, wrong: (expected: string) => Conc
 
 function parseChroot(chroot: string, value: string, option: string): string {
   if (chroot === '' || chroot === '/') return '';
-  // Legal in a path, but nearly always meant as a chroot after each server.
+  // A comma is legal in a path, but nearly always means that each server was given a chroot.
   if (chroot.includes(',')) throw new InvalidOptionError(option, value, 'one chroot, after the last server');
   try {
     return checkPath(option, chroot);
   } catch (cause) {
-    // That error shows the chroot only: the caller gave a connect string.
+    // That error shows only the chroot, but the caller gave a connect string.
     if (!(cause instanceof InvalidOptionError)) throw cause;
     throw new InvalidOptionError(option, value, `a chroot that is ${cause.expected}`);
   }

@@ -12,7 +12,7 @@ import { BatchWriter } from './batch-writer.js';
 import { type Outcome, type Reply, ServerReply } from './reply.js';
 import type { Transport } from './transport.js';
 
-/** A request that was sent: only what its answer needs is kept, since there may be very many. */
+/** A request that was sent. It keeps only the parts that its answer needs, since there may be very many. */
 interface Pending extends LinkedListNode<Pending> {
   readonly xid: number;
   readonly name: string;
@@ -23,47 +23,49 @@ interface Pending extends LinkedListNode<Pending> {
 }
 
 export interface ConnectionOwner {
-  /** The server reports a change of a node that was watched. Called on the connection's stack. */
+  /** The server reports a change of a watched node. Called on the connection's stack. */
   notified(event: requests.WatchEvent): void;
-  /** The last call for a connection. Not made on the stack of the code that ended it. */
+  /** The last call for a connection. It isn't on the stack of the code that ended the connection. */
   connectionEnded(connection: Connection, reason: Error): void;
 }
 
-/** Scheme and credentials, as ZooKeeper's `addauth` takes them. */
+/** A scheme and credentials, as ZooKeeper's `addauth` takes them. */
 export interface Credentials {
-  /** ZooKeeper's scheme: `digest`, say. */
+  /** ZooKeeper's scheme: `digest`, for example. */
   readonly scheme: string;
-  /** What the scheme expects: `user:password` for `digest`. Never logged. */
+  /** The credentials in the form of the scheme: `user:password` for `digest`. Conclave never logs them. */
   readonly credentials: string;
 }
 
-/** A server says that the session isn't this connection's: it has ended, or another connection has taken it. */
+/**
+ * A server says that the session doesn't belong to this connection any more: it has ended, or another connection has taken it.
+ */
 export class SessionGoneError extends Error {
   constructor(readonly moved: boolean) {
-    super("the server says that the session isn't this connection's any more");
+    super("the server says that the session doesn't belong to this connection any more");
   }
 }
 
-/** The handshake was sent and not answered: the server may have accepted the session all the same. */
+/** The handshake was sent and not answered. The server may have accepted the session all the same. */
 export class HandshakeLostError extends Error {}
 
-// A listing of 100,000 contenders is under 6 MB. What sends more isn't a ZooKeeper server.
+// A listing of 100,000 contenders is under 6 MB. A peer that sends more isn't a ZooKeeper server.
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
-// The answer to the handshake has 41 bytes. Before it, the other end may be no ZooKeeper server at all.
+// The answer to the handshake has 41 bytes. Before it, the peer may not be a ZooKeeper server at all.
 const MAX_HANDSHAKE_REPLY_BYTES = 1024;
 const LAST_XID = 2 ** 31 - 1;
 
 /**
- * One TCP connection to one server: the handshake, requests out, replies and events in. It is never reused: when it ends,
- * everything that waits on it rejects with `ConnectionLossError`, and the session opens another. No caller's code runs on its
- * stack: promises settle, and its owner is the session.
+ * One TCP connection to one server: it makes the handshake, sends requests, and receives replies and events. It is never reused.
+ * When it ends, everything that waits for it rejects with `ConnectionLossError`, and the session opens another. No code of a
+ * caller runs on its stack: it settles promises, and its owner is the session.
  */
 export class Connection {
   readonly server: Server;
   readonly #socket: Socket;
   readonly #writer: BatchWriter;
   readonly #frames = new FrameReader(MAX_HANDSHAKE_REPLY_BYTES);
-  readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is that of the replies.
+  readonly #pending = new LinkedList<Pending>(); // In the order of the requests, which is also the order of the replies.
   readonly #pings = new LinkedList<Pending>();
   readonly #owner: ConnectionOwner;
   #handshake: Deferred<requests.HandshakeReply> | undefined;
@@ -72,7 +74,7 @@ export class Connection {
   #xid = 0;
   #lastZxid = 0n;
   #repliedZxid = 0n;
-  #restoring = 0; // How many requests that set watches again haven't been answered.
+  #restoring = 0; // How many of the requests that set watches again aren't answered yet.
 
   private constructor(server: Server, { socket, incoming }: Transport, clock: Clock, owner: ConnectionOwner) {
     this.server = server;
@@ -87,7 +89,8 @@ export class Connection {
 
   /**
    * Makes the connection that `transport` opens part of a session, until `signal` aborts.
-   * @throws what ended the connection, as the cause of a HandshakeLostError if the handshake was sent and not answered
+   * @throws the error that ended the connection. If the handshake was sent and not answered, a HandshakeLostError with that error
+   *   as its cause
    */
   static async open(
     server: Server,
@@ -121,26 +124,26 @@ export class Connection {
   }
 
   /**
-   * The newest transaction that a reply or an event has shown: no later server may be behind it. An event counts like a
-   * reply: its transaction is committed, and a caller that has acted on it must not read what was there before it.
+   * The newest transaction that a reply or an event has shown. No later server may be behind it. An event counts like a reply:
+   * its transaction is committed, and a caller that has acted on it must not read an older state.
    */
   get lastZxid(): bigint {
     return this.#lastZxid;
   }
 
   /**
-   * The newest transaction whose events have all arrived. A reply shows it: a server sends the events of a transaction before
-   * any reply that shows that transaction. An event doesn't, since others of the same transaction may follow; nor does a reply
-   * that arrives before all watches of the former connection are set again.
+   * The newest transaction whose events have all arrived. A reply shows it, since a server sends the events of a transaction
+   * before any reply that shows that transaction. An event doesn't show it, since other events of the same transaction may
+   * follow. A reply doesn't either, if it arrives before all watches of the former connection are set again.
    */
   get repliedZxid(): bigint {
     return this.#repliedZxid;
   }
 
   /**
-   * Has the server watch the paths that another connection watched, and report at once what has happened since
-   * `sinceZxid`, its `repliedZxid`. If this connection is lost before the answer, the next one has to do it. A portion is a
-   * request.
+   * Has the server watch the paths that an earlier connection watched. The server then reports at once the changes since
+   * `sinceZxid`, the `repliedZxid` of that connection. If this connection is lost before the answer, the next one has to do it.
+   * Each portion is one request.
    */
   restoreWatches(portions: readonly requests.WatchPortion[], sinceZxid: bigint): void {
     this.#repliedZxid = sinceZxid;
@@ -155,7 +158,7 @@ export class Connection {
   /**
    * Sends a request. Replies come in the order of the requests.
    *
-   * @throws ConnectionLossError if the connection ends before the reply: the request may have been carried out
+   * @throws ConnectionLossError if the connection ends before the reply; the server may have carried the request out
    * @throws ZooKeeperError if the server refuses it
    */
   send<T>(request: requests.Request<T>): Promise<Reply<T>> {
@@ -164,13 +167,16 @@ export class Connection {
     return outcome.promise;
   }
 
-  /** As {@link send}, without a promise. Gives when the request is sent; `undefined`: it can't be, `outcome` was rejected. */
+  /**
+   * As {@link send}, but without a promise. Returns the send time; `undefined` if the request can't be sent and `outcome` was
+   * rejected.
+   */
   dispatch<T>(request: requests.Request<T>, outcome: Outcome<T>): number | undefined {
     this.#xid = this.#xid === LAST_XID ? 1 : this.#xid + 1;
     return this.#exchange(request, this.#xid, outcome, this.#pending);
   }
 
-  /** The cheapest round trip: shows that the server is there, and keeps the session from expiring. */
+  /** The cheapest round trip. It shows that the server is there, and keeps the session from expiring. */
   ping(): Promise<Reply<void>> {
     const request: requests.Request<void> = {
       name: 'ping',
@@ -220,7 +226,7 @@ export class Connection {
     try {
       bytes = request.encode(xid);
     } catch (error) {
-      outcome.reject(error); // The connection is as good as before.
+      outcome.reject(error); // The connection itself is intact.
       return undefined;
     }
     const sentAt = this.#writer.sentAt();
@@ -254,7 +260,7 @@ export class Connection {
         this.#take(frame);
       }
     } catch (cause) {
-      this.destroy(new Error(`the server sent what can not be read: ${describe(cause)}`, { cause }));
+      this.destroy(new Error(`the server sent data that can not be read: ${describe(cause)}`, { cause }));
     }
   }
 
@@ -291,14 +297,14 @@ export class Connection {
   }
 
   #settle(pending: Pending | undefined, { xid, zxid, errorCode, body }: requests.ReplyHeader): void {
-    if (pending === undefined) throw new Error('a reply to nothing that was asked');
+    if (pending === undefined) throw new Error('a reply without a request');
     const { name, path, decode, sentAt, outcome } = pending;
     if (pending.xid !== xid) {
       outcome.reject(new ConnectionLossError(`${name}: another request was answered in its place`));
       throw new Error('a reply out of turn');
     }
     if (errorCode === SESSION_EXPIRED_CODE || errorCode === SESSION_MOVED_CODE) {
-      // The operation's own outcome is a lost reply. The next handshake shows whether the session has ended.
+      // For the operation, the reply is lost. The next handshake shows whether the session has ended.
       outcome.reject(new ConnectionLossError(`${name}: the session was taken from this connection`));
       return this.destroy(new SessionGoneError(errorCode === SESSION_MOVED_CODE));
     }

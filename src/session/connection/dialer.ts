@@ -14,19 +14,21 @@ import { type Endpoint, openTransport } from './transport.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-// However long the session timeout: a server that is starting stays silent, and answers a new connection a moment later.
+// This doesn't grow with the session timeout: a server that is starting stays silent, but answers a new connection a moment
+// later.
 const MAX_HANDSHAKE_MS = 5000;
-// A connection that lasted this long shows that its server serves: after the next loss there is no pause at first.
+// A connection that lasted this long shows that its server serves. After its loss the first round follows without a pause.
 const SETTLED_AFTER_MS = 2000;
 
-/** How long to wait after the `round`th round (from 1) in which no server took the session. */
+/** The pause after the `round`th round (from 1) in which no server took the session, in milliseconds. */
 export function pauseMs(round: number, random: number): number {
   return jitteredPauseMs(round, random, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }
 
 /**
- * How long the handshake may take in the `round`th round (from 0). At first so short that every address is tried well before
- * the session expires, though starting servers accept and stay silent; longer in each round, for slow servers.
+ * How long the handshake may take in the `round`th round (from 0), in milliseconds. At first it is so short that every address is
+ * tried well before the session expires, because servers that are starting accept and stay silent. It is longer in each round,
+ * for slow servers.
  */
 export function handshakeTimeoutMs(round: number, addresses: number, sessionTimeoutMs: number): number {
   const longest = Math.min(MAX_HANDSHAKE_MS, Math.max(200, sessionTimeoutMs / 3));
@@ -34,7 +36,7 @@ export function handshakeTimeoutMs(round: number, addresses: number, sessionTime
   return Math.min(longest, first * 2 ** round);
 }
 
-/** In random order, so that the clients of one ensemble don't all begin with the same server. */
+/** The items in random order, so that the clients of one ensemble don't all begin with the same server. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
@@ -45,8 +47,8 @@ export function shuffled<T>(items: readonly T[], random: () => number): T[] {
 }
 
 /**
- * The addresses of one server in the order to try them: shuffled, but first those of the family that the system lists
- * first, since a machine may have no route for the other one; and the address that was tried last at the end.
+ * The addresses of one server in the order to try them. They are shuffled. Addresses of the family that the system lists first
+ * come first, since a machine may have no route for the other family. The address that was tried last comes last.
  */
 export function inTurn(found: readonly string[], last: string | undefined, random: () => number): string[] {
   const rank = (address: string) => (address === last ? 2 : Number(isIP(address) !== isIP(found[0] ?? '')));
@@ -58,28 +60,28 @@ export interface DialerOptions {
   readonly environment: Environment;
   readonly tls: ConnectionOptions | undefined;
   readonly logger: Logger;
-  /** The dialer notes each try here; the session notes the end. */
+  /** The dialer notes each try here. The session notes the end. */
   readonly outage: Outage;
-  /** Called after each server that was tried in vain. Must not throw. */
+  /** Called after each try that failed. Must not throw. */
   readonly onTried: () => void;
 }
 
 export interface Dialed {
   readonly connection: Connection;
   readonly reply: HandshakeReply;
-  /** What the server was shown. */
+  /** The handshake that was sent to the server. */
   readonly handshake: Handshake;
 }
 
 /**
- * Finds a server that accepts the session: tries one after the other without a pause, and pauses after each round in vain,
- * longer each time, with jitter. A server that accepts and then drops the connection counts as tried in vain. A server's name is
- * looked up at each try, and all its addresses are tried.
+ * Finds a server that accepts the session. It tries one server after the other without a pause. After each round in vain it
+ * pauses, for longer each time, with jitter. If a server accepts the session and then drops the connection, the try counts as
+ * failed. The dialer looks up a server's name at each try, and tries all its addresses.
  */
 export class Dialer {
   readonly #options: DialerOptions;
-  readonly #servers: readonly Server[]; // In the order to try them.
-  /** How many addresses each server had when its name was last looked up, if one was. */
+  readonly #servers: readonly Server[]; // In the order of the tries.
+  /** How many addresses each server had when its name was last looked up; `undefined` if no name was looked up. */
   #addresses: Map<Server, number> | undefined;
   #next = 0;
   #turns = 0;
@@ -97,13 +99,16 @@ export class Dialer {
     return this.#lastFailure;
   }
 
-  /** When a handshake for a known session was last sent and not answered, by the session's clock: that server may have it now. */
+  /**
+   * When a handshake for a known session was last sent and not answered, by the session's clock. That server may have the session
+   * now.
+   */
   get handshakeLostAt(): number {
     return this.#handshakeLostAt;
   }
 
   /**
-   * Tries servers until one answers the handshake that `makeHandshake` gives; `isNeeded` is asked between two tries.
+   * Tries servers until one answers the handshake that `makeHandshake` gives. Calls `isNeeded` between two tries.
    * @throws the signal's reason when it aborts, a ConnectTimeoutError when no server is needed any more
    */
   async dial(
@@ -113,7 +118,7 @@ export class Dialer {
     signal: Abortable,
   ): Promise<Dialed> {
     if (this.#options.environment.clock.now() - this.#openedAt > SETTLED_AFTER_MS) this.#turns = 0;
-    this.#options.onTried(); // The last server may have accepted the session, and dropped it before it served.
+    this.#options.onTried(); // The last server may have accepted the session and dropped the connection before it served.
     while (isNeeded()) {
       signal.throwIfAborted();
       if (this.#turns > 0 && this.#turns % this.#servers.length === 0) await this.#pause(signal);
@@ -188,7 +193,7 @@ export class Dialer {
     return [];
   }
 
-  /** Gives `task` a signal that aborts with `signal`, or when this try has taken its share of the time. */
+  /** Gives `task` a signal that aborts with `signal`, or when this try has used its share of the time. */
   async #inTime<T>(
     what: string,
     sessionTimeoutMs: number,

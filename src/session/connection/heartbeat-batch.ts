@@ -6,44 +6,44 @@ import type { Reply } from './reply.js';
 
 /** A node that heartbeats prove. */
 export interface ProvenNode {
-  /** The absolute path, the chroot included. */
+  /** The absolute path, with the chroot. */
   readonly absolutePath: string;
-  /** What its heartbeats raise; `undefined`: they only check that the node exists. */
+  /** The version that its heartbeats raise; `undefined` if they only check that the node exists. */
   readonly raised?: RaisedVersion | undefined;
   /** The servers have committed a heartbeat for the node that was sent at `sentAt`. */
   confirmed(sentAt: number): void;
   gone(): void;
-  /** The node's access list doesn't let the session read it any more: no heartbeat can confirm it. */
+  /** The node's access list doesn't let the session read it any more, so no heartbeat can confirm it. */
   unreadable(error: Error): void;
 }
 
-/** The version of a node beside a proven one, which each heartbeat raises for other sessions to read. */
+/** The version of a node beside a proven node. Each heartbeat raises it, and other sessions read it. */
 export interface RaisedVersion {
-  /** The write that raises it; `undefined` while no heartbeat may be sent for the node. */
+  /** The write that raises the version; `undefined` while no heartbeat may be sent for the node. */
   nextWrite(): TransactionPart | undefined;
-  /** That write was carried out. @returns whether a lease begins with it */
+  /** The servers have carried that write out. @returns whether a lease begins with it */
   written(result: PartResult, zxid: bigint): boolean;
   /** The servers refused that write, and with it the heartbeat. The next write differs, or there is none. */
   refused(error: ZooKeeperError): void;
 }
 
 const NODES_PER_REQUEST = 200;
-const BYTES_PER_REQUEST = 900_000; // A request must stay under a server's 1 MB, and a path may have 4 KB.
-const BYTES_BESIDE_PATH = 100; // Of a part: its kind, its length, and an access list.
+const BYTES_PER_REQUEST = 900_000; // A request must stay under the 1 MB of a server, and a path may have 4 KB.
+const BYTES_BESIDE_PATH = 100; // The rest of a part: its kind, its length, and an access list.
 
-/** A part of a heartbeat, and the node that it is for. */
+/** A part of a heartbeat, and the node that it proves. */
 interface OwnedPart {
   readonly node: ProvenNode;
   readonly part: TransactionPart;
 }
 
-/** Nodes that one request proves. It is made once and sent again and again. */
+/** The nodes that one request proves. The request is made once and sent again and again. */
 export class HeartbeatBatch {
   readonly nodes: readonly ProvenNode[];
   readonly request: Request<readonly PartResult[]>;
   readonly #parts: readonly OwnedPart[];
 
-  /** Leaves out the nodes that no heartbeat may be sent for now. */
+  /** The batches for these nodes. They leave out nodes for which no heartbeat may be sent now. */
   static of(nodes: readonly ProvenNode[], access: Access): HeartbeatBatch[] {
     const batches: HeartbeatBatch[] = [];
     let parts: OwnedPart[] = [];
@@ -72,7 +72,7 @@ export class HeartbeatBatch {
     );
   }
 
-  /** The servers have committed it. @param isMember - whether heartbeats are still sent for the node */
+  /** The servers have committed the request. @param isMember - whether heartbeats are still sent for the node */
   confirmed(
     { value: results, sentAt, zxid }: Reply<readonly PartResult[]>,
     isMember: (node: ProvenNode) => boolean,
@@ -85,7 +85,7 @@ export class HeartbeatBatch {
     for (const node of this.nodes) if (isMember(node) && !unseen.has(node)) node.confirmed(sentAt);
   }
 
-  /** The servers refused it for the sake of one node. @throws any other error: then the connection may be of no use */
+  /** The servers have refused the request because of one node. @throws any other error; then the connection may be of no use */
   refused(error: unknown, remove: (node: ProvenNode) => void): void {
     const at = error instanceof TransactionError ? this.#parts[error.failedPart] : undefined;
     if (!(error instanceof TransactionError) || at === undefined) throw error;
@@ -99,7 +99,7 @@ export class HeartbeatBatch {
   }
 }
 
-/** The check comes first: a node that is gone is found to be gone, whatever is beside it. */
+/** The check comes first, so that a node that is gone is found to be gone, whatever the state of the node beside it. */
 function partsOf(node: ProvenNode): OwnedPart[] {
   const check: OwnedPart = { node, part: { kind: 'check', path: node.absolutePath } };
   if (node.raised === undefined) return [check];
@@ -107,7 +107,7 @@ function partsOf(node: ProvenNode): OwnedPart[] {
   return part === undefined ? [] : [check, { node, part }];
 }
 
-/** At most, as they are sent. */
+/** An upper bound of the bytes that are sent for these parts. */
 function bytesOf(parts: readonly OwnedPart[]): number {
   return parts.reduce((sum, { part }) => sum + Buffer.byteLength(part.path) + BYTES_BESIDE_PATH, 0);
 }

@@ -16,13 +16,13 @@ import type { Connection } from './connection.js';
 import { HeartbeatBatch, type ProvenNode } from './heartbeat-batch.js';
 import { LateReplies } from './late-replies.js';
 
-/** A node of another session, of which the heartbeat checks from time to time that it exists. */
+/** A node of another session. The heartbeat checks from time to time that it exists. */
 export interface ExistenceProbe {
-  /** The absolute path, the chroot included. */
+  /** The absolute path, with the chroot. */
   readonly path: string;
-  /** A check found the node gone. It is the last check. */
+  /** A check has found that the node is gone. No check follows. */
   gone(): void;
-  /** Something else to read this time, in place of that check. */
+  /** A read that replaces the check this time. */
   instead?(): AccompanyingRead | undefined;
 }
 
@@ -31,26 +31,27 @@ export interface HeartbeatTimes {
   readonly sessionTimeoutMs: number;
 }
 
-/** Gives a read to go out with a heartbeat, in the same packet, behind what proves the session's nodes. */
+/** Gives a read that goes out with a heartbeat, in the same packet, behind the requests that prove the session's nodes. */
 export interface AccompanyingReads {
   nextRead(): AccompanyingRead;
 }
 
 export interface AccompanyingRead {
   readonly request: Request<unknown>;
-  /** @param sentAt - when it was sent; the heartbeat that it went with is answered */
+  /** @param sentAt - when the read was sent. The heartbeat with which it went is answered by now */
   answered(value: unknown, sentAt: number): void;
   refused(error: ZooKeeperError): void;
 }
 
-const MOST_RAISED = 64; // Nodes of one session that raise versions.
-const MOST_READS = 64; // With each heartbeat of a session.
-const MOST_SLOW_READS = 1; // Of a session. They make something faster: their owners can do without.
-const PROBES_AT_ONCE = 20; // A session that waits in more queues than that checks them in turn.
+const MOST_RAISED = 64; // How many nodes of one session may raise versions.
+const MOST_READS = 64; // How many reads may go out with each heartbeat of a session.
+const MOST_SLOW_READS = 1; // How many slow reads a session may have. They only make work faster, so their owners can do without them.
+const PROBES_AT_ONCE = 20; // A session that waits in more queues checks them in turn.
 
 /**
- * How long after one heartbeat the next is due: five in a session timeout, and four in a lease while anything is held. With
- * {@link replyWithinMs} a dead link is found within 8/15 of the session timeout: the rest is for finding another server.
+ * How long after one heartbeat the next is due, in milliseconds: five come in a session timeout, and four in a lease while the
+ * session has nodes to prove. With {@link replyWithinMs}, a dead link is found within 8/15 of the session timeout. The rest of
+ * the timeout is left to find another server.
  */
 export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }: HeartbeatTimes): number {
   const idleMs = sessionTimeoutMs / 5;
@@ -58,42 +59,44 @@ export function heartbeatIntervalMs(nodes: number, { leaseMs, sessionTimeoutMs }
 }
 
 /**
- * How long a heartbeat may go without a reply before the link counts as dead. A lease has no say in it: when replies come later
- * than a short lease lasts, another connection wouldn't be faster, and everything else of the session would lose this one.
+ * How long a heartbeat may stay without a reply before the link counts as dead, in milliseconds. The length of the lease doesn't
+ * matter. If replies take longer than a short lease lasts, another connection wouldn't be faster, and all other work of the
+ * session would lose this one.
  */
 export function replyWithinMs({ sessionTimeoutMs }: HeartbeatTimes): number {
   return sessionTimeoutMs / 3;
 }
 
 /**
- * Confirms again and again that this session's nodes are in place, with a write that a quorum commits and that changes nothing:
- * `multi[check(node)…]`. ZooKeeper's pings prove less: a follower that lost its quorum answers them. Without a node to confirm,
- * a ping keeps the session and finds dead links. A read does too: where there are probes, they take the ping's place.
- * Heartbeats never overlap. One that isn't answered in time shows that the link is dead, whatever the socket says, and ends the
- * connection.
+ * Confirms again and again that this session's nodes exist. It uses a write that a quorum commits and that changes nothing:
+ * `multi[check(node)…]`. ZooKeeper's pings prove less, since a follower that lost its quorum answers them, too. Without a node to
+ * confirm, a ping keeps the session and finds dead links. A read does the same, so probes replace the ping if there are any.
+ *
+ * Heartbeats never overlap. If a heartbeat isn't answered in time, the link is dead, whatever the socket says, and the connection
+ * ends.
  */
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #access: Access;
   #nodes: SmallSet<ProvenNode>;
-  #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest comes first.
-  #slowlyAt = Number.NEGATIVE_INFINITY; // When probes or slow reads went out last.
-  #raising: SmallSet<ProvenNode>; // Of the nodes, those that raise versions.
+  #probes: SmallSet<ExistenceProbe>; // The probe that has waited longest is the first.
+  #slowlyAt = Number.NEGATIVE_INFINITY; // When probes or slow reads last went out.
+  #raising: SmallSet<ProvenNode>; // The nodes that raise versions.
   #reads: SmallSet<AccompanyingReads>;
   #slowReads: SmallSet<AccompanyingReads>;
-  #batches: readonly HeartbeatBatch[] | undefined; // Of all nodes, until one is added, removed or changed.
+  #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.
   #times: HeartbeatTimes = { leaseMs: 0, sessionTimeoutMs: 0 };
   #connection: Connection | undefined;
   #beating = false;
   #lastAt = Number.NEGATIVE_INFINITY;
-  #isHurried = false; // Whether the next one is due at once.
+  #isHurried = false; // Whether the next heartbeat is due at once.
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
   readonly #lateReplies: LateReplies;
   readonly #onAnswered: (tookMs: number) => void;
 
   /**
-   * @param access - of the nodes that heartbeats create
+   * @param access - the access list of the nodes that heartbeats create
    * @param onAnswered - called after each heartbeat that has proved nodes; must not throw
    */
   constructor(
@@ -108,11 +111,11 @@ export class Heartbeat {
     this.#onAnswered = onAnswered;
   }
 
-  /** Begins to beat over `connection`, the first time at once if there is a node to confirm. */
+  /** Begins to send heartbeats over `connection`, the first one at once if there is a node to confirm. */
   start(connection: Connection, times: HeartbeatTimes): void {
     this.#times = times;
     this.#connection = connection;
-    this.#batches = undefined; // What the last heartbeat over another connection has done isn't known.
+    this.#batches = undefined; // The effect of the last heartbeat over another connection isn't known.
     this.#beating = false;
     this.#clearTimer();
     this.#lastAt = this.#nodes !== undefined ? Number.NEGATIVE_INFINITY : this.#clock.now();
@@ -125,7 +128,7 @@ export class Heartbeat {
     this.#clearTimer();
   }
 
-  /** Confirms `node` too, from the next heartbeat on. */
+  /** Confirms `node`, too, from the next heartbeat on. */
   add(node: ProvenNode): void {
     this.#nodes = withMember(this.#nodes, node);
     this.#batches = undefined;
@@ -142,24 +145,28 @@ export class Heartbeat {
     return hasMember(this.#nodes, node);
   }
 
-  /** What the heartbeats for a node consist of has changed. */
+  /** Called when the parts of the heartbeats for a node have changed. */
   changed(): void {
     this.#batches = undefined;
   }
 
-  /** Whether another node may raise a version: each costs the servers a write, where a check costs next to nothing. */
+  /** Whether another node may raise a version. Each such node costs the servers a write, while a check costs next to nothing. */
   hasRoomToRaise(): boolean {
     return sizeOf(this.#raising) < MOST_RAISED;
   }
 
-  /** `node` will raise a version: the room for that is its own until it is removed, also before heartbeats are sent for it. */
+  /**
+   * Reserves the room for a node that will raise a version. The node has it until it is removed, even before heartbeats are sent
+   * for it.
+   */
   takeRoom(node: ProvenNode): void {
     this.#raising = withMember(this.#raising, node);
   }
 
   /**
-   * Reads with each heartbeat, four times in a lease, until it is removed. `false`: there are too many of them already.
-   * @param soon - the first heartbeat is due at once, unless the session has several nodes to confirm
+   * Sends the reads with each heartbeat, four times in a lease, until they are removed. `false` if there are too many of them
+   * already.
+   * @param soon - makes the first heartbeat due at once, unless the session has several nodes to confirm
    */
   addReads(reads: AccompanyingReads, soon = false): boolean {
     if (!hasMember(this.#reads, reads) && sizeOf(this.#reads) >= MOST_READS) return false;
@@ -173,7 +180,10 @@ export class Heartbeat {
     this.#reads = withoutMember(this.#reads, reads);
   }
 
-  /** Reads as often as an idle session sends a ping, until it is removed. `false`: there are too many of them already. */
+  /**
+   * Sends the reads as often as an idle session sends a ping, until they are removed. `false` if there are too many of them
+   * already.
+   */
   addSlowReads(reads: AccompanyingReads): boolean {
     if (!hasMember(this.#slowReads, reads) && sizeOf(this.#slowReads) >= MOST_SLOW_READS) return false;
     this.#slowReads = withMember(this.#slowReads, reads);
@@ -198,7 +208,10 @@ export class Heartbeat {
     return this.#lastAt + heartbeatIntervalMs(sizeOf(this.#nodes) + sizeOf(this.#reads), this.#times);
   }
 
-  /** A timer that is due too early is left running, and checks again: locks are acquired and released much more often. */
+  /**
+   * Sets the timer. A timer that is due too early keeps running and checks again, because locks are acquired and released much
+   * more often.
+   */
   #schedule(): void {
     const connection = this.#connection;
     if (connection === undefined || this.#beating || this.#timerAt <= this.#dueAt) return;
@@ -206,7 +219,7 @@ export class Heartbeat {
     this.#timerAt = this.#dueAt;
     this.#timer = this.#clock.after(Math.max(0, this.#timerAt - this.#clock.now()), () => {
       this.#timerAt = Number.POSITIVE_INFINITY;
-      // Never rejects: what fails ends the connection.
+      // Never rejects: an error ends the connection.
       if (this.#dueAt <= this.#clock.now()) void this.#beat(connection);
       else this.#schedule();
     });
@@ -239,7 +252,8 @@ export class Heartbeat {
     const lost = (await Promise.allSettled(beats)).find((beat) => beat.status === 'rejected');
     tooLate.clear();
     if (this.#connection !== connection) return;
-    // A connection reports its own end. After any other failure it isn't known whether it is of use: take another.
+    // A connection reports its own end. After any other failure it isn't known whether the connection is of use, so the session
+    // takes another.
     if (lost !== undefined) connection.destroy(lost.reason as Error);
     else if (proves) {
       const tookMs = this.#clock.now() - this.#lastAt;
@@ -250,7 +264,7 @@ export class Heartbeat {
     this.#schedule();
   }
 
-  /** What goes out as often as an idle session sends a ping. */
+  /** The reads and probes that are due now. They go out as often as an idle session sends a ping. */
   #dueSlowly(): { slowReads: readonly AccompanyingReads[]; probes: readonly ExistenceProbe[] } {
     const idleMs = heartbeatIntervalMs(0, this.#times);
     if (this.#lastAt - this.#slowlyAt < idleMs / 2) return { slowReads: [], probes: [] };
@@ -267,7 +281,7 @@ export class Heartbeat {
     try {
       await connection.send(existsRequest(probe.path));
     } catch (error) {
-      // A server that refuses, since the session may not read the node say, has answered.
+      // A server that refuses, because the session may not read the node for example, has answered.
       if (!(error instanceof ZooKeeperError)) throw error;
       if (!(error instanceof NoNodeError && hasMember(this.#probes, probe))) return;
       this.removeProbe(probe);
@@ -285,14 +299,17 @@ export class Heartbeat {
     }
   }
 
-  /** Confirms the nodes of `batch` in one committed write. Those that are gone or unreadable mustn't hinder the others. */
+  /**
+   * Confirms the nodes of `batch` in one committed write. Nodes that are gone or unreadable mustn't keep the others from being
+   * confirmed.
+   */
   async #confirm(batch: HeartbeatBatch, connection: Connection): Promise<void> {
     try {
       batch.confirmed(await connection.send(batch.request), (node) => this.has(node));
     } catch (error) {
       batch.refused(error, (node) => this.remove(node));
       this.changed();
-      // Nodes that were removed meanwhile may be gone too, and rightly so.
+      // Nodes that were removed meanwhile may be gone as well. That isn't a loss.
       const left = HeartbeatBatch.of(
         batch.nodes.filter((node) => this.has(node)),
         this.#access,

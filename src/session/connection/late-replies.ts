@@ -1,11 +1,11 @@
 import { type Logger, warnOfSetup } from '../../platform/logging/logger.js';
 
-const IN_A_ROW = 3; // A single late reply may come from a pause, of a server or of this process.
+const IN_A_ROW = 3; // A single late reply may come from a pause of a server or of this process.
 const MESSAGE =
-  'replies to heartbeats take longer than half a lease: whatever is held is lost again and again. Set leaseMs to three times ' +
-  'what a reply takes, or find out what is slow: the disks of the servers, the link, or a blocked event loop here';
+  'replies to heartbeats take longer than half a lease: terms and locks are lost again and again. Set leaseMs to three times ' +
+  'the time of a reply, or find out what is slow: the disks of the servers, the link, or a blocked event loop here';
 
-/** Finds a lease that replies can't keep: of two heartbeats, the second is sent when the first is answered. Warns of it once. */
+/** Warns once if replies are too slow for the lease. Of two heartbeats, the second is sent only when the first is answered. */
 export class LateReplies {
   readonly #logger: Logger;
   #inARow = 0;
@@ -16,7 +16,7 @@ export class LateReplies {
 
   /** A heartbeat for nodes was answered after `tookMs`. */
   note(tookMs: number, leaseMs: number): void {
-    if (this.#inARow === IN_A_ROW) return; // It was warned of.
+    if (this.#inARow === IN_A_ROW) return; // The warning was logged.
     this.#inARow = tookMs > leaseMs / 2 ? this.#inARow + 1 : 0;
     if (this.#inARow < IN_A_ROW) return;
     warnOfSetup(this.#logger, { leaseMs, replyMs: Math.round(tookMs) }, MESSAGE);

@@ -6,12 +6,12 @@ import { exponentialPauseMs } from '../../platform/retry/backoff.js';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** How long after the `count`th report (from 1) of one outage the next one is due. */
+/** How long after the `count`th report (from 1) of one outage the next report is due, in milliseconds. */
 export function reportPauseMs(count: number): number {
   return exponentialPauseMs(count, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
 }
 
-/** No server serves: since when, how many were tried, and how often that was reported. */
+/** No server serves: since when, how many tries there were, and how many reports. */
 interface Lasting {
   readonly name: 'lasting';
   readonly sinceMs: number;
@@ -22,14 +22,15 @@ interface Lasting {
 }
 
 /**
- * The time in which no server serves a session, or any that an owner tries to open one after the other. Says when a report is
- * due: after the first whole round of servers, and not before the end of a lease that was held; then after pauses that double,
- * from a second to a minute: some five hundred reports in a night, not thirty thousand. All times are by the session's clock.
+ * A time in which no server serves a session, or any of the sessions that an owner tries to open one after the other. It decides
+ * when a report is due. The first one is due after a whole round of servers, and not before the end of a lease that was held.
+ * Further ones are due after pauses that double from a second to a minute. So a night brings some five hundred reports, and not
+ * thirty thousand. All times are by the session's clock.
  */
 export class Outage {
   #state: Lasting | { readonly name: 'none' } = { name: 'none' };
 
-  /** The connection is lost. Nothing else is lost before the lease ends, and by then another server mostly serves. */
+  /** The connection is lost. No term or lock is lost before the lease ends, and by then another server mostly serves. */
   begin(nowMs: number, leaseMs: number): void {
     this.#state = lasting(nowMs, nowMs + leaseMs);
   }
@@ -44,7 +45,7 @@ export class Outage {
     if (this.#state.name === 'lasting') this.#state = { ...this.#state, last: { address, cause } };
   }
 
-  /** The report that is due now, if any, given the number of servers. It counts as made. */
+  /** The report that is due now, if any. It then counts as made. @param servers - the number of servers, which makes a round */
   report(nowMs: number, servers: number): NoServerError | undefined {
     const state = this.#state;
     if (state.name === 'none' || state.last === undefined) return undefined;

@@ -7,17 +7,18 @@ import { type Request, removeWatchRequest, type WatchKind } from '../protocol/re
 import type { Connection } from './connection.js';
 import type { Outcome, Reply } from './reply.js';
 
-/** Operations are held until there is a connection, sent at once, or refused. */
+/** `held`: operations wait for a connection. `open`: they are sent at once. `ended`: they are refused. */
 type OutboxState =
   | { readonly name: 'held'; readonly operations: Map<Operation, Request<unknown>> }
   | { readonly name: 'open'; readonly connection: Connection }
   | { readonly name: 'ended'; readonly reason: Error };
 
-const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // Of a request whose answer doesn't matter.
+const IGNORED: Outcome<void> = { resolve: ignore, reject: ignore }; // The outcome of a request whose answer doesn't matter.
 
 /**
- * The operations of a session on their way to a server. Those issued without a connection are held, in order, and sent over the
- * next one; none is sent twice. Each settles: with its reply, its loss, its own time-out, or the end of the session.
+ * The operations of a session on their way to a server. Without a connection they are held, in order, and sent over the next
+ * connection. No operation is sent twice. Each one settles: with its reply, the loss of the reply, its own timeout, or the end of
+ * the session.
  */
 export class Outbox {
   readonly #deadlines: Deadlines;
@@ -34,9 +35,9 @@ export class Outbox {
       const settle = resolve as (reply: Reply<unknown>) => void;
       const operation = new Operation(this, request, timeoutMs, settle, reject);
       if (state.name === 'open') {
-        // The send time is near enough for a deadline, and saves a reading of the clock.
+        // The send time is exact enough for a deadline, and saves a reading of the clock.
         const sentAt = state.connection.dispatch(request, operation);
-        // A socket of another environment may have brought the answer already.
+        // The socket of another environment may have delivered the answer already.
         if (sentAt !== undefined && !operation.isSettled) this.#deadlines.add(operation, sentAt);
       } else {
         state.operations.set(operation, request);
@@ -45,26 +46,29 @@ export class Outbox {
     });
   }
 
-  /** Has the server remove its watch of a path, which may have fired. `false`: no connection, and the next won't restore it. */
+  /**
+   * Has the server remove its watch of a path, which may have fired. `false` without a connection; the next connection doesn't
+   * restore the watch.
+   */
   unwatch(path: string, kind?: WatchKind): boolean {
     if (this.#state.name !== 'open') return false;
     this.#state.connection.dispatch(removeWatchRequest(path, kind), IGNORED);
     return true;
   }
 
-  /** There is a connection: operations that were held are sent now, before any that is issued later. */
+  /** Called when there is a connection. Sends the held operations now, before any that is issued later. */
   open(connection: Connection): void {
     const held = this.#held();
     this.#state = { name: 'open', connection };
     for (const [operation, request] of held) connection.dispatch(request, operation);
   }
 
-  /** The connection is lost: hold new operations. The connection settles those that were sent. */
+  /** Called when the connection is lost. Holds new operations. The connection settles those that were sent. */
   hold(): void {
     if (this.#state.name === 'open') this.#state = { name: 'held', operations: new Map() };
   }
 
-  /** The session has ended: refuse the operations that are held, and all new ones. */
+  /** Called when the session has ended. Refuses the held operations and all new ones. */
   end(reason: Error): void {
     const held = this.#held();
     this.#state = { name: 'ended', reason };
@@ -80,7 +84,7 @@ export class Outbox {
     this.#deadlines.remove(operation);
   }
 
-  /** What the caller gets: for an operation that was lost because the session has ended, the reason of that end. */
+  /** The error that the caller gets. If the operation was lost because the session has ended, it is the reason of that end. */
   reasonOf(error: unknown): unknown {
     return this.#state.name === 'ended' && error instanceof ConnectionLossError ? this.#state.reason : error;
   }
@@ -91,11 +95,11 @@ export class Outbox {
   }
 }
 
-/** An operation that waits for its answer. As small as possible, because there may be very many. */
+/** An operation that waits for its answer. It is as small as possible, because there may be very many. */
 class Operation implements Outcome<unknown>, LinkedListNode<Operation> {
   before: Operation | undefined;
   after: Operation | undefined;
-  /** By the clock; `Infinity` until `Deadlines` sets it. */
+  /** The time by the clock; `Infinity` until `Deadlines` sets it. */
   deadline = Number.POSITIVE_INFINITY;
   isSettled = false;
   readonly timeoutMs: number;
@@ -140,7 +144,7 @@ class Operation implements Outcome<unknown>, LinkedListNode<Operation> {
 }
 
 /**
- * The time-outs of operations. One timer is enough for all, since a later operation is nearly always due later. If it isn't,
+ * The timeouts of operations. One timer is enough for all, since a later operation is nearly always due later. If it isn't,
  * because the session timeout has become shorter, it times out together with the operation before it.
  */
 class Deadlines {
@@ -148,7 +152,7 @@ class Deadlines {
   readonly #outbox: Outbox;
   readonly #waiting = new LinkedList<Operation>();
   #timer: Timer | undefined;
-  #turnAt: number | undefined; // The time of this turn of the event loop, if it was read.
+  #turnAt: number | undefined; // The time of this turn of the event loop, once it was read.
   #timerAt = Number.POSITIVE_INFINITY; // When the timer is due.
 
   constructor(clock: Clock, outbox: Outbox) {
@@ -162,7 +166,7 @@ class Deadlines {
     if (operation.deadline < this.#timerAt) this.#watch(now);
   }
 
-  /** The time, read once for all operations of one turn. */
+  /** The time. It is read once for all operations of one turn. */
   #turn(): number {
     if (this.#turnAt === undefined) {
       this.#turnAt = this.#clock.now();
@@ -173,12 +177,16 @@ class Deadlines {
     return this.#turnAt;
   }
 
-  /** The timer is left running, and finds nothing to do: operations come and go much more often. */
+  /**
+   * Removes an operation. The timer keeps running and then finds nothing to do, because operations come and go much more often.
+   */
   remove(operation: Operation): void {
     this.#waiting.remove(operation);
   }
 
-  /** No operation follows, and the connection settles those that are left: no timer may keep the process alive. */
+  /**
+   * Clears the timer, which mustn't keep the process alive. No operation follows, and the connection settles those that are left.
+   */
   end(): void {
     this.#timer?.clear();
     this.#timerAt = Number.NEGATIVE_INFINITY;

@@ -1,20 +1,20 @@
 /** A server's answer to a request. */
 export interface Reply<T> {
-  /** What the server answered. */
+  /** The result in the server's answer. */
   readonly value: T;
-  /** The newest transaction that the server knew of; for a write, its own. */
+  /** For a write, its own transaction. Otherwise the newest transaction that the server knew. */
   readonly zxid: bigint;
   /** When the request was about to be written to the socket, by the session's clock. */
   readonly sentAt: number;
 }
 
-/** Receives what becomes of a request. An object instead of a promise, since very many requests may be waiting. */
+/** Receives the outcome of a request. It is an object and not a promise, since very many requests may be waiting. */
 export interface Outcome<T> {
   resolve(reply: Reply<T>): void;
   reject(reason: unknown): void;
 }
 
-/** A class only for its JSON form, which has no 64-bit numbers: it is as large as an object with the same fields. */
+/** It is a class only for its JSON form, which has no 64-bit numbers. It is as large as an object with the same fields. */
 export class ServerReply<T> implements Reply<T> {
   constructor(
     readonly value: T,

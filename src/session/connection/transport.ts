@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { ignore } from '../../platform/async/promises.js';
 import type { Environment, Reader, Server } from '../../platform/environment.js';
 
-/** One address of a server, and the server as the connect string names it: certificates are checked for that name. */
+/** One address of a server, and the server as the connect string names it. Certificates are checked for that name. */
 export interface Endpoint {
   readonly server: Server;
   readonly address: string;
@@ -11,18 +11,19 @@ export interface Endpoint {
 
 export interface Transport {
   readonly socket: Socket;
-  /** The event after which the handshake may be written. */
+  /** The socket's event after which the handshake may be written. */
   readonly ready: 'connect' | 'secureConnect';
-  /** Receives what the socket doesn't emit as `data`. To be set before anything can arrive. */
+  /** Receives the bytes that the socket doesn't emit as `data`. Set the reader before any bytes can arrive. */
   readonly incoming?: { reader: Reader };
 }
 
 const NO_READER: Reader = { read: ignore };
 
 /**
- * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be for the server's name (or
- * its address, if the connect string has that), unless the options say otherwise. With TLS nothing is written before
- * `secureConnect`: earlier bytes may reach a server with a wrong certificate, and the handshake holds the session's password.
+ * Opens a connection to an endpoint, with TLS if there are options for it. The certificate must be valid for the server's name
+ * (or its address, if the connect string has that), unless the options say otherwise. With TLS no bytes are written before
+ * `secureConnect`, because earlier bytes could reach a server with a wrong certificate, and the handshake contains the session's
+ * password.
  */
 export function openTransport(
   { server, address }: Endpoint,
@@ -41,15 +42,15 @@ export function openTransport(
   try {
     return { socket: secured(socket, server, tls), ready: 'secureConnect' };
   } catch (error) {
-    // Node refuses an option only now. Without a listener this socket's error would be uncaught.
+    // Node checks the options only here. Without a listener, this socket's error would be uncaught.
     socket.on('error', ignore).destroy();
     throw error;
   }
 }
 
 function secured(socket: Socket, server: Server, tls: ConnectionOptions): Socket {
-  // Server Name Indication is for names only: RFC 6066 forbids addresses in it.
+  // Server Name Indication takes names only: RFC 6066 forbids addresses.
   const name = isIP(server.host) === 0 ? { servername: server.host } : {};
-  const { connect } = process.getBuiltinModule('node:tls'); // Loaded on use only: it takes its time.
+  const { connect } = process.getBuiltinModule('node:tls'); // Loaded only on use, because loading takes time.
   return connect({ ...name, ...tls, host: server.host, socket });
 }

@@ -2,23 +2,23 @@ import { InvalidOptionError } from '../../errors.js';
 
 /** One entry of a node's access list: which clients may do what with the node. */
 export interface AccessEntry {
-  /** What kind of id it is: `world`, `auth`, `digest`, `ip`, `x509`… */
+  /** The kind of the id: `world`, `auth`, `digest`, `ip`, `x509`… */
   readonly scheme: string;
-  /** Of whom, in the form of its scheme: `anyone` for `world`. */
+  /** The id of the clients, in the form of the scheme: `anyone` for `world`. */
   readonly id: string;
   /** The sum of 1 (read), 2 (write), 4 (create children), 8 (delete children) and 16 (change the access list). */
   readonly permissions: number;
 }
 
 /**
- * `world`: everything for everybody. `creator`: everything for clients that authenticate as this session does, nothing for others.
- * Or the access list itself.
+ * Which clients may do what with a node. `world`: all clients may do everything. `creator`: clients that authenticate as this
+ * session does may do everything, and others nothing. Or the access list itself.
  */
 export type Access = 'world' | 'creator' | readonly AccessEntry[];
 
 export const PERMISSION = { read: 1, write: 2, create: 4, delete: 8, admin: 16 } as const;
 const ALL_PERMISSIONS = 31;
-/** With these a stranger could end what is held below a node, or change its data. */
+/** With these permissions on a node, a client could end the terms and locks below it, or change its data. */
 export const DANGEROUS = PERMISSION.write | PERMISSION.delete | PERMISSION.admin;
 
 export function entriesOf(access: Access): readonly AccessEntry[] {
@@ -27,12 +27,12 @@ export function entriesOf(access: Access): readonly AccessEntry[] {
   return access;
 }
 
-/** Whether everybody may write the node, delete its children, or change its access list to that end. */
+/** Whether any client may write the node, delete its children, or change its access list to that end. */
 export function isOpenToAll(access: Access): boolean {
   return openEntry(access, DANGEROUS) !== undefined;
 }
 
-/** The entry that lets everybody do one of these; `undefined` if there is none. */
+/** The entry that gives any client one of these permissions; `undefined` if there is none. */
 export function openEntry(access: Access, permissions: number): AccessEntry | undefined {
   return entriesOf(access).find((entry) => (entry.permissions & permissions) !== 0 && isForEverybody(entry));
 }
@@ -40,13 +40,16 @@ export function openEntry(access: Access, permissions: number): AccessEntry | un
 // No organization has a network with fewer fixed bits: the largest are 10.0.0.0/8 and IPv6's local addresses, fc00::/7.
 const FEWEST_BITS = { ipv4: 8, ipv6: 7 } as const;
 
-/** `world`, or a network so large that it contains a stranger's address, or that a few such entries contain all addresses. */
+/**
+ * Whether the entry is for `world`, or for a network so large that it contains addresses of others, or that a few such entries
+ * contain all addresses.
+ */
 function isForEverybody({ scheme, id }: AccessEntry): boolean {
   if (scheme === 'world') return id === 'anyone';
   const slash = id.indexOf('/');
   if (scheme !== 'ip' || slash < 0) return false;
   const bits = Number(id.slice(slash + 1));
-  // Text that isn't a number here may be one for the server.
+  // Text that isn't a number here may be a number for the server.
   return !(bits >= (id.includes(':') ? FEWEST_BITS.ipv6 : FEWEST_BITS.ipv4));
 }
 

@@ -1,20 +1,20 @@
 import { WireReader } from '../../wire/jute.js';
 
-/** Decides on a name before it is made a string, by its bytes in UTF-8 from `start` to `end`. */
+/** Decides on a name before it becomes a string, by its UTF-8 bytes from `start` to `end`. */
 export type NameTest = (bytes: Buffer, start: number, end: number) => boolean;
 
 const LENGTH_BYTES = 4;
 const ANY: NameTest = () => true;
 
 /**
- * The names of a node's children, as bytes of the server's answer. Only names that pass a test become strings. Its gain: a thousand
- * strings take longer than the rest of a listing, and a contender needs few names of a long queue.
+ * The names of a node's children, as bytes of the server's answer. Only names that pass a test become strings, because a thousand
+ * strings take longer than the rest of a listing, and a contender needs only a few names of a long queue.
  */
 export class ChildNames {
   readonly #bytes: Buffer;
   readonly #count: number;
 
-  /** @throws WireError if these aren't names from the first byte on */
+  /** @throws WireError if the bytes aren't a list of names */
   constructor(bytes: Buffer) {
     const reader = new WireReader(bytes);
     this.#bytes = bytes;
@@ -22,11 +22,11 @@ export class ChildNames {
     for (let at = 0; at < this.#count; at++) reader.skipString();
   }
 
-  /** At most `atMost` names that pass the test, in no order. */
+  /** Up to `atMost` names that pass the test, in no order. */
   strings(isWanted = ANY, atMost = Number.POSITIVE_INFINITY): string[] {
     const bytes = this.#bytes;
     const wanted: string[] = [];
-    let end = LENGTH_BYTES; // Of the count.
+    let end = LENGTH_BYTES; // Behind the count of names.
     for (let at = 0; at < this.#count && wanted.length < atMost; at++) {
       const start = end + LENGTH_BYTES;
       end = start + bytes.readInt32BE(end);

@@ -38,7 +38,7 @@ const NO_AUTH_CODE = -102;
 export const SESSION_EXPIRED_CODE = -112;
 export const SESSION_MOVED_CODE = -118;
 
-/** Whether a server refused for lack of a permission. It does so only for a node that exists, or for its parent's sake. */
+/** Whether a server refused for lack of a permission. It does so only if the node exists, or because of the node's parent. */
 export function isNoAuth(error: unknown): boolean {
   return error instanceof ZooKeeperError && error.serverCode === NO_AUTH_CODE;
 }

@@ -1,7 +1,7 @@
 /**
- * What `requests.ts` uses of node-zookeeper-client 1.1.3's codec, read off its source: 64-bit fields are 8-byte
- * Buffers, an absent buffer or string is `undefined`, and a record's fields are set after it is made.
- * (`@types/node-zookeeper-client` describes the client's surface, not the codec, and is wrong in places.)
+ * The part of node-zookeeper-client 1.1.3's codec that `requests.ts` uses, taken from its source. 64-bit fields are 8-byte
+ * Buffers, an absent buffer or string is `undefined`, and a record's fields are set after its creation.
+ * (`@types/node-zookeeper-client` describes the client's interface and not the codec, and has mistakes.)
  */
 declare module 'node-zookeeper-client/lib/jute/index.js' {
   interface Codec {

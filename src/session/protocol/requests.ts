@@ -1,5 +1,5 @@
 /// <reference path="./jute.d.ts" />
-// Longer than 350 lines: 364; one function for each request, which share the buffer that they are written to.
+// Longer than 350 lines: 371; one function for each request, which share the buffer in which they are written.
 
 import jute from 'node-zookeeper-client/lib/jute/index.js';
 import type { ZooKeeperError as ServerError } from '../../errors.js';
@@ -11,30 +11,33 @@ import { serverError } from './error-codes.js';
 import * as records from './records.js';
 
 /**
- * ZooKeeper's wire protocol: requests to bytes and bytes to replies, with `bigint` for 64-bit fields. The only file that
- * imports node-zookeeper-client: the first packets of a connection go through its codec. Nothing else of it is used: the
- * client's connection, retries, watches and transactions lose replies, versions and sometimes the process.
+ * ZooKeeper's wire protocol: turns requests into bytes and bytes into replies, with `bigint` for 64-bit fields. Only this file
+ * imports node-zookeeper-client, whose codec encodes the first packets of a connection. Conclave uses no other part of that
+ * client: its connection, retries, watches and transactions lose replies, versions and sometimes the process.
  */
 
-/** A request, and how to read its answer. `path` is absolute, the chroot included. */
+/** A request, and how to read its answer. `path` is absolute, with the chroot. */
 export interface Request<T> {
   readonly name: string;
   readonly path?: string | undefined;
-  /** Written at once, with those before it; of several in one turn of the event loop only the first is: see `BatchWriter`. */
+  /**
+   * Whether to write the request at once, together with the earlier ones. Of several in one turn of the event loop only the first
+   * is written at once, see `BatchWriter`.
+   */
   readonly isUrgent?: boolean;
   encode(xid: number): Buffer;
-  /** Reads the reply's body. @throws anything, if it isn't one. */
+  /** Reads the reply's body. @throws any error if the body can't be read. */
   decode(body: Buffer): T;
 }
 
-// In the answer to the handshake: after the protocol's version, the timeout and the session's id.
+// The place in the answer to the handshake, after the protocol's version, the timeout and the session's id.
 const PASSWORD_OFFSET = 16;
-const XID_OFFSET = 4; // In a request: after its length.
-const REPLY_HEADER_BYTES = 16; // Its xid, zxid and error code.
-const WATCHES = { children: 1, data: 2 } as const; // The kind of watch to remove.
+const XID_OFFSET = 4; // The place in a request, after its length.
+const REPLY_HEADER_BYTES = 16; // The xid, the zxid and the error code.
+const WATCHES = { children: 1, data: 2 } as const; // The codes of the kinds of watches that can be removed.
 const NO_RESULTS: readonly records.PartResult[] = [];
 const protocol = jute.protocol;
-const out = new WireWriter(); // Each packet is copied from here when it is complete.
+const out = new WireWriter(); // Each packet is copied from this buffer when it is complete.
 
 /** @param decode - reads the created node's path from the answer */
 export function createRequest(
@@ -53,7 +56,7 @@ export function deleteRequest(path: string, version = records.ANY_VERSION): Requ
   return request('delete', path, records.OP.delete, write, decodeNothing, true);
 }
 
-/** @param watch - whether a change is reported: of a node that doesn't exist, its creation */
+/** @param watch - whether the next change is reported. If the node doesn't exist, that is its creation */
 export function existsRequest(path: string, watch = false): Request<records.Stat> {
   return request('exists', path, records.OP.exists, () => out.string(path).bool(watch), decodeStat);
 }
@@ -78,9 +81,10 @@ export function setDataRequest(
 }
 
 /**
- * All parts or none, in one committed write. Decoding a refused one throws a {@link TransactionError}.
+ * A transaction: all parts or none, in one committed write. If it was refused, decoding the answer throws a
+ * {@link TransactionError}.
  *
- * @param pathOf - what the caller calls a created node, given its absolute path
+ * @param pathOf - gives the caller's path of a created node, by its absolute path
  */
 export function multiRequest(
   parts: readonly records.TransactionPart[],
@@ -92,14 +96,17 @@ export function multiRequest(
     parts.map(({ kind, path }) => ({ kind, path })),
     pathOf,
   );
-  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // Mostly a claim or a release, for which other contenders wait.
+  const isUrgent = parts.some(({ kind }) => kind !== 'check'); // It is mostly a claim or a release, for which other contenders wait.
   return request('multi', undefined, records.OP.multi, write, decode, isUrgent);
 }
 
-/** What of a part its outcome needs. */
+/** The fields of a part that its outcome needs. */
 type Subject = Pick<records.TransactionPart, 'kind' | 'path'>;
 
-/** Keeps no more than that until the answer comes: a closure beside the one that writes would keep the data. */
+/**
+ * A function of its own, so that only these fields are kept until the answer comes. A closure beside the one that writes would
+ * keep the data.
+ */
 function resultsDecoder(subjects: readonly Subject[], pathOf: (absolute: string) => string) {
   return (body: Buffer) => resultsOf(subjects, records.readOutcomes(new WireReader(body)), pathOf);
 }
@@ -124,8 +131,8 @@ function resultsOf(
 }
 
 /**
- * A heartbeat's transaction: it checks that nodes exist, and may raise versions. It may be sent any number of times, and is
- * encoded once. The answer to checks alone is no results.
+ * A heartbeat's transaction. It checks that nodes exist, and may raise versions. It is encoded once and may be sent any number of
+ * times. If it has only checks, the answer has no results.
  */
 export function heartbeatRequest(
   parts: readonly records.TransactionPart[],
@@ -150,7 +157,7 @@ export type PreparedTransaction = Request<records.PartResult[]>;
 /** The same request, encoded now. It may be sent any number of times. */
 export function encodedNow<T>(request: Request<T>): Request<T> {
   const frame = request.encode(0);
-  const encoded = Buffer.allocUnsafeSlow(frame.length); // A small buffer of the usual kind keeps 8 KiB that others have left.
+  const encoded = Buffer.allocUnsafeSlow(frame.length); // A small buffer of the usual kind would keep a shared pool of 8 KiB alive.
   frame.copy(encoded);
   return {
     name: request.name,
@@ -158,7 +165,7 @@ export function encodedNow<T>(request: Request<T>): Request<T> {
     isUrgent: request.isUrgent === true,
     decode: request.decode,
     encode: (xid) => {
-      const bytes = Buffer.from(encoded); // The system may not have read the former one yet.
+      const bytes = Buffer.from(encoded); // The system may not have read the previous copy yet.
       bytes.writeInt32BE(xid, XID_OFFSET);
       return bytes;
     },
@@ -183,16 +190,16 @@ export function closeSessionRequest(): Request<void> {
   return request('closeSession', undefined, records.OP.closeSession, ignore, decodeNothing);
 }
 
-/** What of a path is watched: the node and its data, or the list of its children. */
+/** The part of a path that is watched: the node and its data, or the list of its children. */
 export type WatchKind = keyof typeof WATCHES;
 
-/** Watches of one kind, as many as fit a request. */
+/** Watches of one kind, as many as fit in a request. */
 export interface WatchPortion {
   readonly kind: WatchKind;
   readonly paths: string[];
 }
 
-/** Has a server watch what the session's former server watched. */
+/** Has a server watch the paths that the session's former server watched. */
 export function setWatchesRequest(
   sinceZxid: bigint,
   paths: string[],
@@ -246,7 +253,7 @@ export function encodeHandshake({ id, password, timeoutMs, lastZxid }: Handshake
   return new jute.Request(null, payload).toBuffer();
 }
 
-/** The server's answer. A `timeoutMs` of 0 says that the session has ended. */
+/** The server's answer. A `timeoutMs` of 0 means that the session has ended. */
 export interface HandshakeReply {
   readonly id: bigint;
   readonly password: Buffer;
@@ -257,7 +264,7 @@ export function decodeHandshake(frame: Buffer): HandshakeReply {
   checkLength(frame, PASSWORD_OFFSET);
   const response = read(new protocol.ConnectResponse(), frame);
   const { sessionId, passwd, timeOut: timeoutMs } = response;
-  // The codec reads a length of -1 as nothing at all.
+  // The codec reads a buffer of the length -1 as `undefined`.
   return { id: sessionId.readBigInt64BE(0), password: passwd ?? Buffer.alloc(0), timeoutMs };
 }
 
@@ -268,7 +275,7 @@ export interface ReplyHeader {
   readonly body: Buffer;
 }
 
-/** Read by hand, because each reply has one: the codec would copy it field by field. @throws RangeError */
+/** Reads the header of a reply, by hand: each reply has one, and the codec would copy it field by field. @throws RangeError */
 export function decodeReply(frame: Buffer): ReplyHeader {
   if (frame.length < REPLY_HEADER_BYTES) throw new RangeError(`a reply of ${frame.length} bytes`);
   return {
@@ -279,7 +286,7 @@ export function decodeReply(frame: Buffer): ReplyHeader {
   };
 }
 
-/** What a watch reports: the node is gone, or it may have changed and has to be read. */
+/** What a watch reports. `deleted`: the node is gone. `changed`: it may have changed, so read it again. */
 export type Change = 'deleted' | 'changed';
 
 const NODE_CREATED = 1;
@@ -289,17 +296,17 @@ const CHILDREN_CHANGED = 4;
 export interface WatchEvent {
   readonly path: string;
   /**
-   * `created` is reported to none that has read the node, but to watches for nodes that didn't exist; `children` to those that have listed
-   * its children, `deleted` to all.
+   * `created` goes to watches for nodes that didn't exist, `children` to watches that a listing of children has set, and
+   * `deleted` to all watches.
    */
   readonly change: Change | 'created' | 'children';
 }
 
-/** Read by hand: the next contender in the queue waits for an event. @throws WireError */
+/** Reads an event, by hand because the next contender in the queue waits for it. @throws WireError */
 export function decodeEvent(body: Buffer): WatchEvent {
   const event = new WireReader(body);
   const type = event.int32();
-  event.skip(4); // The session's state, which the connection knows better.
+  event.skip(4); // The session's state, which the connection knows anyway.
   const path = event.string();
   if (type === NODE_CREATED) return { path, change: 'created' };
   if (type === CHILDREN_CHANGED) return { path, change: 'children' };
@@ -328,7 +335,7 @@ function request<T>(
   };
 }
 
-// Not made for each request: a decoder is kept until the answer comes, and would keep the request's data.
+// It isn't made for each request: a decoder stays until the answer comes, and would keep the request's data.
 const decodeNothing = () => undefined;
 export const decodePath = decoder((body) => body.string());
 const decodeStat = decoder(records.readStat);
@@ -340,7 +347,7 @@ function decoder<T>(readBody: (body: WireReader) => T): (body: Buffer) => T {
   return (body) => readBody(new WireReader(body));
 }
 
-/** @throws RangeError if the record is longer than the bytes: the codec reads zeros after their end. */
+/** @throws RangeError if the record is longer than the bytes, since the codec reads zeros after their end. */
 function read<R extends { deserialize(buffer: Buffer, offset: number): number }>(
   record: R,
   bytes: Buffer,
@@ -350,7 +357,7 @@ function read<R extends { deserialize(buffer: Buffer, offset: number): number }>
   return record;
 }
 
-/** Before the codec allocates a byte array of that length. @throws RangeError */
+/** Checks the length of a byte array before the codec allocates it. @throws RangeError */
 function checkLength(bytes: Buffer, offset: number): void {
   const length = bytes.readInt32BE(offset);
   if (length < -1 || length > bytes.length - offset - 4)
