@@ -2,14 +2,15 @@ import { nameOf } from './duplicate-install.js';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/** The part of `util.inspect` that is needed: Node passes it to the method under that symbol. */
+/** The part of `util.inspect` that is used here. Node passes it to the method under that symbol. */
 type Inspect = (value: object, options: object) => string;
 
 /**
- * Sets what `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little or that JSON
- * can't write. Both show the same, except that 64-bit numbers are strings in JSON. Set on the prototype: objects don't grow.
+ * Sets which parts `JSON.stringify` and `console.log` show of the objects of a class, instead of fields that say little or that
+ * JSON can't write. Both show the same, except that 64-bit numbers are strings in JSON. The methods are on the prototype, so
+ * objects don't grow.
  *
- * @param parts - must be cheap and change nothing
+ * @param parts - returns the parts to show. It must be cheap and must not change anything
  */
 export function showAs<T extends object>(type: { readonly prototype: T }, parts: (value: T) => object): void {
   const toJSON = function (this: T): object {
@@ -23,7 +24,7 @@ export function showAs<T extends object>(type: { readonly prototype: T }, parts:
   Object.defineProperty(type.prototype, INSPECT, { value: inspect, configurable: true, writable: true });
 }
 
-/** With strings for 64-bit numbers, which JSON doesn't have. */
+/** The parts with strings for 64-bit numbers, which JSON doesn't have. */
 export function forJson(parts: object): object {
   const entries = Object.entries(parts);
   return Object.fromEntries(

@@ -2,11 +2,11 @@ import { nameOf } from '../classes/duplicate-install.js';
 import { InvalidOptionError } from '../errors.js';
 
 /**
- * Checks for what callers give. Each throws {@link InvalidOptionError} with the option, the value and what was expected;
- * `undefined` means "left out", `null` is a wrong value like any other.
+ * Checks of the values that callers give. Each throws {@link InvalidOptionError} with the option, the value and what would be
+ * right. `undefined` means "left out"; `null` is a wrong value like any other.
  */
 
-/** Refuses anything but an object, and unknown names in it: a misspelt option must not be ignored. */
+/** Refuses a value that isn't an object, and unknown names in it: a misspelt option must not be ignored. */
 export function checkOptions<T extends object>(
   name: string,
   value: unknown,
@@ -24,7 +24,7 @@ export function checkOptions<T extends object>(
   return value as T;
 }
 
-/** Without names whose value is `undefined`: some code takes that for a value. */
+/** The options without the names whose value is `undefined`, which some code takes for a value. */
 export function definedOnly<T extends object>(options: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
@@ -75,7 +75,7 @@ export function checkSignal(name: string, value: AbortSignal | undefined): Abort
   return value;
 }
 
-/** A number of seats: how many hold, or lead, at once. */
+/** A number of seats, which is how many may hold, or lead, at once. */
 export function checkSeats(name: string, value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_SEATS)
     return value as number;
@@ -113,7 +113,7 @@ export function checkOneOf<T extends string>(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
-/** Names go into znodes that every client reads: short and printable. */
+/** Names must be short and printable, because they go into znodes that every client reads. */
 export function checkId(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || value.length < 1 || value.length > 256 || CONTROL_CHARACTERS.test(value))
@@ -121,7 +121,7 @@ export function checkId(name: string, value: unknown): string | undefined {
   return value;
 }
 
-/** A candidate's data for the others. Small: every listing reads the data of each candidate. */
+/** The limit for a candidate's data. It is small, because a listing of candidates reads the data of each. */
 export const MAX_METADATA_BYTES = 16 * 1024;
 
 export function checkMetadata(name: string, value: unknown): string | Uint8Array | undefined {
@@ -135,8 +135,8 @@ export function checkMetadata(name: string, value: unknown): string | Uint8Array
 }
 
 /**
- * A path that ZooKeeper accepts (`PathUtils.validatePath`), outside `/zookeeper`, which belongs to the servers, and
- * below the root, which can't be a queue of its own.
+ * A path that ZooKeeper accepts (`PathUtils.validatePath`). It must be outside `/zookeeper`, which belongs to the servers, and
+ * below the root, which can't be a queue.
  */
 export function checkPath(name: string, value: unknown): string {
   if (typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value)) return value;
@@ -155,7 +155,7 @@ export function checkPath(name: string, value: unknown): string {
   return value;
 }
 
-// Nearly all paths, all of them good: each request has one.
+// Matches nearly all paths in use, and only good ones. It is quick, since each request has a path.
 const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
 // The ranges that ZooKeeper's PathUtils refuses: control characters, surrogates (so everything outside the basic
 // plane), the private use area, specials.

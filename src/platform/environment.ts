@@ -9,33 +9,37 @@ export interface Server {
   readonly port: number;
 }
 
-/** Everything outside the process that a session depends on. A test or a simulation can replace it. */
+/** Everything outside the process on which a session depends. A test or a simulation can replace it. */
 export interface Environment {
-  /** Time, and timers. */
+  /** The clock, with its timers. */
   readonly clock: Clock;
-  /** Evenly distributed over [0, 1). */
+  /** A random number, evenly distributed over [0, 1). */
   random(): number;
-  /** A name that is used nowhere else. */
+  /** A new uuid, which is used nowhere else. */
   uuid(): string;
-  /** The addresses that a host name stands for now. Never called with an address. */
+  /** Looks up the present addresses of a host name. Never called with an address. */
   resolve(host: string): Promise<readonly string[]>;
   /**
-   * A socket that connects to `server`, whose host is an address. It emits `connect`, `error`, `close`, and `data`; instead of
-   * emitting `data` it may give what arrives to `reader`, in memory that the reader may keep.
+   * Opens a socket that connects to `server`, whose host is an address. The socket emits `connect`, `error`, `close` and `data`.
+   * Instead of emitting `data` it may give the bytes that arrive to `reader`, in memory that the reader may keep.
    */
   openSocket(server: Server, reader?: Reader): Socket;
 }
 
-/** Receives what arrives at a socket. */
+/** Receives the bytes that arrive at a socket. */
 export interface Reader {
   read(bytes: Buffer): void;
 }
 
-// As much as Node reads at once. Each socket's bytes are copied before the next socket reads: one buffer is enough for all.
+// As much as Node reads at once. One buffer is enough for all sockets, because each socket's bytes are copied before the next
+// socket reads.
 const READ_BYTES = 65_536;
 let readInto: Buffer | undefined;
 
-/** Its gain: a stream takes 64 kB of memory for each chunk and drops most of it, which was a twentieth of a lock's cycle. */
+/**
+ * Opens a socket that doesn't emit `data`. A stream would take 64 kB of memory for each chunk and drop most of it, which cost a
+ * twentieth of a lock's cycle.
+ */
 function connectTo(server: Server, reader: Reader): Socket {
   readInto ??= Buffer.allocUnsafeSlow(READ_BYTES);
   const callback = (length: number, bytes: Uint8Array) => {

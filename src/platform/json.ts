@@ -1,4 +1,4 @@
-/** A node's data as a JSON object; `undefined` if they aren't one: any client may have written them. */
+/** A node's data as a JSON object. `undefined` if the data isn't one, since any client may have written it. */
 export function parseJsonObject(data: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(data.toString('utf8'));

@@ -3,45 +3,51 @@ import { InvalidOptionError, ListenerError } from '../errors.js';
 
 type Listener = (...args: unknown[]) => unknown;
 
-/** Hears what an emitter does without being a listener: each event, and each note. It must not throw. */
+/** Gets each event and each note of an emitter without being a listener. It must not throw. */
 export type Tap = (event: string, ...args: readonly unknown[]) => void;
 
-/** The names of an emitter's events, each with whether it is public. */
+/** The names of an emitter's events, and whether each is public. */
 export type EventNames<Events> = Readonly<Record<keyof Events & string, boolean>>;
 
 /**
- * An eventemitter3 whose listeners can't disturb each other or the emitter: a listener that throws, or returns a promise
- * that rejects, is reported through {@link SafeEmitter.reportListenerError}, and the others are called all the same.
+ * An eventemitter3 whose listeners can't disturb each other or the emitter. If a listener throws, or returns a promise that
+ * rejects, the emitter reports that through {@link SafeEmitter.reportListenerError} and still calls the other listeners.
  *
- * `on`, `once` and `off` work as they do there, except that all methods refuse an unknown event and a listener that isn't a
- * function, with an `InvalidOptionError`. Each listener is wrapped once for each event, so that `off` finds the wrapper.
+ * `on`, `once` and `off` work as in eventemitter3. But all methods throw an `InvalidOptionError` for an unknown event and for a
+ * listener that isn't a function. Each listener is wrapped once for each event, so that `off` finds the wrapper.
  */
 export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: never[]) => void>> {
-  /** Made for the first listener: there may be very many emitters, most of them without one. */
+  /** Created for the first listener: there may be very many emitters, and most have no listener. */
   #emitter: EventEmitter<Record<string, Listener>> | undefined;
-  /** The event that is being emitted, and those after it, if any. */
+  /** The event that is being emitted, and the events after it, if there are any. */
   #queue: (() => void)[] | undefined;
   #emitting = false;
   #wrappers: Map<string, WeakMap<Listener, Listener>> | undefined;
-  /** `undefined` unless something is measured: then an event costs this one look. */
+  /** `undefined` unless something is measured. An event that isn't measured costs only this check. */
   #taps: readonly Tap[] | undefined;
 
   /** @internal A getter, since there may be very many emitters. */
   protected abstract get knownEvents(): EventNames<Events>;
 
-  /** Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or it is no function */
+  /**
+   * Calls `listener` at every `event` from now on. @throws InvalidOptionError if there is no such event, or `listener` isn't a
+   * function
+   */
   on<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.on(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
-  /** Calls `listener` at the next `event` only. @throws as `on` does */
+  /**
+   * Calls `listener` only at the next `event`. @throws InvalidOptionError if there is no such event, or `listener` isn't a
+   * function
+   */
   once<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     this.#made.once(event, this.#wrap(event, listener as unknown as Listener));
     return this;
   }
 
-  /** Takes `listener` off `event`. @throws as `on` does */
+  /** Removes `listener` from `event`. @throws InvalidOptionError if there is no such event, or `listener` isn't a function */
   off<E extends keyof Events & string>(event: E, listener: Events[E]): this {
     const wrapper = this.#wrap(event, listener as unknown as Listener);
     this.#emitter?.off(event, wrapper);
@@ -72,8 +78,8 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
   }
 
   /**
-   * @internal Calls `tap` with each event, before its listeners, and with each {@link note}, until the function that this returns is
-   * called. A tap is no listener: an error that it hears is still one that no listener has heard, and is logged.
+   * @internal Calls `tap` with each event, before its listeners, and with each {@link note}. The returned function ends that. A
+   *   tap doesn't count as a listener: an error that only a tap gets is still logged.
    */
   tap(tap: Tap): () => void {
     this.#taps = [...(this.#taps ?? []), tap];
@@ -83,24 +89,27 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
     };
   }
 
-  /** @internal Whether anything that happens is to be noted. */
+  /** @internal Whether there are taps, so that notes are of use. */
   get isTapped(): boolean {
     return this.#taps !== undefined;
   }
 
-  /** @internal For taps alone: what is no event of the emitter's. */
+  /** @internal Tells the taps, and only them, about something that isn't an event of the emitter. */
   protected note(event: string, ...args: readonly unknown[]): void {
     if (this.#taps === undefined) return;
     for (const tap of this.#taps) {
       try {
         tap(event, ...args);
       } catch {
-        // What is measured must not disturb what is done, and there is no place to report it to that isn't measured.
+        // A measurement must not disturb the work, and every place to which its failure could be reported is itself measured.
       }
     }
   }
 
-  /** Calls the listeners of `event`, after those being called now: all get events in one order, also if one causes the next. */
+  /**
+   * Calls the listeners of `event`, after the listeners that are being called now. So all listeners get events in the same order,
+   * even if one event causes the next.
+   */
   protected emit<E extends keyof Events & string>(event: E, ...args: Parameters<Events[E]>): void {
     if (this.#taps !== undefined) this.note(event, ...(args as unknown[]));
     this.#queue ??= [];
@@ -112,11 +121,11 @@ export abstract class SafeEmitter<Events extends Record<keyof Events, (...args: 
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) next();
       this.#queue = undefined;
     } finally {
-      this.#emitting = false; // Also after a failure: there will be other events.
+      this.#emitting = false; // Also after a failure, because other events will follow.
     }
   }
 
-  /** A listener failed. Called on the emitter's stack, and must not throw. */
+  /** Called when a listener has failed, on the emitter's stack. Must not throw. */
   protected abstract reportListenerError(error: ListenerError): void;
 
   get #made(): EventEmitter<Record<string, Listener>> {

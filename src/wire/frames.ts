@@ -1,7 +1,7 @@
 /**
- * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes. One for each connection, so that half
- * a frame of a lost connection never meets the bytes of the next one. Each byte is copied at most once, however many frames a
- * chunk holds or chunks a frame spans.
+ * Cuts a byte stream into ZooKeeper's frames: four bytes of length, then that many bytes. Each connection has its own reader, so
+ * that half a frame of a lost connection never meets the bytes of the next one. Each byte is copied at most once, whatever the
+ * number of frames in a chunk or of chunks in a frame.
  */
 export class FrameReader {
   /** The longest frame to accept, in bytes. */
@@ -14,10 +14,10 @@ export class FrameReader {
   }
 
   /**
-   * Gives the frames that are complete with this chunk, without their lengths, one after the other: frames before an error are
-   * good. The caller has to read to the end, or can't use the reader any more.
+   * Yields the frames that are complete with this chunk, without their lengths, one after the other. Frames before an error are
+   * good. The caller has to read to the end, and otherwise can't use the reader any more.
    *
-   * @throws RangeError if a frame's length is below 0 or over the limit: the rest of the stream can't be read
+   * @throws RangeError if a frame's length is below 0 or over the limit; the rest of the stream can't be read
    */
   *push(chunk: Buffer): Generator<Buffer, void> {
     this.#chunks.push(chunk);
@@ -35,9 +35,9 @@ export class FrameReader {
     this.#buffered = bytes.length - offset;
   }
 
-  /** How many bytes complete the next frame or its length. Without this, each chunk would copy those before it. */
+  /** How many bytes complete the next frame or its length. Without this, each chunk would copy the chunks before it. */
   #wanted(): number {
-    const first = this.#chunks[0] as Buffer; // The one that was just pushed, at least.
+    const first = this.#chunks[0] as Buffer; // There is at least the chunk that was just pushed.
     if (first.length < 4) return 4;
     return 4 + this.#lengthAt(first, 0);
   }

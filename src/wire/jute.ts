@@ -1,11 +1,12 @@
 /**
- * Jute, ZooKeeper's encoding: big-endian numbers, and a length of four bytes before strings, buffers and vectors; -1 for null.
+ * Jute, ZooKeeper's encoding. It has big-endian numbers, and a length of four bytes before strings, buffers and vectors; -1
+ * stands for null.
  *
- * For sessions and for the embedded server. Tests compare both with another codec, and with real servers and clients. Its gain:
- * see `session/protocol/records.ts`.
+ * Sessions and the embedded server use it. Tests compare both with another codec, and with real servers and clients. For the
+ * reason to write it by hand see `session/protocol/records.ts`.
  */
 
-/** The bytes aren't what was expected. */
+/** The bytes don't have the expected form. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
@@ -43,7 +44,7 @@ export class WireReader {
     this.#advance(bytes);
   }
 
-  /** The packet's own bytes, not a copy. */
+  /** A part of the packet's own bytes, and not a copy. */
   nullableBuffer(): Buffer | null {
     const length = this.#length();
     if (length === NULL_LENGTH) return null;
@@ -69,10 +70,10 @@ export class WireReader {
     return count === NULL_LENGTH ? null : Array.from({ length: count }, readItem);
   }
 
-  /** How many items follow; -1 for null. */
+  /** The number of items that follow; -1 for null. */
   vectorLength(): number {
     const count = this.#length();
-    // Every item of every vector begins with a length of its own: a greater count is wrong.
+    // Every item of every vector begins with its own length, so a greater count is wrong.
     if (count * LENGTH_BYTES > this.remaining)
       throw new WireError(`${count} items in ${this.remaining} bytes`);
     return count;
@@ -105,12 +106,12 @@ export class WireReader {
 
 const FIRST_BYTES = 512;
 
-/** Writes records. {@link WireWriter.frame} gives them with their length in front, and begins anew. */
+/** Writes records. {@link WireWriter.frame} returns them with their length in front, and begins anew. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(FIRST_BYTES);
   #offset = LENGTH_BYTES;
 
-  /** Begins anew, also after code that has written a part and thrown. */
+  /** Begins anew, also after code has written a part and thrown. */
   begin(): this {
     this.#offset = LENGTH_BYTES;
     return this;
@@ -156,12 +157,12 @@ export class WireWriter {
     return this;
   }
 
-  /** A copy of what was written, with its length in front. */
+  /** A copy of the written bytes, with their length in front. */
   frame(): Buffer {
     this.#bytes.writeInt32BE(this.#offset - LENGTH_BYTES, 0);
     const frame = Buffer.from(this.#bytes.subarray(0, this.#offset));
     this.begin();
-    // One long frame must not take memory for ever.
+    // A single long frame must not take memory for ever.
     if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
     return frame;
   }

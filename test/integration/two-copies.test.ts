@@ -57,7 +57,7 @@ describe('beside another copy of the library in the same process', () => {
   ])('what belongs to that one is refused for it: %s', (misuse, option, what, expected) => {
     expect(report.messages[misuse]).toBe(
       `${option} is ${what} of another copy of conclave (${OTHER_VERSION}): expected ${expected} of this copy (${VERSION}); ` +
-        '`npm ls conclave` shows who brings which, and with the same version for all, after `npm dedupe`, one is left',
+        '`npm ls conclave` shows which package brings which copy; give all the same version and run `npm dedupe`, so that one copy is left',
     );
   });
 

@@ -18,8 +18,8 @@ export function deferred<T = void>(): Deferred<T> {
 }
 
 /**
- * Settles as `promise` does, or rejects with the reason of the first signal that aborts before. The work behind the promise
- * goes on: if it can leave something behind, the caller has to clean that up.
+ * Settles as `promise` does, or rejects with the reason of the first signal that aborts before. The work behind the promise goes
+ * on. If it can leave something behind, the caller has to clean up.
  */
 export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | undefined)[]): Promise<T> {
   const aborted = signals.find((signal) => signal?.aborted);
@@ -45,7 +45,7 @@ export function abortable<T>(promise: PromiseLike<T>, ...signals: (Abortable | u
   });
 }
 
-/** As {@link abortable}, but for an outcome that matters: after the abort it is waited for `ms` more. */
+/** As {@link abortable}, for an outcome that matters: after the abort it waits up to `ms` more milliseconds for the promise. */
 export async function abortableLate<T>(
   clock: Clock,
   promise: Promise<T>,
@@ -62,7 +62,7 @@ export async function abortableLate<T>(
   }
 }
 
-/** Calls `task` for each of `signals` that aborts, or has. Returns a function that unsubscribes. */
+/** Calls `task` for each of `signals` that aborts or has aborted. Returns a function that unsubscribes. */
 function onEachAbort(
   signals: readonly (Abortable | undefined)[],
   task: (reason: unknown) => void,
@@ -75,12 +75,15 @@ function onEachAbort(
   };
 }
 
-/** Resolves when `promise` has settled, either way, or after `ms`, whichever comes first. Never rejects. */
+/** Resolves when `promise` has resolved or rejected, or after `ms` milliseconds, whichever comes first. Never rejects. */
 export function settledWithin(clock: Clock, promise: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => whenSettled(clock, promise, ms, resolve));
 }
 
-/** Calls `task` when `promise` has settled, either way, and after `ms` if it hasn't by then: once or twice. */
+/**
+ * Calls `task` when `promise` has resolved or rejected, and also after `ms` milliseconds if it hasn't settled by then. So it
+ * calls `task` once or twice.
+ */
 export function whenSettled(clock: Clock, promise: Promise<unknown>, ms: number, task: () => void): void {
   const timer = clock.after(ms, task);
   const settled = () => {
@@ -90,7 +93,7 @@ export function whenSettled(clock: Clock, promise: Promise<unknown>, ms: number,
   promise.then(settled, settled);
 }
 
-/** A controller that aborts with the first of `signals` that does, for the same reason, until `unsubscribe` is called. */
+/** A controller that aborts with the first of `signals` that aborts, for the same reason, until `unsubscribe` is called. */
 export function anyAbort(...signals: readonly (Abortable | undefined)[]): {
   controller: LazyAbortController;
   unsubscribe(): void;
@@ -102,8 +105,8 @@ export function anyAbort(...signals: readonly (Abortable | undefined)[]): {
 const RESOLVED = Promise.resolve();
 
 /**
- * Calls `task` after the code that runs now, as `queueMicrotask` does. The task is Conclave's own, and must not throw. Its gain:
- * `queueMicrotask` takes several times as long, since it makes a resource for Node's async hooks.
+ * Calls `task` after the code that runs now, as `queueMicrotask` does. The task belongs to Conclave and must not throw.
+ * `queueMicrotask` would take several times as long, since it makes a resource for Node's async hooks.
  */
 export function microtask(task: () => void): void {
   void RESOLVED.then(task);

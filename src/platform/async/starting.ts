@@ -5,23 +5,24 @@ import { ignore } from './promises.js';
 /** The options of a `start()`. */
 export interface StartOptions {
   /**
-   * If it aborts before `start()` has resolved, everything is stopped for good, as by `stop()`, and `start()` rejects with the
-   * signal's reason. If it has aborted before the call, nothing is begun. After `start()` has resolved it has no effect.
+   * If it aborts before `start()` has resolved, the object stops for good, as after `stop()`. `start()` then rejects with the
+   * signal's reason. If it has aborted before the call, the object doesn't start. After `start()` has resolved, the signal has no
+   * effect.
    */
   readonly signal?: AbortSignal;
 }
 
-/** What `start()` starts. A stop before `begin` has resolved makes `begin` reject. */
+/** An object that `start()` starts. A stop before `begin` has resolved makes `begin` reject. */
 export interface Startable {
   begin(): Promise<void>;
   /** Never rejects. */
   stop(): Promise<void>;
 }
 
-/** Starts that end because the application has stopped them. */
+/** The promises of starts that end because the application has stopped them. */
 const stopped = new WeakSet<Promise<void>>();
 
-/** Marks a start that ends because of a stop: its rejection reaches a caller that waits, and needn't be handled. */
+/** Marks a start that ends because of a stop. A caller that waits gets its rejection, which needn't be handled. */
 export function markStopped(begun: Promise<void>): void {
   stopped.add(begun);
   begun.catch(ignore);
@@ -40,7 +41,7 @@ export function start(given: unknown, startable: Startable): Promise<void> {
 }
 
 /**
- * After an abort it rejects only when the stop is done, so that nothing is left behind when the caller goes on.
+ * After an abort it rejects only when the stop is done. So nothing is left behind when the caller goes on.
  *
  * @param onStopped - called if the returned promise rejects because of a stop and needn't be handled
  */

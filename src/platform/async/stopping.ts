@@ -8,8 +8,8 @@ import { abortable } from './promises.js';
 /** The options of a `stop()`. */
 export interface StopOptions {
   /**
-   * After how many milliseconds the call rejects with `StopPendingError`, if the stop isn't done by then. Only the waiting ends:
-   * the stop goes on. With 0 the call doesn't wait at all. @default for ever
+   * How long the call waits for the stop, in milliseconds. After that it rejects with `StopPendingError`, and the stop goes on.
+   * With 0 the call doesn't wait at all. @default for ever
    */
   readonly timeoutMs?: number;
 }
@@ -23,9 +23,9 @@ export interface StopPort {
   readonly clock: Clock;
   /** How long a stop may take without a report, in milliseconds: a lease. */
   graceMs(): number;
-  /** What the stop waits for at this moment. */
+  /** The reason why the stop isn't done yet. */
   holdUp(): StopWait;
-  /** The stop has waited for the application's code for longer than the grace. Called at most once. */
+  /** Called at most once, when the stop has waited for the application's code for longer than the grace. */
   report(error: StopPendingError): void;
 }
 
@@ -34,7 +34,7 @@ type StopState =
   | { readonly name: 'stopping'; readonly sinceMs: number; readonly notice: Timer | undefined }
   | { readonly name: 'stopped' };
 
-/** One stop: bounds the waiting for it, and reports what it waits for when it takes long. */
+/** One stop. It bounds the time for which callers wait, and reports what holds the stop up if it takes long. */
 export class Stopping {
   readonly #port: StopPort;
   #state: StopState = { name: 'idle' };
@@ -43,13 +43,13 @@ export class Stopping {
     this.#port = port;
   }
 
-  /** Called when the stop is asked for. The caller does the work of the stop. */
+  /** Called at the beginning of the stop. The caller does the work of the stop. */
   begin(): void {
     if (this.#state.name !== 'idle') return;
     this.#state = { name: 'stopping', sinceMs: this.#port.clock.now(), notice: undefined };
   }
 
-  /** Reports to the port if the stop takes longer than the grace. What can be done at once goes first. */
+  /** Reports to the port if the stop takes longer than the grace. Work that can be done at once goes first. */
   watch(): void {
     nextTick(() => this.#watch());
   }
@@ -60,7 +60,7 @@ export class Stopping {
     const graceMs = this.#port.graceMs();
     const notice = clock.after(Math.max(0, this.#state.sinceMs + graceMs - clock.now()), () => {
       const holdUp = this.#port.holdUp();
-      // The wait for servers is bounded: no report is needed.
+      // The wait for servers is bounded, so it needs no report.
       if (holdUp.by !== 'servers') this.#port.report(new StopPendingError(graceMs, holdUp));
     });
     this.#state = { ...this.#state, notice };

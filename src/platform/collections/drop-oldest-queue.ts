@@ -3,7 +3,10 @@ import { type Deferred, deferred } from '../async/promises.js';
 type Result<T> = IteratorResult<T, undefined>;
 const DONE = { done: true, value: undefined } as const;
 
-/** The values that one consumer hasn't taken yet, in order. If it is too slow, the oldest are dropped: memory is bounded. */
+/**
+ * The values that one consumer hasn't taken yet, in order. If the consumer is too slow, the oldest values are dropped, so that
+ * memory is bounded.
+ */
 export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
   readonly #limit: number;
   readonly #onReturn: () => void;
@@ -25,7 +28,7 @@ export class DropOldestQueue<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#waiting.length > this.#limit) this.#waiting.shift();
   }
 
-  /** No value follows. The consumer still gets those that are kept. */
+  /** Ends the queue: no value follows. The consumer still gets the values that are kept. */
   end(): void {
     this.#ended = true;
     for (const taker of this.#takers.splice(0)) taker.resolve(DONE);

@@ -1,12 +1,12 @@
-/** A member of at most one {@link LinkedList}, which alone writes these fields. */
+/** A member of at most one {@link LinkedList}. Only the list writes these fields. */
 export interface LinkedListNode<T> {
   before: T | undefined;
   after: T | undefined;
 }
 
 /**
- * Objects in the order in which they were appended; each may be removed at any time. Its gain over a `Set`: a table of hundreds
- * of bytes in each of very many lists, which an empty `Set` has too, and which never shrinks.
+ * Objects in the order in which they were appended. Each may be removed at any time. A `Set` would have a table of hundreds of
+ * bytes, even when it is empty, and that never shrinks. There are very many lists.
  */
 export class LinkedList<T extends LinkedListNode<T>> {
   #first: T | undefined;
@@ -16,7 +16,7 @@ export class LinkedList<T extends LinkedListNode<T>> {
     return this.#first;
   }
 
-  /** @param link - must be in no list */
+  /** @param link - an object that isn't in any list */
   append(link: T): void {
     link.before = this.#last;
     if (this.#last === undefined) this.#first = link;

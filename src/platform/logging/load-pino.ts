@@ -2,15 +2,16 @@ import type { pino } from 'pino';
 import { InvalidOptionError } from '../../errors.js';
 
 /**
- * Loads pino, only where it is used: it takes as long to load as half of Conclave.
+ * Loads pino, only on use: loading it takes as long as loading half of Conclave.
  *
- * @param variable - the variable that names the level
- * @throws {@link InvalidOptionError} if pino isn't installed, as beside a bundle: bundlers don't find what is loaded like this
+ * @param variable - the environment variable that names the level
+ * @throws {@link InvalidOptionError} if pino isn't installed, for example beside a bundle: bundlers don't find a module that is
+ *   loaded like this
  */
 export function loadPino(variable: string, level: string): typeof pino {
-  // A bundle that is CommonJS has no URL of the module: then pino is looked for beside the program.
+  // A CommonJS bundle has no URL of the module. Then pino is searched beside the program.
   const here = (import.meta.url as string | undefined) ?? process.argv[1] ?? `${process.cwd()}/`;
-  // Not imported: a bundler that recognizes `createRequire` looks at its argument, and warns of this one.
+  // `createRequire` isn't imported, because a bundler that recognizes it looks at its argument and warns of this one.
   const { createRequire } = process.getBuiltinModule('node:module');
   try {
     return (createRequire(here)('pino') as { pino: typeof pino }).pino;

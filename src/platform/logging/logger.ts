@@ -3,15 +3,15 @@ import { ignore } from '../async/promises.js';
 import { loadPino } from './load-pino.js';
 import { sayOnStandardError } from './standard-error.js';
 
-/** Any logger with pino's methods: pino itself, or an object of your own. What it throws is swallowed. */
+/** Any logger with pino's methods: pino itself, or an object of your own. Conclave ignores errors that it throws. */
 export interface Logger {
-  /** What helps to follow what the library does. */
+  /** Logs a detail that helps to follow the library's work. */
   debug(details: object, message: string): void;
-  /** What an operator may want to know. */
+  /** Logs an event that an operator may want to know. */
   info(details: object, message: string): void;
-  /** What may need attention. */
+  /** Logs a problem that may need attention. */
   warn(details: object, message: string): void;
-  /** What has gone wrong. */
+  /** Logs a failure. */
   error(details: object, message: string): void;
 }
 
@@ -21,24 +21,24 @@ const LEVEL_VARIABLE = 'CONCLAVE_LOG_LEVEL';
 const VARIABLE = `the environment variable ${LEVEL_VARIABLE}`;
 
 /**
- * The logger to use: the given one, made safe, or pino at the level that `CONCLAVE_LOG_LEVEL` names, else one that prints
- * warnings and errors on standard error.
+ * The logger to use: the given one, made safe. Without one it is pino at the level that `CONCLAVE_LOG_LEVEL` names. Without that
+ * variable it is a logger that prints warnings and errors on standard error.
  *
- * @throws {@link InvalidOptionError} if `given` lacks a method or the variable names no level of pino's
+ * @throws {@link InvalidOptionError} if `given` lacks a method, or the variable doesn't name a level of pino
  */
 export function resolveLogger(given: unknown, option = 'logger'): Logger {
   if (given === undefined) return defaultLogger();
-  if (isOwn(given)) return given; // Passed on by Conclave's own code.
+  if (isOwn(given)) return given; // Conclave's own code has passed it on.
   if (!isLogger(given))
     throw new InvalidOptionError(option, given, `a logger with the methods ${METHODS.join(', ')}`);
   return safeLogger(given);
 }
 
 /**
- * Pino at the level that `CONCLAVE_LOG_LEVEL` names, on standard error, else silent: for a command, whose standard output is for
- * other programs, and which itself prints what its user has to know.
+ * A logger for a command. It is pino on standard error, at the level that `CONCLAVE_LOG_LEVEL` names, and silent without that
+ * variable. A command's standard output is for other programs, and the command itself prints what its user has to know.
  *
- * @throws {@link InvalidOptionError} if the variable names no level of pino's
+ * @throws {@link InvalidOptionError} if the variable doesn't name a level of pino
  */
 export function standardErrorLogger(): Logger {
   const level = levelOfEnvironment() ?? 'silent';
@@ -58,7 +58,7 @@ function defaultLogger(): Logger {
 }
 
 const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-/** Without a configured logger, warnings and errors must not be lost. */
+/** Used without a configured logger, so that warnings and errors aren't lost. */
 const LAST_RESORT: Logger = {
   debug: ignore,
   info: ignore,
@@ -66,7 +66,7 @@ const LAST_RESORT: Logger = {
   error: (details, message) => sayOnStandardError('error', message, details),
 };
 
-/** A class, since there may be very many. */
+/** A class, since there may be very many of these loggers. */
 class BoundLogger implements Logger {
   readonly logger: Logger;
   readonly #fields: object;
@@ -97,19 +97,22 @@ function isOwn(logger: unknown): logger is Logger {
   return logger === LAST_RESORT || logger instanceof BoundLogger;
 }
 
-/** The same logger, with these fields in each line: which election it is about, say. */
+/** The same logger, with these fields in each line, for example the election's path. */
 export function withFields(logger: Logger, fields: object): Logger {
   return logger === SILENT ? SILENT : new BoundLogger(logger, fields);
 }
 
-/** Whether no logger is configured, so that standard error is used. */
+/** Whether the logger is the one that is used without a configured logger. */
 export function isLastResort(logger: Logger): boolean {
   return logger === LAST_RESORT || (logger instanceof BoundLogger && isLastResort(logger.logger));
 }
 
 const logged = new WeakSet<Error>();
 
-/** Logs an error that `emitter` will emit: once, also if several emitters pass it on; with a listener not on standard error. */
+/**
+ * Logs an error that `emitter` will emit, once even if several emitters pass it on. If the emitter has a listener for it, it
+ * isn't printed on standard error.
+ */
 export function logError(
   logger: Logger,
   error: Error,
@@ -127,7 +130,7 @@ function codeOf(error: Error): object {
 
 const warnedOf = new Set<string>();
 
-/** Warns of the configuration: on standard error once in the life of the process, and not for each session. */
+/** Warns about the configuration. On standard error that happens once in the life of the process, and not for each session. */
 export function warnOfSetup(logger: Logger, details: object, message: string): void {
   if (isLastResort(logger)) {
     if (warnedOf.has(message)) return;

@@ -1,24 +1,24 @@
 import { timeOfDay } from '../time/timers.js';
 
-// A cause may quote any text of a server or the application.
+// A cause may contain any text of a server or the application.
 const MAX_VALUE_CHARACTERS = 500;
-// Needs no quotes to be separated from the next value.
+// A value of this form needs no quotes to be separated from the next one.
 const PLAIN = /^[\w.:/@+-]+$/;
 // Characters that a terminal may take for commands.
 const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
 
-/** One line for people: `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. */
+/** A line for people, as `2026-05-04T03:02:01.000Z warn conclave: session suspended cause="the server closed it"`. */
 export function formatLine(time: Date, level: string, message: string, details: object): string {
   const parts = Object.entries(details).map(([name, value]) => ` ${name}=${show(value)}`);
   return `${time.toISOString()} ${level} conclave: ${message}${parts.join('')}`;
 }
 
-/** Prints a line on standard error. Node's console ensures that a closed one doesn't end the process. */
+/** Prints a line on standard error. Node's console ensures that a closed standard error doesn't end the process. */
 export function sayOnStandardError(level: 'warn' | 'error', message: string, details: object): void {
   try {
     console[level](formatLine(timeOfDay(), level, message, details));
   } catch {
-    // It can't be reported anywhere, and must not end an election.
+    // The failure can't be reported anywhere, and must not end an election.
   }
 }
 

@@ -1,19 +1,21 @@
 import { InvalidOptionError } from '../../errors.js';
 import { checkMs, checkOptions } from '../checks.js';
 
-/** How often and how soon to try again. The names and the arithmetic are p-retry's. Times are in milliseconds. */
+/** How often and how soon to try again. The names and the arithmetic are those of p-retry. Times are in milliseconds. */
 export interface RetryOptions {
-  /** How often to try again after the first time; may be `Infinity`. @default Infinity for restarts, 4 for the hook */
+  /**
+   * How many times to try again after the first try; may be `Infinity`. @default Infinity for restarts, 4 for the clean-up hook
+   */
   readonly retries?: number;
-  /** By how much each pause is longer than the one before. @default 2 */
+  /** How many times as long each pause is as the one before; 1 or more. @default 2 */
   readonly factor?: number;
-  /** The first pause. @default 100 */
+  /** The first pause, in milliseconds. @default 100 */
   readonly minTimeout?: number;
-  /** The longest pause. @default 5000 */
+  /** The longest pause, in milliseconds; at least `minTimeout`. @default 5000, or `minTimeout` if that is longer */
   readonly maxTimeout?: number;
   /**
-   * Whether to make each pause longer by a random part of up to its own length; where `maxTimeout` leaves no room for that,
-   * pauses are spread over its upper half. @default true
+   * Whether to make each pause longer by a random time of up to its own length. If `maxTimeout` leaves no room for that, pauses
+   * are spread over its upper half. @default true
    */
   readonly randomize?: boolean;
 }
@@ -24,7 +26,7 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 const KNOWN = ['retries', 'factor', 'minTimeout', 'maxTimeout', 'randomize'] as const;
 
-/** @param name - what the option is called, for the error */
+/** @param name - the option's name, for the error */
 export function resolveRetryOptions(given: unknown, retries: number, name = 'retry'): RetryPolicy {
   const options = checkOptions<RetryOptions>(name, given, KNOWN);
   const minTimeout = checkMs(`${name}.minTimeout`, options.minTimeout) ?? FIRST_PAUSE_MS;
@@ -44,7 +46,7 @@ export function resolveRetryOptions(given: unknown, retries: number, name = 'ret
   return policy;
 }
 
-/** The pause after the `attempt`th attempt (from 1) has failed; `random` is evenly distributed over [0, 1). */
+/** The pause after the `attempt`th attempt (from 1) has failed, in milliseconds. `random` is evenly distributed over [0, 1). */
 export function backoffMs(
   attempt: number,
   { factor, minTimeout, maxTimeout, randomize }: RetryPolicy,
@@ -56,7 +58,9 @@ export function backoffMs(
   return Math.min(shortest * (1 + random), maxTimeout);
 }
 
-/** An {@link exponentialPauseMs} whose second half is `random`, from [0, 1): so that many clients don't come back at once. */
+/**
+ * An {@link exponentialPauseMs} with a random second half, so that many clients don't come back at once. `random` is from [0, 1).
+ */
 export function jitteredPauseMs(
   failures: number,
   random: number,
@@ -68,7 +72,7 @@ export function jitteredPauseMs(
 
 /** The pause after `failures` failures in a row (from 1), without jitter: `factor` times as long each time, up to the longest. */
 export function exponentialPauseMs(failures: number, firstMs: number, longestMs: number, factor = 2): number {
-  if (firstMs === 0) return 0; // Times a power that may be infinite by now.
+  if (firstMs === 0) return 0; // The power below may be infinite by now, and 0 times infinity isn't a number.
   return Math.min(longestMs, firstMs * factor ** (failures - 1));
 }
 

@@ -4,20 +4,21 @@ export interface Failure {
   readonly error: unknown;
   /** 1 for the first try. */
   readonly attempt: number;
-  /** How often it may be tried again; may be `Infinity`. */
+  /** How many retries are left; may be `Infinity`. */
   readonly retriesLeft: number;
 }
 
-/** Carries what a try threw past p-retry. */
+/** Carries the error of a try past p-retry. */
 class FailedTry extends Error {}
 
 /**
- * Repeats `work` until it succeeds or no retry is left. p-retry counts. It sees only errors made here, since it doesn't retry
- * after a `TypeError`, replaces thrown values that aren't errors, and has an error of its own that ends the retries. The caller
- * makes the pauses, because time comes from the injected clock, and watches any signal, because p-retry drops a result that
- * arrives while its signal aborts.
- * @param onFailure - called after each failed try, the last too, and awaited before the next; what it throws ends the retries
- * @throws what the last try or `onFailure` threw
+ * Repeats `work` until it succeeds or no retry is left. p-retry counts the tries. It gets only errors that are made here, since
+ * it doesn't retry after a `TypeError`, replaces thrown values that aren't errors, and has its own error that ends the retries.
+ * The caller makes the pauses, because time comes from the injected clock. The caller also watches any signal, because p-retry
+ * drops a result that arrives while its signal aborts.
+ * @param onFailure - called after each failed try, including the last one, and awaited before the next. If it throws, the retries
+ *   end
+ * @throws the error of the last try or of `onFailure`
  */
 export async function retrying<T>(
   work: (attempt: number) => Promise<T>,

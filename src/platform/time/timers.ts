@@ -1,19 +1,19 @@
 import * as timers from 'node:timers';
 
 /**
- * The process's own timers and clocks, as they were when Conclave was loaded. Fake timers of a test (vitest's, Jest's,
- * Sinon's, those of node:test) replace the globals: no heartbeat would be sent, and leases would go by a clock that stands
- * still. No other file uses the globals.
+ * The process's own timers and clocks, as they were when Conclave was loaded. Fake timers of a test (of vitest, Jest, Sinon or
+ * node:test) replace the globals. With them no heartbeat would be sent, and leases would use a clock that stands still. No other
+ * file uses the globals.
  */
 
-// From the module, which most fakes don't replace: so it doesn't matter whether the fakes were there first.
+// They come from the module, which most fakes don't replace. So it doesn't matter whether the fakes were installed before.
 export const { setTimeout, clearTimeout, setImmediate } = timers;
 
 export const { queueMicrotask } = globalThis;
 
 export const nextTick = process.nextTick.bind(process);
 
-/** CLOCK_MONOTONIC, in nanoseconds: it counts from the same instant in every process of the machine. */
+/** CLOCK_MONOTONIC, in nanoseconds. It counts from the same instant in every process of the machine. */
 export const monotonicNs = process.hrtime.bigint;
 
 const RealDate = Date;
@@ -23,7 +23,7 @@ export function timeOfDay(): Date {
   return new RealDate();
 }
 
-/** An instant, from milliseconds since 1970. */
+/** The instant `ms` milliseconds after 1970 began. */
 export function dateAt(ms: number): Date {
   return new RealDate(ms);
 }

@@ -1,22 +1,24 @@
 import { openSync, readSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-// Hundredths of a second, and each of two readings may be that much older than it seems.
+// The file has hundredths of a second, and each of two readings may be that much older than it seems.
 const GRANULARITY_MS = 20;
 const FILE = process.platform === 'linux' ? '/proc/uptime' : undefined;
 const LONGEST_LINE_BYTES = 64;
 const [DOT, ZERO] = [0x2e, 0x30];
 
 /**
- * How long the machine has been up, including the time that it was suspended. Read from a file that stays open. Its gain:
- * `os.uptime` opens the file each time, which takes three times as long. `os.uptime` is used where there is no such file, as on
- * other systems than Linux, and whenever a reading differs from the monotonic clock: then the machine was suspended, or other
- * code closed the descriptor by mistake, and it is another file's now.
+ * How long the machine has been up, including the time for which it was suspended. It is read from a file that stays open,
+ * because `os.uptime` opens the file each time, which takes three times as long.
+ *
+ * `os.uptime` is used if there is no such file, as on other systems than Linux. It is also used whenever a reading differs from
+ * the monotonic clock. Then the machine was suspended, or other code closed the descriptor by mistake and it belongs to another
+ * file now.
  */
 export class Uptime {
   readonly #monotonicMs: () => number;
   readonly #line = Buffer.alloc(LONGEST_LINE_BYTES);
-  /** How far the system's last uptime was ahead of the monotonic clock. */
+  /** How far the last uptime of the system was ahead of the monotonic clock. */
   #aheadMs: number;
   #descriptor: number | undefined;
 
@@ -30,26 +32,26 @@ export class Uptime {
     }
   }
 
-  /** In milliseconds, in steps of ten. */
+  /** The uptime in milliseconds, in steps of ten. */
   readMs(): number {
     if (this.#descriptor === undefined) return uptime() * 1000;
-    // Computed before the reading: this process may be stopped in between.
+    // Computed before the reading, because this process may be stopped in between.
     const expectedMs = this.#monotonicMs() + this.#aheadMs;
     const ms = this.#readFrom(this.#descriptor);
     return Math.abs(ms - expectedMs) <= GRANULARITY_MS ? ms : this.#confirmed(ms);
   }
 
-  /** The system's uptime. If `ms` differs from it, the file isn't read any more. */
+  /** The uptime by `os.uptime`. If `ms` differs from it, the file isn't read any more. */
   #confirmed(ms: number): number {
     const sureMs = uptime() * 1000;
-    // The uptime only gets further ahead; a pause right here makes it seem less far.
+    // The uptime only gets further ahead. A pause at this point makes it seem less far ahead.
     this.#aheadMs = Math.max(this.#aheadMs, sureMs - this.#monotonicMs());
-    // Not closed: it may be another file's by now.
+    // The descriptor isn't closed, because it may belong to another file by now.
     if (!(Math.abs(sureMs - ms) <= GRANULARITY_MS)) this.#descriptor = undefined;
     return sureMs;
   }
 
-  /** Not a number if the descriptor isn't that of an uptime file any more. */
+  /** The file's content in milliseconds; NaN if the descriptor doesn't belong to an uptime file any more. */
   #readFrom(descriptor: number): number {
     try {
       const bytes = readSync(descriptor, this.#line, 0, LONGEST_LINE_BYTES, 0);
@@ -60,7 +62,7 @@ export class Uptime {
   }
 }
 
-/** The hundredths of the number with two decimals that the line begins with; not a number if it doesn't. */
+/** The number with two decimals at the beginning of the line, in hundredths; NaN if there is none. */
 function hundredthsOf(line: Buffer, length: number): number {
   const dot = line.indexOf(DOT);
   if (dot < 1 || dot + 2 >= length) return Number.NaN;
