@@ -51,7 +51,7 @@ export class Advertisement {
   async publish(session: Session, own: EphemeralNode, signal?: Abortable): Promise<void> {
     if (this.#published === this.#revision) return;
     const turn = this.#writing.then(() => this.#write(session, own, signal));
-    this.#writing = turn.catch(ignore); // Its own caller sees it; the next caller tries for itself.
+    this.#writing = turn.catch(ignore); // The caller of this write sees the error; the next caller tries by itself.
     await abortable(turn, signal); // An earlier caller's turn may take longer than the signal allows.
   }
 

@@ -108,7 +108,7 @@ export interface Revocation {
   readonly term: Term;
 }
 
-/** @internal Options that were checked, with their defaults. */
+/** @internal The checked options, with their defaults. */
 export type ResolvedElectorOptions = ReturnType<typeof resolveElectorOptions>;
 
 /** The names of the options that an elector and a supervisor have in common. */

@@ -165,7 +165,7 @@ export class LeaderElector extends SafeEmitter<LeaderElectorEvents> {
     return this.#lifecycle.withdraw();
   }
 
-  /** Stops it, for `await using`: the same as `stop()`. */
+  /** Stops the elector, for `await using`: the same as `stop()`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

@@ -203,7 +203,7 @@ export class QueuePlace {
     void this.#release?.give(next); // Never rejects.
   }
 
-  /** To which candidate the term was given, once the servers have answered its release. */
+  /** The candidate to which the term was given, once the servers have answered its release. */
   get given(): NextLeader | undefined {
     return this.#release?.given;
   }

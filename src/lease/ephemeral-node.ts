@@ -259,7 +259,7 @@ export class EphemeralNode implements ProvenNode, NodeListener, HeartbeatVersion
     return this.#claim(parts, (all) => this.#commitGuarded(all, [this]));
   }
 
-  /** Creates the node, and writes `parts` as {@link claim} does, in one transaction. @throws what `Session.commit` throws */
+  /** Creates the node, and writes `parts` as {@link claim} does, in one transaction. @throws the errors of `Session.commit` */
   createWithClaim(data: Buffer, parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     const creation = { kind: 'create', path: this.path, mode: 'ephemeral', data } as const;
     return this.#claim(parts, (all) => this.#commitBehind([creation], all));

@@ -44,7 +44,7 @@ export class Lease {
     return Math.max(0, this.#sentAt + leaseMs - lowerBoundNow(clock));
   }
 
-  /** How long ago the newest write that the lease counts from was sent, in milliseconds; `Infinity` before the first. */
+  /** How long ago the newest write was sent from which the lease counts, in milliseconds; `Infinity` before the first write. */
   proofAgeMs(): number {
     return this.#terms.clock.now() - this.#sentAt;
   }

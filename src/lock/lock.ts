@@ -60,9 +60,9 @@ export interface QueuedContender {
   readonly id: string;
   /** The name of its node. */
   readonly node: string;
-  /** How many contenders are ahead of it in the queue. */
+  /** How many contenders are ahead of this one in the queue. */
   readonly position: number;
-  /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
+  /** The number of its node, from a signed 32-bit counter that wraps round. Don't use it as a fencing token. */
   readonly sequence: number;
   /** How the contender wants to hold the lock: `read` is shared with other readers; `lock` and `write` are exclusive. */
   readonly purpose: Purpose;

@@ -53,7 +53,7 @@ export function checkMs(name: string, value: unknown): number | undefined {
   return value;
 }
 
-/** An instance of the class itself, and not an object that only looks like one. */
+/** An instance of the class itself. An object that only looks like one is refused. */
 export function checkInstance<T extends object>(name: string, value: T, type: { readonly prototype: T }): T {
   if (!Object.prototype.isPrototypeOf.call(type.prototype, value))
     throw new InvalidOptionError(name, value, nameOf(type.prototype) as string);

@@ -45,12 +45,7 @@ export interface ReadOptions {
 /**
  * The operations on nodes: create, read, write, delete, list and watch them. All paths are below the chroot.
  *
- * Without a connection, operations wait for one. An operation rejects with
- * - `ConnectionLossError` when the connection is lost before the reply: the servers may have carried the operation out;
- * - `OperationTimeoutError` when there is no reply within the session timeout: the servers may have carried the operation out;
- * - `SessionExpiredError` or `SessionClosedError` when the session has ended;
- * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
- * - `InvalidOptionError` when a path or the data can't be sent.
+ * For the errors that all operations have, see {@link Session}.
  */
 export abstract class Operations<
   Events extends Record<keyof Events, (...args: never[]) => void>,
@@ -87,7 +82,7 @@ export abstract class Operations<
   /**
    * Creates a node. The reply's value is its path, which ends with a number if the node is sequential.
    *
-   * @throws NodeExistsError if there is such a node, NoNodeError if its parent is missing, and the errors of {@link Operations}
+   * @throws NodeExistsError if there is such a node, NoNodeError if its parent is missing, and the errors that all operations have
    */
   async create(path: string, options: CreateOptions = {}): Promise<Reply<string>> {
     checkOptions<CreateOptions>('create', options, ['mode', 'data', 'access']);
@@ -277,7 +272,7 @@ export abstract class Operations<
    * A node's stat, or `undefined` if there is no such node.
    *
    * @throws ZooKeeperError (`NO_AUTH`) from ZooKeeper 3.8.4 and 3.9.2 on, if the node exists and this session may not read it;
-   *   and the errors of {@link Operations}
+   *   and the errors that all operations have
    */
   async exists(path: string): Promise<Stat | undefined> {
     try {
@@ -290,7 +285,7 @@ export abstract class Operations<
 
   /**
    * A node's access list. For entries with the digests of others, the server shows only the user's name. @throws NoNodeError if
-   * there is no such node, and the errors of {@link Operations}
+   * there is no such node, and the errors that all operations have
    */
   async getAcl(path: string): Promise<AccessEntry[]> {
     return (await this.#perform(requests.getAclRequest(this.absolute(path)))).value;
@@ -313,7 +308,7 @@ export abstract class Operations<
    * Writes a node's data. Resolves with the stat after the write.
    *
    * @param version - the version that the node must have; any by default
-   * @throws NoNodeError if there is no such node, BadVersionError if it has another version, and the errors of {@link Operations}
+   * @throws NoNodeError if there is no such node, BadVersionError if it has another version, and the errors that all operations have
    */
   async setData(path: string, data: Uint8Array, version?: number): Promise<Stat> {
     return (
@@ -328,7 +323,7 @@ export abstract class Operations<
    *
    * @param version - the version that the node must have; any by default
    * @throws NoNodeError if there is no such node, BadVersionError if it has another version, ZooKeeperError if it has children,
-   *   and the errors of {@link Operations}
+   *   and the errors that all operations have
    */
   async remove(path: string, version?: number): Promise<void> {
     await this.#perform(requests.deleteRequest(this.absolute(path), checkVersion(version)));
@@ -336,7 +331,7 @@ export abstract class Operations<
 
   /**
    * Carries out all parts or none, in one committed write. @throws ZooKeeperError of the refused part, with its path, in which
-   * case nothing is written; and the errors of {@link Operations}
+   * case nothing is written; and the errors that all operations have
    */
   async commit(parts: readonly TransactionPart[]): Promise<Reply<PartResult[]>> {
     return await this.commitPrepared(this.#transactionOf(parts));

@@ -35,7 +35,7 @@ export interface SearchingSession extends ConnectionOwner {
   /** The connection's server serves the session from now on. */
   serve(connection: Connection): void;
   expire(why: string): void;
-  /** No server would accept the session any more. */
+  /** No server accepts the session any more. */
   fail(error: Error): void;
   report(error: Error, message: string): void;
 }

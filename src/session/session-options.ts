@@ -63,7 +63,10 @@ export interface SessionOptions {
    * are refused. @default plain TCP
    */
   readonly tls?: ConnectionOptions;
-  /** Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL, else warnings and errors on stderr */
+  /**
+   * Any logger with pino's methods. @default pino at the level of CONCLAVE_LOG_LEVEL; without that variable, warnings and errors
+   * on stderr
+   */
   readonly logger?: Logger;
   /**
    * If it aborts before the session is open, the attempt to connect ends and rejects with the signal's reason. Later it has no
@@ -87,7 +90,7 @@ export function resolveCloseOptions(given: unknown): number {
   return checkMs('timeoutMs', timeoutMs) ?? CLOSE_WITHIN_MS;
 }
 
-/** @internal Options that were checked, with their defaults. */
+/** @internal The checked options, with their defaults. */
 export interface ResolvedSessionOptions
   extends Required<Omit<SessionOptions, 'leaseMs' | 'auth' | 'tls' | 'signal'>> {
   readonly leaseMs: number | undefined;

@@ -38,6 +38,13 @@ const WATCHES_PORTION_BYTES = 100_000;
  * Not guaranteed: the same when the *leading* server stands still for a session timeout and goes on. So the next leader waits
  * until the lease is over, see `LeaderElector`.
  *
+ * Without a connection, operations wait for one. An operation rejects with
+ * - `ConnectionLossError` when the connection is lost before the reply: the servers may have carried the operation out;
+ * - `OperationTimeoutError` when there is no reply within the session timeout: the servers may have carried the operation out;
+ * - `SessionExpiredError` or `SessionClosedError` when the session has ended;
+ * - a `ZooKeeperError` (`NoNodeError`, `BadVersionError`…) when the server refuses;
+ * - `InvalidOptionError` when a path or the data can't be sent.
+ *
  * @example
  * ```ts
  * const session = await Session.connect('zk1:2181,zk2:2181,zk3:2181/app');
@@ -223,7 +230,7 @@ export class Session extends Operations<SessionEvents> {
     const limitMs = resolveCloseOptions(options);
     if (this.#closing === undefined) {
       const closing = deferred();
-      this.#closing = closing.promise; // Before `closed` is emitted: a listener may call `close()` too.
+      this.#closing = closing.promise; // This comes before the event `closed`, because a listener may call `close()`, too.
       closing.resolve(this.#close(limitMs));
     }
     await this.#closing;

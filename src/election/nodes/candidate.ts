@@ -7,9 +7,9 @@ export interface Candidate {
   readonly id: string;
   /** The name of its node in the queue. */
   readonly node: string;
-  /** How many candidates are ahead of it in the queue; 0 for the leader, wherever its node is. */
+  /** How many candidates are ahead of this one in the queue; 0 for the leader, wherever its node is. */
   readonly position: number;
-  /** Its node's number: a signed 32-bit counter that wraps round. Not a fencing token. */
+  /** The number of its node, from a signed 32-bit counter that wraps round. Don't use it as a fencing token. */
   readonly sequence: number;
   /**
    * What the candidate advertises: the string or bytes that it was given. Another client has written that, so don't
@@ -31,7 +31,7 @@ export function candidateIdOf(data: Buffer): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** Reads a candidate's node. A node of another client (Curator) has data of its own kind, and its uuid serves as the id. */
+/** Reads a candidate's node. A node of another client (Curator) has other data, and its uuid serves as the id. */
 export function parseCandidate(entry: QueueEntry, position: number, data: Buffer): Candidate {
   const { node, sequence } = entry;
   const place = { node, position, sequence };

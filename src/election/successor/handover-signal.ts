@@ -50,7 +50,7 @@ export class HandoverSignal {
     const leader = this.#leader;
     const claim = leader && this.#claimOf(leader);
     if (claim === undefined) return;
-    // Not on the connection's stack, and still before the end of the leader's node is noticed.
+    // Not on the connection's stack, but before the contender notices the end of the leader's node.
     microtask(() => {
       if (this.#leader !== leader) return;
       // The application hears of its term before the check.

@@ -22,9 +22,9 @@ export interface JoinOptions {
   readonly data?: Buffer;
   /** A uuid that was never used before. @default a new one from the session's environment */
   readonly id?: string;
-  /** What the contender wants the lock for. @default 'lock' */
+  /** How the contender wants to hold the lock. @default 'lock' */
   readonly purpose?: Purpose;
-  /** The access list of the node, and of the queue's path if that is missing. @default the session's `access` */
+  /** The access list of the node, and of the queue's path if the join creates that. @default the session's `access` */
   readonly access?: Access | undefined;
   /** Which children count as contenders. @default children with names as Conclave and Curator give them */
   readonly parse?: EntryParser;
