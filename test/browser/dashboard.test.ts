@@ -137,7 +137,7 @@ describe('the page of a dashboard of an ensemble', () => {
     const leader = () => page.locator('.card .leader').textContent();
     await expect.poll(leader).toBe('first');
     await stop();
-    await expect.poll(() => page.getByRole('alert').textContent()).toContain('showing what was known at');
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('showing the state of');
     first.signal('SIGTERM');
     await first.exit();
     await lead(`${root}/billing`, 'second');

@@ -77,7 +77,9 @@ describe('an election', () => {
     const rows = page.locator('.panel tbody tr');
     expect(await rows.count()).toBe(2);
     expect(await rows.nth(0).textContent()).toMatch(/^41worker-1.*lasts2\.1 s$/);
-    expect(await rows.nth(1).textContent()).toContain('taken over: silent for longer than its lease');
+    expect(await rows.nth(1).textContent()).toContain(
+      'taken over: the leader was silent for longer than its lease',
+    );
     await page.getByText('15 min', { exact: true }).click();
     await expect.poll(() => page.locator('.panel .hole').count()).toBe(1);
   });
@@ -100,7 +102,7 @@ describe('an election', () => {
     const isRunning = () =>
       page.evaluate(() => document.querySelector('.lease-rest')?.getAnimations()[0]?.playState);
     await expect.poll(isRunning).toBe('paused');
-    expect(await page.getByRole('alert').textContent()).toContain('showing what was known at');
+    expect(await page.getByRole('alert').textContent()).toContain('showing the state of');
   });
 
   it('has a queue whose rows move when it moves', async () => {
@@ -386,7 +388,7 @@ describe('the connection to the server', () => {
     await dashboard.stop();
     await expect
       .poll(() => page.getByRole('alert').textContent())
-      .toMatch(/^No connection to the dashboard – showing what was known at \d\d:\d\d:\d\d/);
+      .toMatch(/^No connection to the dashboard – showing the state of \d\d:\d\d:\d\d/);
     expect(await page.title()).toMatch(/^\? /);
     expect(await page.locator('.card h3').allTextContents()).toEqual(['old']);
     dashboard.state = stateOf({ elections: [electionOf('new')] });

@@ -25,7 +25,7 @@ function slotsOf({ path, members }: GroupView): ReadonlyMap<string, number> {
   return assigned;
 }
 
-// At once and not with the next frame: there is none in a window that isn't seen, whose title is.
+// Not in an animation frame: a hidden window gets no frames, but its title and icon are still visible.
 store.subscribe(() => {
   if (store.model !== undefined) showInWindow(headlineOf(store.model.state, store.isLive));
 });

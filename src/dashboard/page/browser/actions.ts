@@ -1,4 +1,4 @@
-/** What a visitor asks the server to do. */
+/** An action that a visitor asks the server for. */
 export type Action =
   | { readonly kind: 'resign'; readonly path: string; readonly seat: number; readonly leader: string }
   | { readonly kind: 'revoke'; readonly path: string; readonly seat: number; readonly leader: string }
@@ -17,14 +17,14 @@ export type Action =
     };
 
 export interface ActionOptions {
-  /** How long the leader may take to settle its work. Not given: as the server has it. */
+  /** How long the leader may take to settle its work. @default the server's setting */
   readonly graceMs?: number;
 }
 
 /**
  * Sends an action. Resolves when the server has carried it out.
  *
- * @throws Error with what the server says, if it refuses or can't be reached
+ * @throws Error with the server's message if it refuses, and if the page can't reach the server
  */
 export async function carryOut(baseUrl: string, action: Action, options: ActionOptions): Promise<void> {
   const { folder, body } = requestOf(action, options);

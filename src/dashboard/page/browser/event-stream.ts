@@ -1,15 +1,15 @@
 import type { DashboardChange, DashboardState } from '../../api.js';
 
-/** What a stream uses of an EventSource. */
+/** The part of an EventSource that a stream uses. */
 export interface Source {
   addEventListener(name: string, listener: (event: { readonly data?: unknown }) => void): void;
   close(): void;
 }
 
-/** What a stream uses of the browser. */
+/** The parts of the browser that a stream uses. */
 export interface StreamEnvironment {
   open(url: string): Source;
-  /** Calls later; returns what cancels that. */
+  /** Calls `run` after `ms`. Returns a function that cancels the call. */
   later(run: () => void, ms: number): () => void;
   random(): number;
 }
@@ -17,7 +17,7 @@ export interface StreamEnvironment {
 export interface StreamListener {
   state(state: DashboardState): void;
   change(change: DashboardChange): void;
-  /** The stream has ended. It is opened again after a pause. */
+  /** The stream has ended. It opens again after a pause. */
   lost(): void;
 }
 
@@ -26,15 +26,15 @@ type StreamState =
   | { readonly kind: 'pausing'; readonly cancel: () => void }
   | { readonly kind: 'closed' };
 
-/** The server sends an event at least every 15 s. A connection that was cut on its way says nothing, and stays open. */
+/** The server sends an event at least every 15 s. If the network drops a connection silently, it looks open, but no event comes. */
 const SILENCE_MS = 40_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * The events of the dashboard's server, over one connection after another. EventSource reconnects by itself only where the
- * connection broke: an answer of 502, as a proxy gives while the server restarts, ends it for good. So each failure
- * takes the same way here: a new EventSource, after a pause that grows. Its first event replaces all that was known.
+ * The events of the dashboard's server, over one connection after another. An EventSource reconnects by itself only after a
+ * broken connection. An answer of 502, which a proxy gives while the server restarts, ends it for good. So after each failure
+ * this class makes a new EventSource, after a pause that grows. The first event of a connection replaces the whole state.
  */
 export class EventStream {
   readonly #url: string;
@@ -49,7 +49,7 @@ export class EventStream {
     this.#environment = environment;
   }
 
-  /** Opens the stream; at once, if it is pausing. */
+  /** Opens the stream at once. This also ends a pause. */
   open(): void {
     this.close();
     const source = this.#environment.open(this.#url);
@@ -78,7 +78,7 @@ export class EventStream {
     state.source.close();
   }
 
-  /** For when the browser says that there is a network again, or a reader looks: a pause may have become long. */
+  /** Ends a pause, which may be long. Call it when the network is back, or when the page becomes visible. */
   hurry(): void {
     if (this.#state.kind === 'pausing') this.open();
   }

@@ -3,21 +3,21 @@ import { applyChange, heartbeatKey, type Model, modelOf } from '../model/apply-c
 import { ClockEstimate } from '../model/clock-estimate.js';
 import type { StreamListener } from './event-stream.js';
 
-/** Whether the page hears of its server. */
+/** The page's connection to its server. */
 export type Link =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
-  /** With what the dashboard's clock showed when the last event came. */
+  /** `since`: the time by the dashboard's clock when the page lost the connection. */
   | { readonly kind: 'lost'; readonly since: number };
 
-/** What the page knows, and who is told when that changes. */
+/** Holds the page's model, and notifies listeners of its changes. */
 export class PageStore implements StreamListener {
   #model: Model | undefined;
   #link: Link = { kind: 'connecting' };
   readonly #clock = new ClockEstimate();
   readonly #listeners = new Set<() => void>();
   readonly #ofHeartbeats = new Map<string, Set<() => void>>();
-  /** The page's own clock, in milliseconds; it doesn't jump. */
+  /** The page's own monotonic clock, in milliseconds. */
   readonly #pageNow: () => number;
 
   constructor(pageNow: () => number) {
@@ -32,12 +32,12 @@ export class PageStore implements StreamListener {
     return this.#link;
   }
 
-  /** Whether what is shown is from now: the page has its server, and that one has ZooKeeper. */
+  /** Whether the model is current: the page is connected to its server, and the server to ZooKeeper. */
   get isLive(): boolean {
     return this.#link.kind === 'live' && this.#model?.state.connected === true;
   }
 
-  /** The time by the dashboard's clock. It stands still while what is shown is old. */
+  /** The time by the dashboard's clock. It stands still while the model isn't current. */
   now(): number {
     if (this.#link.kind === 'lost') return this.#link.since;
     const state = this.#model?.state;
@@ -60,7 +60,7 @@ export class PageStore implements StreamListener {
     this.#model = applyChange(former, change);
     if (hasViews(change)) this.#notify();
     const keys = (change.heartbeats ?? []).map(({ path, seat }) => heartbeatKey(path, seat));
-    // Leases stand still on the page while the dashboard has no server.
+    // While the dashboard has no server, the leases on the page stand still.
     this.#notifyHeartbeats(change.connected === undefined ? keys : this.#ofHeartbeats.keys());
   }
 
@@ -71,13 +71,13 @@ export class PageStore implements StreamListener {
     this.#notifyHeartbeats(this.#ofHeartbeats.keys());
   }
 
-  /** Calls at each change of what is shown, heartbeats aside. Returns what ends that. */
+  /** Calls `listener` at each change of the model except heartbeats. Returns a function that ends this. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls at each heartbeat of a leader, and when what is shown becomes old or is from now again. Returns what ends that. */
+  /** Calls `listener` at each heartbeat of a leader, and when {@link isLive} changes. Returns a function that ends this. */
   subscribeHeartbeats(key: string, listener: () => void): () => void {
     const listeners = this.#ofHeartbeats.get(key) ?? new Set();
     this.#ofHeartbeats.set(key, listeners.add(listener));

@@ -4,7 +4,7 @@ export type Scheme = (typeof SCHEMES)[number];
 const KEY = 'conclave-color-scheme';
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 
-/** The colors: as the system has them, or as the reader has chosen. The choice is remembered, where that is allowed. */
+/** The page's colors: the system's or the reader's choice. The browser remembers the choice if it allows storage. */
 export class SchemeChoice {
   #scheme: Scheme = stored();
   readonly #listeners = new Set<() => void>();
@@ -22,7 +22,7 @@ export class SchemeChoice {
     return this.#scheme === 'auto' ? prefersDark.matches : this.#scheme === 'dark';
   }
 
-  /** The next of the three. */
+  /** Changes to the next of the three schemes. */
   change(): void {
     this.#scheme = SCHEMES[(SCHEMES.indexOf(this.#scheme) + 1) % SCHEMES.length] as Scheme;
     store(this.#scheme);
@@ -44,7 +44,7 @@ export class SchemeChoice {
   }
 }
 
-// A browser that refuses storage throws at the mention of it.
+// If a browser refuses storage, reading `localStorage` already throws.
 function stored(): Scheme {
   try {
     const value = localStorage.getItem(KEY);
@@ -58,6 +58,6 @@ function store(scheme: Scheme): void {
   try {
     localStorage.setItem(KEY, scheme);
   } catch {
-    // Then the choice lasts as long as the page.
+    // Without storage the choice lasts as long as the page.
   }
 }

@@ -1,6 +1,6 @@
 const TICK_MS = 1_000;
 
-/** Calls all that shows a time, once a second; not while the page isn't seen. */
+/** Updates all times on the page once a second, while the page is visible. */
 export class Ticker {
   readonly #ticked = new Set<() => void>();
 
@@ -15,7 +15,7 @@ export class Ticker {
     for (const each of this.#ticked) each();
   }
 
-  /** Returns what ends it. */
+  /** Calls `each` at each tick. Returns a function that ends this. */
   add(each: () => void): () => void {
     this.#ticked.add(each);
     return () => this.#ticked.delete(each);

@@ -9,7 +9,7 @@ const MARKS: Readonly<Record<Headline['tone'], string>> = {
     '<rect width="32" height="32" rx="7" fill="#c8102e"/><path d="M9 9l14 14M23 9L9 23" stroke="#fff" stroke-width="5" stroke-linecap="round"/>',
 };
 
-/** The window's title and icon, which are seen while another window is in front. */
+/** Shows the headline in the window's title and icon, which a reader sees also while another window is in front. */
 export function showInWindow(headline: Headline): void {
   const title = visibleText(headline.title);
   if (document.title !== title) document.title = title;

@@ -9,8 +9,8 @@ export interface Model {
   /** Elections, locks and groups in the order of their paths. */
   readonly state: DashboardState;
   /**
-   * Heartbeats that are newer than those in `state`, by {@link heartbeatKey}. They are apart because they come all the
-   * time: with each of them a view would be another object, and would be drawn again.
+   * Heartbeats that are newer than those in `state`, by {@link heartbeatKey}. They are apart because heartbeats come all the
+   * time. If a heartbeat changed `state`, the page would draw the whole view again.
    */
   readonly heartbeats: ReadonlyMap<string, number>;
 }
@@ -19,7 +19,7 @@ export function heartbeatKey(path: string, seat: number): string {
   return `${seat} ${path}`;
 }
 
-/** @param former - what was known before: parts of it that are the same stay the same objects */
+/** @param former - the model until now. Parts of it that are equal in `state` stay the same objects. */
 export function modelOf(state: DashboardState, former?: Model): Model {
   const sorted: DashboardState = {
     ...state,
@@ -75,7 +75,7 @@ function mergedHeartbeats(
 ): ReadonlyMap<string, number> {
   if (heartbeats.length === 0 && elections.length === 0 && removed.size === 0) return former;
   const merged = new Map(former);
-  // A view that comes has its leaders' newest heartbeats. They may be others' than those before.
+  // A new view contains its leaders' newest heartbeats, and may have other leaders than before.
   const isOutdated = (path: string) => removed.has(path) || elections.some((view) => view.path === path);
   for (const key of former.keys()) if (isOutdated(key.slice(key.indexOf(' ') + 1))) merged.delete(key);
   for (const { path, seat, at } of heartbeats) merged.set(heartbeatKey(path, seat), at);
@@ -107,7 +107,7 @@ function merged<View extends { readonly path: string }>(
     const { path } = view;
     const next = left.get(path);
     left.delete(path);
-    // A path may be gone as an election and be there as a lock: what comes with the change is there.
+    // A change may remove an election and bring a lock with the same path. The view in the change counts.
     if (next !== undefined) return [share(view, next)];
     return removed.has(path) ? [] : [view];
   });

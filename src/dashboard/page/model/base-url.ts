@@ -1,6 +1,6 @@
 /**
- * Where the page is mounted, with a slash at its end. The server may not know: a proxy may rewrite its paths. The browser
- * would resolve `api/state` against `/admin/conclave` as `/admin/api/state`.
+ * The URL at which the page is mounted, with a slash at its end. The page finds it out by itself, because a proxy may rewrite
+ * the server's paths. Without the slash the browser would resolve `api/state` against `/admin/conclave` as `/admin/api/state`.
  */
 export function baseUrlOf(href: string): string {
   const url = new URL(href);

@@ -1,9 +1,9 @@
-/** How many of the last events count. Clocks drift, and computers sleep: what was seen long ago says nothing. */
+/** How many of the last events count. Clocks drift and computers sleep, so older events say nothing about now. */
 const WINDOW = 32;
 
 /**
- * Estimates the clock of the dashboard's process, by which all times are. Each event says what that clock showed when it was sent. It is
- * late by an unknown time, so the least late of the last events counts.
+ * Estimates the clock of the dashboard's process, which all times refer to. Each event says what that clock showed when the
+ * event was sent. An event arrives late by an unknown time, so the least late of the last events counts.
  */
 export class ClockEstimate {
   readonly #ahead: number[] = [];
@@ -14,7 +14,7 @@ export class ClockEstimate {
     if (this.#ahead.length > WINDOW) this.#ahead.shift();
   }
 
-  /** What the dashboard's clock shows when the page's shows this. */
+  /** The time by the dashboard's clock when the page's clock shows `pageNow`. */
   dashboardAt(pageNow: number): number {
     return this.#ahead.length === 0 ? pageNow : pageNow + Math.max(...this.#ahead);
   }

@@ -1,4 +1,4 @@
-/** Paul Tol's qualitative palettes `muted` and `light`, which can be told apart with any common color blindness. */
+/** Paul Tol's qualitative palettes `muted` and `light`, which people with any common color blindness can tell apart. */
 const ON_LIGHT = [
   '#332288',
   '#88ccee',
@@ -23,7 +23,7 @@ const ON_DARK = [
 ] as const;
 const PATTERNS = ['plain', 'inset', 'dot'] as const;
 
-/** How the shards of one member look. After nine colors they come again with a pattern. */
+/** How the shards of one member look. After nine members the colors repeat, with a pattern. */
 export interface MemberStyle {
   readonly color: string;
   readonly pattern: (typeof PATTERNS)[number];
@@ -36,8 +36,8 @@ export function memberStyle(slot: number, isDark: boolean): MemberStyle {
 }
 
 /**
- * Gives each member a number for its color. Members keep theirs while they are there, since their index changes with each
- * one that comes or goes; the first that is free goes to a new one.
+ * Gives each member a number for its color. A member keeps its number as long as it is in the group, because its index changes
+ * whenever another member comes or goes. A new member gets the lowest free number.
  */
 export function assignSlots(
   former: ReadonlyMap<string, number>,

@@ -1,11 +1,11 @@
 import type { DashboardState, ElectionView, GroupView, LockView } from '../../api.js';
 import { countText, nameOf } from './format.js';
 
-/** How loud something is: `alarm` in red, `warning` in amber, `idle` quieter than `well`. The loudest first. */
+/** How urgent a view is, the most urgent first: `alarm` is red, `warning` amber, and `idle` less visible than `well`. */
 export const TONES = ['alarm', 'warning', 'well', 'idle'] as const;
 export type Tone = (typeof TONES)[number];
 
-/** An election without a candidate is no alarm if it has never been seen with a leader: nothing is missing. */
+/** An election without a candidate is an alarm only if the dashboard has seen a leader there before. */
 export function electionTone({ state, terms }: ElectionView): Tone {
   switch (state) {
     case 'led':
@@ -36,12 +36,12 @@ export function lockTone({ queue }: LockView): Tone {
   return queue.length === 0 ? 'idle' : 'well';
 }
 
-/** The seats without a leader. */
+/** How many seats have no leader. */
 export function emptySeats({ leaders, seats }: ElectionView): number {
   return Math.max(1, seats) - leaders.filter((leader) => leader !== null).length;
 }
 
-/** Since when a seat has had no leader, as far as it is known: the first that has none. */
+/** Since when the election has had an empty seat, as far as the terms show; `null` if they don't. */
 export function leaderlessSince({ leaders, seats, terms }: ElectionView): number | null {
   const ends = Array.from({ length: Math.max(1, seats) }, (_, seat) => {
     if ((leaders[seat] ?? null) !== null) return null;
@@ -52,16 +52,16 @@ export function leaderlessSince({ leaders, seats, terms }: ElectionView): number
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
-/** What the page says as a whole: in its header, its title and its icon. */
+/** The state of all elections and groups together, for the page's header, title and icon. */
 export interface Headline {
   readonly tone: 'alarm' | 'warning' | 'well';
-  /** In a sentence, for the header. */
+  /** A sentence for the header. */
   readonly text: string;
-  /** For the window's title, where names are cut off at the right. */
+  /** A text for the window's title. The browser cuts titles off at the right, so the problem comes first. */
   readonly title: string;
 }
 
-/** @param isLive - whether what is shown is from now: the page has its server, and that one has ZooKeeper */
+/** @param isLive - whether `state` is current: the page is connected to its server, and the server to ZooKeeper */
 export function headlineOf(state: DashboardState, isLive: boolean): Headline {
   const { elections, groups, root } = state;
   const headline = ofElections(elections, groups, root);
@@ -110,7 +110,7 @@ function ofElections(
   return { tone: 'well', text, title: `${text} – Conclave` };
 }
 
-/** What is searched of each view. Views don't change, and a query is asked of all of them at each change of one. */
+/** The text of each view that a search looks at. A view never changes, but each change of one view repeats the search in all. */
 const searched = new WeakMap<object, string>();
 
 /** Whether a view's path or names contain all words of a query, in any order. */
@@ -131,7 +131,7 @@ function namesIn(view: ElectionView | GroupView | LockView): string[] {
   return [view.path, ...view.queue.map(({ id }) => id)];
 }
 
-/** The loudest first; of the same tone in the order of their paths. */
+/** Sorts the most urgent views first. `well` and `idle` count as equal, and equal views keep their order. */
 export function loudestFirst<View extends { readonly path: string }>(
   views: readonly View[],
   toneOf: (view: View) => Tone,

@@ -17,7 +17,7 @@ export function durationText(ms: number): string {
   return twoUnits(rounded, DAY, 'd', HOUR, 'h');
 }
 
-/** The same in whole seconds, for what is counted while it is looked at. */
+/** Like {@link durationText}, but below a minute in whole seconds: for times that count up on the page. */
 export function ageText(ms: number): string {
   return ms < MINUTE ? `${Math.max(0, Math.floor(ms / SECOND))} s` : durationText(ms);
 }
@@ -27,7 +27,7 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return `${numbers.format(Math.floor(ms / large))} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
 }
 
-/** The time of day in the reader's time zone; with the date, if that isn't today's and not within half a day either. */
+/** The time of day in the reader's time zone, with the date if `at` is on another day and more than 12 hours from `now`. */
 export function timeText(at: number, now: number): string {
   const time = new Date(at);
   const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
@@ -49,16 +49,16 @@ export function numberText(count: number): string {
   return numbers.format(count);
 }
 
-/** A path without that of the root above it. */
+/** A path without the root's path before it. */
 export function nameOf(path: string, root: string): string {
   const prefix = root.endsWith('/') ? root : `${root}/`;
   return path.startsWith(prefix) && path.length > prefix.length ? path.slice(prefix.length) : path;
 }
 
 export const END_TEXT: Readonly<Record<NonNullable<TermView['end']>, string>> = {
-  released: 'released, to nobody',
+  released: 'released, without a successor',
   'handed-over': 'handed over',
-  'taken-over': 'taken over: silent for longer than its lease',
+  'taken-over': 'taken over: the leader was silent for longer than its lease',
   'session-ended': 'its session ended without a release',
   unknown: 'unknown',
 };

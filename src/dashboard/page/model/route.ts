@@ -1,4 +1,4 @@
-/** What the address of the page says after `#`: what is open, and what was searched for. */
+/** The part of the page's address after `#`: the open panel and the search. */
 export interface Route {
   readonly open: { readonly kind: Kind; readonly path: string } | null;
   readonly query: string;

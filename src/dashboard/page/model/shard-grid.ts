@@ -1,10 +1,10 @@
-/** Where the shards of a group stand: square cells, row by row. All sizes in CSS pixels. */
+/** The grid of a group's shards: square cells, row by row. All sizes are in CSS pixels. */
 export interface ShardGrid {
   readonly columns: number;
   readonly rows: number;
-  /** From one cell to the next. */
+  /** The distance from one cell to the next. */
   readonly pitch: number;
-  /** The side of a cell; what is left of the pitch lies between two cells. */
+  /** The side of a cell. The rest of the pitch is the gap between two cells. */
   readonly side: number;
   readonly width: number;
   readonly height: number;
@@ -12,7 +12,7 @@ export interface ShardGrid {
 
 const LEAST_PITCH = 3;
 
-/** The largest cells, up to `mostPitch`, with which the grid is no wider than `width` and, if it can be, no higher than `height`. */
+/** The grid with the largest cells, up to `mostPitch`, that is no wider than `width` and, if possible, no higher than `height`. */
 export function gridOf(count: number, width: number, height: number, mostPitch: number): ShardGrid {
   let pitch = LEAST_PITCH;
   for (let larger = mostPitch; larger > LEAST_PITCH; larger -= 1) {
@@ -30,7 +30,7 @@ function columnsOf(width: number, pitch: number): number {
   return Math.max(1, Math.floor(width / pitch));
 }
 
-/** The shard at a place of the grid; `null` beside them. */
+/** The shard at a point of the grid; `null` if there is none. */
 export function shardAt({ columns, pitch }: ShardGrid, count: number, x: number, y: number): number | null {
   const column = Math.floor(x / pitch);
   if (column < 0 || column >= columns || y < 0) return null;
@@ -38,7 +38,7 @@ export function shardAt({ columns, pitch }: ShardGrid, count: number, x: number,
   return shard < count ? shard : null;
 }
 
-/** Where an arrow key, Home or End leads; `null` for another key. */
+/** The shard to which an arrow key, Home or End leads; `null` for another key. */
 export function shardAfterKey(
   key: string,
   shard: number,
@@ -57,7 +57,7 @@ export function shardAfterKey(
   return to < 0 || to >= count ? shard : to;
 }
 
-/** How many shards each member owns, by its index; and how many have no owner. */
+/** How many shards each member owns, by the member's index, and how many shards have no owner. */
 export function ownedCounts(
   owners: readonly number[],
   members: number,

@@ -1,6 +1,6 @@
 /**
- * The new value, with every part of the former one in place of an equal part. What is drawn from a part that is the same
- * object isn't drawn again: so a stream of events that begins anew costs only what has changed meanwhile.
+ * Returns the new value, with each part that is equal to a part of the former value replaced by that part. The page doesn't
+ * draw the same object again. So after a new connection it draws only the parts that have changed meanwhile.
  */
 export function share<T>(former: unknown, value: T): T {
   if (former === value || typeof former !== 'object' || typeof value !== 'object') return value;

@@ -1,22 +1,22 @@
 import type { ElectionView, TermView } from '../../api.js';
 
-/** A gap below this isn't drawn: between a release and the next term lies a millisecond. The table has every gap. */
+/** The timeline draws only gaps of at least this length: a handover takes about a millisecond. The table has every gap. */
 export const SHOWN_GAP_MS = 100;
 
 export interface TermSpan {
   readonly term: TermView;
-  /** `null`: it lasts. */
+  /** The term's end; `null` while it lasts. */
   readonly to: number | null;
-  /** Its leader may be gone: the record still names it. */
+  /** The leader may be gone although the record still names it. */
   readonly isUnsure: boolean;
-  /** Changes from one term to the next, so that two terms beside each other can be told apart. */
+  /** Alternates from term to term, so that readers can tell neighboring terms apart. */
   readonly tone: 0 | 1;
 }
 
 /** A time without a leader. */
 export interface Gap {
   readonly from: number;
-  /** `null`: there is still none. */
+  /** The next term's beginning; `null` while there is no leader. */
   readonly to: number | null;
 }
 
@@ -35,7 +35,7 @@ export function timelineOf(election: ElectionView, seat: number): SeatTimeline {
   const isLed = (election.leaders[seat] ?? null) !== null;
   const terms = known.map((term, index): TermSpan => {
     const isLast = index === known.length - 1;
-    // The end of a term that another one follows may have been missed.
+    // The dashboard may have missed a term's end. Then the term lasted until the next one at most.
     const to = term.to ?? (isLast ? null : (known[index + 1] as TermView).from);
     const isUnsure = to === null && (!isLed || election.state === 'taking-over');
     return { term, to, isUnsure, tone: index % 2 === 0 ? 0 : 1 };
@@ -65,7 +65,7 @@ export interface Range {
 
 const LEAST_RANGE_MS = 60_000;
 
-/** From the oldest term that is known, but no further back than `mostMs`, until now. */
+/** From the oldest known term until now, but no further back than `mostMs`. */
 export function rangeOf(timelines: readonly SeatTimeline[], now: number, mostMs: number): Range {
   const oldest = Math.min(
     now,
@@ -74,7 +74,7 @@ export function rangeOf(timelines: readonly SeatTimeline[], now: number, mostMs:
   return { from: Math.max(Math.min(oldest, now - LEAST_RANGE_MS), now - mostMs), to: now };
 }
 
-/** Where something lies in a range, in parts of one; `null` if outside. */
+/** The place of a time span in a range, as fractions of the range's length; `null` if it is outside. */
 export function placeOf(
   { from, to }: { readonly from: number; readonly to: number | null },
   range: Range,
@@ -85,10 +85,13 @@ export function placeOf(
   return end < 0 || start > 1 || end < start ? null : { start, width: end - start };
 }
 
-/** Longer than any page is open: the end of what lasts, so that only the view of a drawing changes with time. */
+/**
+ * The end of a span that still lasts, in seconds: longer than any page is open. So the drawing stays the same as time goes on,
+ * and only its view box changes.
+ */
 const LASTS_S = 1e8;
 
-/** The data of an SVG path with a box for each, in seconds after `origin`, one unit high. */
+/** The data of an SVG path with a box for each span: horizontally in seconds after `origin`, one unit high. */
 export function boxesOf(spans: readonly { from: number; to: number | null }[], origin: number): string {
   return spans
     .map(({ from, to }) => {
@@ -106,7 +109,7 @@ function seconds(ms: number): number {
   return Math.round(ms) / 1_000;
 }
 
-/** The terms as rows, the newest first, each with the time without a leader before it: `null` if that isn't known. */
+/** The terms as rows, the newest first. Each has the time without a leader before it, or `null` if that is unknown. */
 export function rowsOf({ terms }: SeatTimeline): { span: TermSpan; gapBeforeMs: number | null }[] {
   return terms
     .map((span, index) => {

@@ -53,7 +53,7 @@ export function App({ page }: { page: Omit<Page, 'root' | 'ask'> }) {
         </main>
         <section class="rail" aria-labelledby="transitions-heading">
           <h2 id="transitions-heading">Last transitions</h2>
-          {transitions.length === 0 && <p class="quiet">None since this dashboard looks.</p>}
+          {transitions.length === 0 && <p class="quiet">No transition has been seen yet.</p>}
           <Transitions transitions={transitions} />
         </section>
       </div>
@@ -77,7 +77,7 @@ function OpenPanel({ state, route: { open } }: { state: DashboardState; route: R
   return <MissingPanel key={path} path={path} />;
 }
 
-/** Closes the panel, and leaves the focus where it was opened from. */
+/** Closes the panel, and puts the focus on its card. */
 function close(route: Route, go: ReturnType<typeof useRoute>[1]): void {
   const path = route.open?.path;
   go((former) => ({ ...former, open: null }));

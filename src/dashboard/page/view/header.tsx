@@ -42,7 +42,7 @@ export function Header({ state, query, search }: HeaderProps) {
           class="scheme"
           onClick={() => scheme.change()}
           aria-label={`Colors: ${scheme.scheme}`}
-          title="Colors: as the system has them, light, dark"
+          title="Colors: the system's, light or dark"
         >
           {SCHEME_TEXT[scheme.scheme]}
         </button>
@@ -79,7 +79,7 @@ function Search({ query, search }: Omit<HeaderProps, 'state'>) {
     <input
       ref={input}
       type="search"
-      aria-label="Search elections, locks, groups and who takes part"
+      aria-label="Search elections, locks, groups and their participants"
       placeholder="Search  /"
       value={query}
       onInput={(event) => search(event.currentTarget.value)}
@@ -107,7 +107,7 @@ function Servers({ servers }: { servers: readonly ServerView[] }) {
   );
 }
 
-/** Says that what is shown is old, and since when. */
+/** Says that the page isn't current, and since when. */
 export function StaleBanner({ state }: { state: DashboardState }) {
   const { store } = usePage();
   if (store.isLive) return null;
@@ -119,13 +119,13 @@ export function StaleBanner({ state }: { state: DashboardState }) {
   return (
     <p class="stale" role="alert">
       <strong>{why}</strong>
-      {` – showing what was known at ${timeText(since, state.now)}`}
+      {` – showing the state of ${timeText(since, state.now)}`}
       <Elapsed />
     </p>
   );
 }
 
-/** How long that is ago: the page's clock goes on. */
+/** How long the page hasn't been current, by the page's own clock. */
 function Elapsed() {
   const begun = useRef(performance.now());
   const text = () => {

@@ -6,17 +6,17 @@ import type { PageStore } from '../browser/page-store.js';
 import type { SchemeChoice } from '../browser/scheme.js';
 import type { Ticker } from '../browser/ticker.js';
 
-/** What all parts of the page use. */
+/** The objects that all parts of the page use. */
 export interface Page {
   readonly store: PageStore;
   readonly ticker: Ticker;
   readonly scheme: SchemeChoice;
   readonly baseUrl: string;
-  /** The path below which the elections are. */
+  /** The dashboard shows the elections below this path. */
   readonly root: string;
-  /** Asks the visitor, and carries it out. `null`: the visitor may not. */
+  /** Asks the visitor to confirm an action, then carries it out. `null` if the visitor may not act. */
   readonly ask: ((action: Action) => void) | null;
-  /** The numbers of the members' colors, by id. */
+  /** The numbers of the members' colors, by the members' ids. */
   readonly slotsOf: (group: GroupView) => ReadonlyMap<string, number>;
 }
 
@@ -24,14 +24,14 @@ export const PageContext = createContext<Page | null>(null);
 
 export function usePage(): Page {
   const page = useContext(PageContext);
-  if (page === null) throw new Error('there is no page around this part of it');
+  if (page === null) throw new Error('a part of the page was drawn outside of PageContext.Provider');
   return page;
 }
 
-/** Draws again with the next frame after each change, however many there are in between. */
+/** Draws again in the next frame after a change. All changes until that frame share one drawing. */
 export function useChanges(subscribe: (listener: () => void) => () => void): void {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  // A layout effect is done when the first drawing is. An effect comes with a later frame, and would miss what is between.
+  // A layout effect runs together with the first drawing. An effect runs in a later frame, and would miss the changes until then.
   useLayoutEffect(() => {
     let frame: number | undefined;
     const end = subscribe(() => {
@@ -47,7 +47,7 @@ export function useChanges(subscribe: (listener: () => void) => () => void): voi
   }, [subscribe]);
 }
 
-/** Calls after each drawing and at each tick of the clock. */
+/** Calls `show` after each drawing and at each tick of the clock. */
 export function useTicks(show: () => void): void {
   const { ticker } = usePage();
   useLayoutEffect(() => {

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { hashOf, type Route, routeOf } from '../model/route.js';
 
-/** The route of the page's address, and what changes it. */
+/** The route in the page's address, and a function that changes it. */
 export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
   const [route, setRoute] = useState(() => routeOf(location.hash));
   useEffect(() => {
-    // The links to panels leave the search as it is.
+    // Links to panels contain no search. They keep the current one.
     const onChange = () =>
       setRoute((former) => {
         const { open, query } = routeOf(location.hash);
@@ -18,7 +18,7 @@ export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
   }, []);
   const go = useCallback((next: (former: Route) => Route) => {
     const changed = next(routeOf(location.hash));
-    // Not an entry in the history for each letter that is typed.
+    // Replaces the entry in the browser's history. Otherwise each typed letter would add one.
     history.replaceState(null, '', hashOf(changed));
     setRoute(changed);
   }, []);

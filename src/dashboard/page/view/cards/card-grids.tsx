@@ -8,9 +8,9 @@ import { ELECTION_CARD } from './election-card.js';
 import { GROUP_CARD } from './group-card.js';
 import { LOCK_CARD } from './lock-card.js';
 
-/** More cards than a reader looks through. What was found and what is loudest is among them in any case. */
+/** More cards than a reader looks through. Search results and urgent views come first, so they are among the built cards. */
 const MOST_CARDS = 1_000;
-/** How many cards one frame builds, so that none takes long. */
+/** How many cards one frame builds, so that no frame takes long. */
 const CARDS_IN_A_FRAME = 16;
 /** How many cards one frame hides or shows. */
 const HIDDEN_IN_A_FRAME = 12;
@@ -45,13 +45,11 @@ function Grid<View extends AnyView>(props: {
   if (views.length === 0)
     return kind === 'election' ? (
       <section class="grid">
-        <p class="empty">
-          There are no elections below this path yet. They appear here as soon as there are.
-        </p>
+        <p class="empty">There are no elections below this path yet. A new election appears here at once.</p>
       </section>
     ) : null;
   const isOpen = (path: string) => open !== null && open.kind === kind && open.path === path;
-  // Where not all cards are built, what was found has to be among them.
+  // If the page doesn't build all cards, the search results must be among the built ones.
   const isCut = views.length > MOST_CARDS;
   const shown = isCut ? [...views].sort((a, b) => Number(found.has(b)) - Number(found.has(a))) : views;
   const count =
@@ -83,7 +81,7 @@ function sizeOf(count: number): string {
   return count <= 4 ? 'few' : count <= 20 ? 'some' : count <= 80 ? 'many' : 'crowd';
 }
 
-/** A number that grows to the total, a few with each frame. */
+/** A number that grows to the total, by a few in each frame. */
 function useGrowing(total: number): number {
   const [built, setBuilt] = useState(CARDS_IN_A_FRAME);
   const isDone = built >= total;
@@ -96,8 +94,8 @@ function useGrowing(total: number): number {
 }
 
 /**
- * The paths of the cards that are hidden. After another query it takes some frames until these are all that weren't found:
- * each card that goes or comes brings others into view, which have to be laid out.
+ * The paths of the hidden cards. After a new query it takes some frames until all cards without a match are hidden: each
+ * card that goes or comes brings others into view, which the browser must lay out.
  */
 function useHidden<View extends AnyView>(
   views: readonly View[],

@@ -7,20 +7,20 @@ import { hashOf, type Kind } from '../../model/route.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/foreign.js';
 
-/** What a kind of card shows, and how loud it is. */
+/** How a kind of card looks. */
 export interface CardKind<View> {
   readonly kind: Kind;
   readonly toneOf: (view: View) => Tone;
   /** A word or two beside the name. */
   readonly markOf: (view: View) => string;
-  /** Whether it takes the height of two. */
+  /** Whether the card is as high as two cards. */
   readonly isTall?: (view: View) => boolean;
   readonly Body: ComponentType<{ view: View }>;
 }
 
 /**
- * A card. All of it is the link that opens the panel. What it shows is drawn again only with another view: a search, which
- * hides most of the cards, changes nothing else. Hidden ones stay in the document, since to build them anew takes longer.
+ * A card. The whole card is the link that opens the panel. The page draws a card's content again only for another view, because
+ * a search merely hides most of the cards. Hidden cards stay in the document: building them anew would take longer.
  */
 function CardFrame<View extends { readonly path: string }>(props: {
   of: CardKind<View>;

@@ -89,7 +89,7 @@ function SingleLeader({ path, leader }: { path: string; leader: LeaderView }) {
   );
 }
 
-/** What stands in the leader's place. */
+/** The text in place of the leader. */
 function Leaderless({ election }: { election: ElectionView }) {
   const since = leaderlessSince(election);
   const isEmpty = electionTone(election) === 'idle';

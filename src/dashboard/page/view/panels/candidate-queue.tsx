@@ -7,7 +7,7 @@ import { useMovingRows } from './moving-rows.js';
 
 const MOST_ROWS = 200;
 
-/** The candidates in the order of the queue. Those that move up are seen to move. */
+/** The candidates in the order of the queue. The page shows how a candidate moves up. */
 export function CandidateQueue({ election }: { election: ElectionView }) {
   const list = useRef<HTMLOListElement>(null);
   useMovingRows(list);

@@ -19,7 +19,7 @@ const VERBS: Readonly<Record<Action['kind'], string>> = {
   unpin: 'Unpin',
 };
 
-/** Asks whether an action is meant, sends it, and stays open with the reason if it fails. */
+/** Asks the visitor to confirm an action, then sends it. If the action fails, the dialog stays open and shows the reason. */
 export function ConfirmDialog({ action, done }: { action: Action; done: () => void }) {
   const { baseUrl, root } = usePage();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -92,7 +92,7 @@ function Consequence({ action }: { action: Action }): ComponentChildren {
     case 'resign':
       return (
         <>
-          <Foreign text={action.leader} /> is asked to end its term, and joins the queue again.
+          <Foreign text={action.leader} /> is asked to end its term. It then joins the queue again.
         </>
       );
     case 'revoke':

@@ -39,7 +39,7 @@ export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
       </Section>
       <Section title="Next">
         {next === null ? (
-          <p class="quiet">nobody</p>
+          <p class="quiet">none</p>
         ) : (
           <p class="next-one">
             <Foreign text={next.id} /> <span class="quiet">{WHY_TEXT[next.why]}</span>
@@ -100,7 +100,7 @@ function Seat({
         <dd>
           {durationText(leader.leaseMs)}
           {leader.takeover === 'lease'
-            ? ', taken over when it is silent'
+            ? ', taken over if the leader is silent for longer'
             : ', replaced when its session ends'}
         </dd>
         <dt>node</dt>

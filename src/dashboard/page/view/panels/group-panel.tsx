@@ -65,7 +65,7 @@ export function GroupPanel({ group }: { group: GroupView }) {
   );
 }
 
-/** The legend of the grid. While a member is chosen, the others' shards are pale. */
+/** The legend of the grid. While a member is chosen, the shards of the other members are pale. */
 function Members(props: {
   group: GroupView;
   member: string | null;

@@ -4,13 +4,13 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 const MOVING_MS = 350;
 const MOST_MOVED = 60;
 
-/** Lets the rows of a list move from where they were to where they are, and new ones appear. Rows have a `data-key`. */
+/** Moves the rows of a list from their former places to their new ones, and fades new rows in. Each row needs a `data-key`. */
 export function useMovingRows(list: RefObject<HTMLElement | null>): void {
   const former = useRef<ReadonlyMap<string, number>>(new Map());
   useLayoutEffect(() => {
     const rows = ([...(list.current?.children ?? [])] as HTMLElement[]).slice(0, MOST_MOVED);
     const keys = rows.map((row) => row.dataset.key ?? '');
-    // To ask where a row is makes the browser lay out the page: only if another one is there, or in another place.
+    // Reading a row's place makes the browser lay out the page. So do that only if the rows or their order have changed.
     const before = former.current;
     const isSame =
       keys.length === before.size && keys.every((key, index) => [...before.keys()][index] === key);

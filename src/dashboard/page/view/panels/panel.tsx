@@ -6,7 +6,7 @@ import { hashOf } from '../../model/route.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/foreign.js';
 
-/** The frame of what is open beside the cards. */
+/** The frame of the panel that is open beside the cards. */
 export function Panel(props: { path: string; tone: Tone; kind: string; children: ComponentChildren }) {
   const { path, tone, kind, children } = props;
   const { root } = usePage();
@@ -59,7 +59,7 @@ export function Section({
   );
 }
 
-/** For paths in the address that aren't there, or not any more. */
+/** The panel for a path in the page's address that doesn't exist, or doesn't exist any more. */
 export function MissingPanel({ path }: { path: string }) {
   return (
     <Panel path={path} tone="idle" kind="Not there">

@@ -4,7 +4,7 @@ import { shortened, visibleText } from '../../model/visible-text.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/foreign.js';
 
-/** The shard that is chosen: whose it is, and what can be done with it. */
+/** The chosen shard: its owner, and the actions on it. */
 export function ShardDetails({ group, shard }: { group: GroupView; shard: number | null }) {
   const { ask } = usePage();
   const [member, setMember] = useState('');
@@ -16,7 +16,7 @@ export function ShardDetails({ group, shard }: { group: GroupView; shard: number
   );
   if (name === null)
     return (
-      <p class="shard-details quiet">Choose a shard by a click, or by the arrow keys, to see its owner.</p>
+      <p class="shard-details quiet">Click a shard, or choose one with the arrow keys, to see its owner.</p>
     );
   const owner = group.members[group.owners[shard as number] ?? -1];
   const pin = group.pins.find((each) => each.shard === name);

@@ -4,7 +4,7 @@ import { isShown, rowsOf, timelinesOf } from '../../model/timeline.js';
 import { usePage, useSecond } from '../page-context.js';
 import { Foreign } from '../parts/foreign.js';
 
-/** The terms in words: who led from when to when, why each ended, and how long there was no leader before it. */
+/** The terms in words. Each row has the leader, the term's beginning, length and end, and the time without a leader before it. */
 export function TermsTable({ election }: { election: ElectionView }) {
   const { store } = usePage();
   useSecond();
@@ -13,7 +13,7 @@ export function TermsTable({ election }: { election: ElectionView }) {
   const now = store.now();
   const hasSeats = election.seats > 1;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must be able to scroll it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: readers must be able to scroll it with keys.
     <section class="scroll" tabIndex={0} aria-label="Terms">
       <table>
         <thead>

@@ -20,10 +20,10 @@ const RANGES = [
   ['24 h', 24 * 60 * MINUTE],
   ['all', Number.POSITIVE_INFINITY],
 ] as const;
-/** Below this part of the width a name would not be legible. */
+/** A span narrower than this fraction of the width shows no name, because a reader couldn't read it. */
 const LEAST_FOR_NAME = 0.06;
 
-/** Who led when. The table below it says the same in words, for keyboards and screen readers. */
+/** The terms as a picture. The table below has the same in words, for keyboards and screen readers. */
 export function TimelineChart({ election }: { election: ElectionView }) {
   const { store } = usePage();
   const [mostMs, setMost] = useState<number>(Number.POSITIVE_INFINITY);

@@ -1,13 +1,13 @@
 import { shortened, visibleText } from '../../model/visible-text.js';
 
-/** More is not drawn: what is longer is cut off by its box, or meant to slow the page down. */
+/** Longer text is shortened. Its box would cut it off anyway, and the text may be meant to slow the page down. */
 const MOST_CHARACTERS = 256;
-/** The panel of an election shows up to what a znode's name or an id may reasonably have. */
+/** The limit in a panel. No sensible name of a znode and no sensible id is longer. */
 const MOST_IN_FULL = 8_192;
 
 /**
- * Text that comes from ZooKeeper: from processes that this page doesn't know. It is a text node in every case, its
- * direction doesn't touch what stands beside it, and what is invisible in it is shown.
+ * Text that comes from ZooKeeper, and so from processes that this page doesn't know. It is always a text node, its writing
+ * direction doesn't affect the text beside it, and its invisible characters are shown.
  */
 export function Foreign({ text, isFull = false }: { text: string; isFull?: boolean }) {
   const shown = visibleText(shortened(text, MOST_IN_FULL));

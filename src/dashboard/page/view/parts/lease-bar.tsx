@@ -7,8 +7,8 @@ import { usePage } from '../page-context.js';
 const SHRINKING = [{ transform: 'scaleX(1)' }, { transform: 'scaleX(0)' }];
 
 /**
- * The rest of a leader's lease as a bar that shrinks. The browser's compositor moves it: a heartbeat only says how far it
- * is, and in between no script runs.
+ * The rest of a leader's lease as a bar that shrinks. The browser's compositor moves the bar. A script runs only at a heartbeat,
+ * to set the bar's length.
  */
 export const LeaseBar = memo(({ path, leader }: { path: string; leader: LeaderView }) => {
   const { store } = usePage();

@@ -8,12 +8,12 @@ import { ShardDrawing } from './shard-drawing.js';
 
 export interface ShardCanvasProps {
   readonly group: GroupView;
-  /** The most it takes, if the smallest cells fit. */
+  /** The greatest height of the grid, unless even the smallest cells need more. */
   readonly height: number;
   readonly mostPitch: number;
   /** A member whose shards stand out. */
   readonly member?: string | null;
-  /** The shard that is chosen; with `choose` one can be, by pointer or keys. */
+  /** The chosen shard. With `choose` the visitor can choose one by pointer or keys. */
   readonly shard?: number | null;
   readonly choose?: (shard: number) => void;
 }
@@ -64,7 +64,7 @@ export const ShardCanvas = memo((props: ShardCanvasProps) => {
     <div class="shards" ref={frame}>
       <canvas
         ref={canvas}
-        // A slider: one value, the shard's number, which the arrow keys change and which is read aloud.
+        // A slider has one value, here the shard's number. The arrow keys change it, and a screen reader reads it aloud.
         role="slider"
         tabIndex={0}
         aria-label={`${label}: choose a shard with the arrow keys`}

@@ -13,14 +13,14 @@ export interface Drawn {
   readonly shard: number | null;
 }
 
-/** Draws a group on a canvas: again only the cells that have changed, as long as nothing else has. */
+/** Draws a group on a canvas. As long as only owners change, it draws only the changed cells again. */
 export class ShardDrawing {
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   #drawn: Drawn | undefined;
   #scale = 0;
   #styles: readonly MemberStyle[] = [];
-  /** Until when each shard that has moved lights up. */
+  /** The shards that have moved, and until when each lights up. */
   readonly #flashes = new Map<number, number>();
   #frame: number | undefined;
 
@@ -65,7 +65,7 @@ export class ShardDrawing {
     for (let shard = 0; shard < group.shards.length; shard += 1) this.#drawCell(shard);
   }
 
-  /** Lights up the shards that have another owner, and lets them fade. */
+  /** Lights up the shards with a new owner, and lets them fade. */
   #flash(former: GroupView, group: GroupView): void {
     if (former.owners === group.owners || former.shards !== group.shards) return;
     const ownerIn = ({ owners, members }: GroupView, shard: number) =>
@@ -126,7 +126,7 @@ export class ShardDrawing {
     context.fillRect(x + (side - inner) / 2, y + (side - inner) / 2, inner, inner);
   }
 
-  /** A red cross in an empty box: the shape says it without the color. */
+  /** A red cross in an empty box. The shape says without the color that the shard has no owner. */
   #drawUnowned(x: number, y: number, side: number, isDark: boolean): void {
     const context = this.#context;
     context.strokeStyle = isDark ? '#ff7079' : '#c8102e';

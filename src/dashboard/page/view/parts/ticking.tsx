@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { usePage, useTicks } from '../page-context.js';
 
-/** Text that changes with time. Only its letters change then: nothing is drawn again. */
+/** Text that changes with time. Only the text node changes then. The page draws nothing again. */
 export function Ticking({ text }: { text: (now: number) => string }) {
   const { store } = usePage();
   const span = useRef<HTMLSpanElement>(null);

@@ -15,7 +15,7 @@ import { usePage, useTicks } from '../page-context.js';
 const MOST_MS = 24 * 60 * 60 * 1_000;
 const MOST_SEATS = 4;
 
-/** The terms of the last day as a small picture. As time goes only its view box changes. */
+/** The terms of the last day as a small picture. As time goes on, only its view box changes. */
 export const TimelineStrip = memo(({ election }: { election: ElectionView }) => {
   const { store } = usePage();
   const element = useRef<HTMLDivElement>(null);

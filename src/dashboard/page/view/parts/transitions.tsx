@@ -15,7 +15,7 @@ const KIND_TEXT: Readonly<Record<TransitionView['kind'], string>> = {
   server: 'server',
 };
 
-/** What has happened, the newest first. */
+/** The transitions, the newest first. */
 export const Transitions = memo(
   ({ transitions, hasPaths = true }: { transitions: readonly TransitionView[]; hasPaths?: boolean }) => {
     const { store, root } = usePage();
