@@ -1,4 +1,4 @@
-// Imports more than 15 modules: 16; it brings the sources, their collectors and the ways to export together.
+// Imports more than 15 modules: 16; it connects the sources, their collectors and the exporters.
 import { ElectionSupervisor } from '../cluster/supervisor/supervisor.js';
 import { ClusterSupervisor } from '../cluster/workers/cluster-supervisor.js';
 import { LeaderElector } from '../election/elector.js';
@@ -16,7 +16,7 @@ import type { Collector, CollectorPort } from './model/collector.js';
 import { merged, type Snapshot } from './model/series.js';
 import { responder } from './workers/responder.js';
 
-/** What can be measured. */
+/** The classes that {@link metrics} measures. */
 export type MetricsSource = ElectionSupervisor | LeaderElector | ShardSupervisor | ClusterSupervisor;
 
 /** How metrics are gathered. */
@@ -30,18 +30,17 @@ export interface MetricsOptions {
 
 /** The parts of OpenTelemetry to measure with. Give at least one of the two. */
 export interface Instrumentation {
-  /** Of `@opentelemetry/api`: exports the metrics that this process measures, but for those of its workers. */
+  /** A meter of `@opentelemetry/api`. It exports the metrics that this process measures itself, without those of its workers. */
   readonly meter?: Meter;
-  /** Of `@opentelemetry/api`: gets a span for each term, each call of a clean-up hook and each takeover. */
+  /** A tracer of `@opentelemetry/api`. It gets a span for each term, each call of a clean-up hook and each takeover. */
   readonly tracer?: Tracer;
 }
 
-/** The metrics of some sources, since {@link metrics} was called. */
+/** The metrics of some sources since the call of {@link metrics}. */
 export class Metrics {
-  /** The media type of what {@link Metrics.text} gives. */
+  /** The media type of the text that {@link Metrics.text} returns. */
   readonly contentType = CONTENT_TYPE;
   readonly #collectors: readonly Collector[];
-  /** What is exported, and what ends that. */
   readonly #meters = new Set<MeteredMetrics>();
   readonly #spans = new Set<Spans>();
   readonly #closing: (() => void)[] = [];
@@ -59,10 +58,10 @@ export class Metrics {
   }
 
   /**
-   * The metrics in Prometheus's text format, also those of sources that have stopped. The parent of workers asks these first, so
-   * this may take `workerTimeoutMs`. A leader lists its queue, which may take half a second.
+   * Returns the metrics in Prometheus's text format, including those of sources that have stopped. The parent of workers first asks
+   * its workers, which may take up to `workerTimeoutMs`. A leader lists its queue, which may take up to half a second.
    *
-   * @throws InvalidStateError if it was closed
+   * @throws InvalidStateError after `close()`
    */
   async text(): Promise<string> {
     this.#checkOpen();
@@ -70,12 +69,13 @@ export class Metrics {
   }
 
   /**
-   * Adds the metrics to a registry of prom-client's, until {@link Metrics.close}. A registry takes several: each metric is registered
-   * once, also for another supervisor that comes after one that has stopped. Does nothing if the registry has these metrics already.
+   * Adds the metrics to a registry of prom-client, until {@link Metrics.close}. You may add several `Metrics` to one registry, also
+   * when a supervisor replaces one that has stopped: the registry gets each metric only once. A second call with the same registry
+   * changes nothing.
    *
-   * @throws InvalidOptionError if it isn't such a registry
-   * @throws InvalidStateError if it was closed
-   * @throws what the registry throws, if it has another metric of one of these names: then none is registered
+   * @throws InvalidOptionError if `registry` isn't a registry of prom-client
+   * @throws InvalidStateError after `close()`
+   * @throws the registry's error if the registry has another metric with one of these names. Then this method registers none.
    */
   register(registry: PromClientRegistry): void {
     this.#checkOpen();
@@ -86,11 +86,12 @@ export class Metrics {
   }
 
   /**
-   * Measures by OpenTelemetry from now on, until {@link Metrics.close}. Its names are those of Prometheus without `_total` and the
-   * unit, and with `conclave.` for `conclave_`. The parent of workers exports what it measures itself: let each worker export its own.
+   * Exports by OpenTelemetry from now on, until {@link Metrics.close}. The metrics have the same names as in Prometheus, without
+   * `_total` and the unit, and with `conclave.` in place of `conclave_`. The parent of workers exports only its own metrics. Let each
+   * worker export its own, too.
    *
-   * @throws InvalidOptionError if neither a meter nor a tracer is given, or one is wrong
-   * @throws InvalidStateError if it was closed
+   * @throws InvalidOptionError if you give neither a meter nor a tracer, or if one of them is wrong
+   * @throws InvalidStateError after `close()`
    */
   instrument(instrumentation: Instrumentation): void {
     this.#checkOpen();
@@ -119,12 +120,12 @@ export class Metrics {
     for (const collector of this.#collectors) collector.close();
   }
 
-  /** Closes it, for `using`: the same as `close()`. */
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
 
-  /** @internal What this process has measured itself. Never rejects. */
+  /** @internal The metrics that this process has measured itself. Never rejects. */
   own(): Promise<Snapshot> {
     return this.#collect(false);
   }
@@ -159,7 +160,7 @@ export class Metrics {
       hookCalled: (...call) => {
         for (const each of spans) each.hookCalled(...call);
       },
-      // A process that has nothing more to do must be able to end.
+      // The responder's listener keeps the process alive. When all sources have stopped, the process must be able to end.
       stopped: () => {
         if (this.#hasStopped) responder.remove(this);
       },
@@ -183,7 +184,7 @@ const METER_METHODS = [
   'removeBatchObservableCallback',
 ];
 
-/** Not by their class: which copy of that library it is doesn't matter. */
+/** Checks an object by its methods, not by its class, because it may come from another copy of the library. */
 function checkMethods(
   name: string,
   value: unknown,
@@ -199,12 +200,12 @@ function checkMethods(
 const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupervisor];
 
 /**
- * Measures supervisors, electors, shard supervisors and the parents of workers from now on, until `close()`. It sets no timer. It sends
- * the servers no request before you ask for the metrics.
+ * Measures supervisors, electors, shard supervisors and the parents of workers from now on, until `close()`. It sets no timer, and it
+ * sends the servers no request until you ask for the metrics.
  *
- * Guaranteed: no count is lost at the end of a session, and measuring doesn't change how the sources behave. Counters count from this call
- * on, so call it before `start()`. Not guaranteed: that two processes agree at any moment. Each reports what it knows. Only
- * `term.isHeld()` decides whether a process may act.
+ * Guaranteed: counters keep their counts at the end of a session, and measuring doesn't change how the sources behave. Counters count
+ * from this call on, so call it before `start()`. Not guaranteed: that two processes agree at any moment, because each reports what it
+ * knows. Only `term.isHeld()` decides whether a process may act.
  *
  * @example
  * ```ts
@@ -214,7 +215,7 @@ const SOURCES = [ElectionSupervisor, LeaderElector, ShardSupervisor, ClusterSupe
  *   response.end(await measured.text());
  * }).listen(9100);
  * ```
- * @throws InvalidOptionError if a source is of another class, or of another copy of Conclave, or an option is wrong
+ * @throws InvalidOptionError if a source is of another class or of another copy of Conclave, or if an option is wrong
  */
 export function metrics(
   sources: MetricsSource | readonly MetricsSource[],

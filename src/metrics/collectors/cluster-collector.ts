@@ -8,7 +8,7 @@ import { merged, type Series, type Snapshot, withLabel } from '../model/series.j
 import { askWorkers } from '../workers/ask-workers.js';
 import { countError } from './session-taps.js';
 
-/** Measures the parent of workers, and gathers what they have measured themselves. */
+/** Measures the parent of workers, and gathers the workers' own metrics. */
 export class ClusterCollector implements Collector {
   readonly #source: ClusterSupervisor;
   readonly #measurements: Measurements;
@@ -58,7 +58,7 @@ export class ClusterCollector implements Collector {
     return merged([this.#own(unanswered), ...ofWorkers]);
   }
 
-  /** Without what the workers have measured. */
+  /** The parent's own metrics, without those of the workers. */
   #own(unanswered: number | undefined): Snapshot {
     const result: Map<FamilyName, Series[]> = this.#measurements.snapshot();
     const set = (name: FamilyName, value: number) => result.set(name, [{ labels: {}, value }]);

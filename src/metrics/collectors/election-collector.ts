@@ -1,4 +1,4 @@
-// Imports more than 15 modules: 17, half of them for types; it reads whatever a candidate is made of.
+// Imports more than 15 modules: 17, half of them for types; it reads all parts of a candidate.
 import type { OpenCandidacy } from '../../cluster/supervisor/candidacy-state.js';
 import type { EndedAttempt } from '../../cluster/supervisor/cleanup-hook.js';
 import { ElectionSupervisor } from '../../cluster/supervisor/supervisor.js';
@@ -17,7 +17,7 @@ import type { Labels, Series, Snapshot } from '../model/series.js';
 import { hookCalled } from './hook-measurements.js';
 import { countError, SessionTaps } from './session-taps.js';
 
-/** What counts as a transition, by the event that tells of it. */
+/** The events that count as transitions. */
 const TRANSITIONS = new Set(['waiting', 'elected', 'demoted', 'expired', 'cleaned', 'restarting', 'stopped']);
 const LIST_WITHIN_MS = 500;
 
@@ -114,7 +114,7 @@ export class ElectionCollector implements Collector {
     return state?.name === 'claiming' || state?.name === 'leading' ? 0 : undefined;
   }
 
-  /** Listed by the leader alone: else each of many candidates would list all of them. */
+  /** Only the leader lists the queue. Otherwise each of many candidates would list all of them. */
   async #queueLength(): Promise<number | undefined> {
     const session = this.#session;
     if (session?.state.name !== 'connected' || !this.#source.isLeader) return undefined;
@@ -127,7 +127,7 @@ export class ElectionCollector implements Collector {
   }
 
   #follow({ elector, session }: OpenCandidacy): void {
-    this.#sessions.follow(session); // Its errors are the supervisor's.
+    this.#sessions.follow(session); // The supervisor reports the session's errors.
     this.#untapElector?.();
     this.#untapElector = elector.tap((event) => {
       if (event === 'takeoverWait') this.#measurements.count('conclave_takeover_waits_total');
@@ -150,7 +150,7 @@ export class ElectionCollector implements Collector {
   }
 
   #changed(to: string, first: unknown, second: unknown): void {
-    // Each change of the position in the queue is told.
+    // Each change of the position in the queue also emits `waiting`. That is no transition.
     if (to === 'waiting' && this.#lastTransition === 'waiting') return;
     this.#lastTransition = to;
     const reason = to === 'elected' ? this.#elected(first) : to === 'demoted' ? (second as string) : '';
@@ -165,7 +165,7 @@ export class ElectionCollector implements Collector {
     this.#port.stopped();
   }
 
-  /** How the term came to this candidate. */
+  /** Returns how the candidate got the term: the `reason` of the transition. */
   #elected(term: unknown): string {
     if (!(term instanceof ElectedTerm)) return '';
     this.#term = term.number;

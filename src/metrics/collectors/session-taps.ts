@@ -6,7 +6,7 @@ import type { Labels, Series } from '../model/series.js';
 
 const STATES: readonly SessionState['name'][] = ['connecting', 'connected', 'suspended', 'expired', 'closed'];
 
-/** Measures the sessions of one source, which has one after the other. */
+/** Measures the sessions of one source, one session after another. */
 export class SessionTaps {
   readonly #measurements: Measurements;
   readonly #labels: Labels;
@@ -20,8 +20,8 @@ export class SessionTaps {
   }
 
   /**
-   * From now on that session is measured, and no other one.
-   * @param countsErrors - whether its errors are reported by no other emitter that is measured
+   * Measures this session from now on, and no longer the one before.
+   * @param countsErrors - `true` if no other measured emitter reports the session's errors
    */
   follow(session: Session, countsErrors = false): void {
     this.#untap?.();
@@ -44,7 +44,7 @@ export class SessionTaps {
   }
 }
 
-/** Codes are a closed list: an error of another library might have any text as its code. */
+/** Counts errors of other libraries as `OTHER`, because their codes may be any text. Conclave's codes are a closed list. */
 export function countError(measurements: Measurements, error: unknown): void {
   const code = error instanceof ConclaveError ? error.code : 'OTHER';
   measurements.count('conclave_errors_total', { code });

@@ -38,7 +38,7 @@ export class ShardCollector implements Collector {
     return this.#hasStopped;
   }
 
-  /** Shards have terms, too: very many, and none that is worth a span. */
+  /** None. Shards have terms, too, but too many of them, and none is worth a span. */
   terms() {
     return [];
   }
@@ -51,7 +51,7 @@ export class ShardCollector implements Collector {
     set('conclave_shards_lacking', lacking.length);
     set('conclave_shards_stuck', stuck.length);
     set('conclave_planner', planner ? 1 : 0);
-    const [shard] = this.#source.membership?.owned ?? []; // All are proved by the member's own node.
+    const [shard] = this.#source.membership?.owned ?? []; // One heartbeat of the member's own node proves all shards.
     if (shard?.seemsHeld === true) set('conclave_proof_age_seconds', shard.proofAgeMs / 1000);
     result.set('conclave_session_state', this.#sessions.states());
     return result;

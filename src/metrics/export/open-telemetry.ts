@@ -1,7 +1,7 @@
 import { FAMILIES, FAMILY_NAMES, type Family, type FamilyName } from '../model/families.js';
 import type { Labels, Snapshot } from '../model/series.js';
 
-/** The part of OpenTelemetry's `Meter` that is needed. */
+/** The part of OpenTelemetry's `Meter` that Conclave uses. */
 export interface Meter {
   createObservableGauge(name: string, options?: InstrumentOptions): object;
   createObservableCounter(name: string, options?: InstrumentOptions): object;
@@ -13,19 +13,19 @@ export interface Meter {
   ): void;
 }
 
-/** The part of OpenTelemetry's `MetricOptions` that is needed. */
+/** The part of OpenTelemetry's `MetricOptions` that Conclave uses. */
 export interface InstrumentOptions {
   description?: string;
   unit?: string;
   advice?: { explicitBucketBoundaries?: number[] };
 }
 
-/** The part of OpenTelemetry's `Histogram` that is needed. */
+/** The part of OpenTelemetry's `Histogram` that Conclave uses. */
 export interface HistogramInstrument {
   record(value: number, attributes?: Record<string, string>): void;
 }
 
-/** The part of OpenTelemetry's `BatchObservableResult` that is needed. */
+/** The part of OpenTelemetry's `BatchObservableResult` that Conclave uses. */
 export interface Observations {
   observe(observable: never, value: number, attributes?: Record<string, string>): void;
 }
@@ -37,8 +37,8 @@ export interface MeteredMetrics {
 }
 
 /**
- * The name that OpenTelemetry gets: without the unit and the `total`, which its exporter for Prometheus adds again. The name of
- * another library's metric stays.
+ * The metric's name for OpenTelemetry, without the unit and without `_total`: OpenTelemetry's exporter for Prometheus adds both
+ * again. `leader_election_master_status` keeps its name, because client-go defines it.
  */
 export function instrumentName(name: FamilyName): string {
   const base = name.replace(/_total$/, '');
@@ -47,7 +47,7 @@ export function instrumentName(name: FamilyName): string {
   return plain.replace(/^conclave_/, 'conclave.');
 }
 
-/** @param collect - what this process has measured itself; never rejects */
+/** @param collect - gives the metrics that this process has measured itself. Must never reject. */
 export function meteredMetrics(meter: Meter, collect: () => Promise<Snapshot>): MeteredMetrics {
   const histograms = new Map<FamilyName, HistogramInstrument>();
   const observables = new Map<FamilyName, object>();

@@ -1,14 +1,14 @@
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
 import { countOf, type Labels, merged, type Series, type Snapshot } from '../model/series.js';
 
-/** The part of a registry of prom-client's that is needed. */
+/** The part of prom-client's `Registry` that Conclave uses. */
 export interface PromClientRegistry {
   registerMetric(metric: never): void;
   getSingleMetric(name: string): unknown;
   removeSingleMetric(name: string): void;
 }
 
-/** Gives what it has measured. Never rejects. */
+/** Gives its metrics. Never rejects. */
 export interface SnapshotSource {
   collect(): Promise<Snapshot>;
 }
@@ -19,7 +19,7 @@ interface Value {
   readonly metricName?: string;
 }
 
-/** What a registry calls a metric: it asks for the values when they are asked for, and keeps none. */
+/** A metric in the registry's sense. It keeps no values: at each scrape it collects them. */
 interface RegisteredMetric {
   readonly name: string;
   readonly help: string;
@@ -33,10 +33,10 @@ interface RegisteredMetric {
 const bridges = new WeakMap<PromClientRegistry, Bridge>();
 
 /**
- * Registers the metrics with a registry of prom-client's, whose metrics say the values of `source` from now on. One registry takes any
- * number of sources: each metric is registered once.
- * @returns ends that
- * @throws what the registry throws, if it has another metric of one of these names
+ * Registers the metrics with prom-client's registry, which shows the values of `source` from now on. One registry takes any number
+ * of sources. It gets each metric only once.
+ * @returns a function that removes the source
+ * @throws the registry's error if the registry has another metric with one of these names
  */
 export function registerWith(registry: PromClientRegistry, source: SnapshotSource): () => void {
   const bridge = bridges.get(registry) ?? new Bridge(registry);
@@ -49,7 +49,7 @@ class Bridge {
   readonly #registry: PromClientRegistry;
   readonly #sources = new Set<SnapshotSource>();
   readonly #metrics: ReadonlyMap<FamilyName, RegisteredMetric>;
-  /** The registry asks for all metrics in one go: one collection is for all of them. */
+  /** The registry asks for all metrics at the same time. They share one collection. */
   #collecting: Promise<Snapshot> | undefined;
 
   constructor(registry: PromClientRegistry) {
@@ -87,10 +87,10 @@ class Bridge {
       ...{ ...described, name, labelNames: labels },
       get: async () => {
         const series = (await this.#collect()).get(name) ?? [];
-        // A registry for OpenMetrics changes the name of a counter before it asks.
+        // A registry for OpenMetrics changes a counter's name before it reads the counter.
         return { ...described, name: metric.name, values: series.flatMap((each) => valuesOf(name, each)) };
       },
-      reset: () => undefined, // What has happened has happened.
+      reset: () => undefined, // Counts must not go back.
     };
     return metric;
   }
@@ -105,7 +105,7 @@ class Bridge {
   }
 }
 
-/** As prom-client keeps them: of a histogram, the counts of the buckets up to each bound. */
+/** The values in prom-client's form: a histogram's buckets are cumulative. */
 function valuesOf(name: FamilyName, { labels, value }: Series): Value[] {
   if (typeof value === 'number') return [{ value, labels }];
   const bounds: readonly (number | string)[] = [...(FAMILIES[name].buckets ?? []), '+Inf'];

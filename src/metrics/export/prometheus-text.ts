@@ -1,7 +1,7 @@
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from '../model/families.js';
 import { countOf, type Labels, type Series, type Snapshot } from '../model/series.js';
 
-/** The media type of what {@link prometheusText} gives. */
+/** The media type of the text that {@link prometheusText} returns. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** The metrics in Prometheus's text format, version 0.0.4. */
@@ -36,12 +36,12 @@ function line(name: string, labels: Labels, value: number): string {
   return `${name}${shown.length === 0 ? '' : `{${shown.join(',')}}`} ${value}`;
 }
 
-/** A help text ends with its line. */
+/** Escapes line breaks, because a help text ends at the end of its line. */
 export function escapeHelp(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-/** The value of a label stands between quotation marks. */
+/** Also escapes quotation marks, because a label's value stands between them. */
 export function escapeValue(text: string): string {
   return escapeHelp(text).replaceAll('"', '\\"');
 }

@@ -1,19 +1,19 @@
 import type { MeasuredHookCall, MeasuredTerm, MeasurementListener } from '../model/collector.js';
 import type { Labels } from '../model/series.js';
 
-/** The part of OpenTelemetry's `Tracer` that is needed. */
+/** The part of OpenTelemetry's `Tracer` that Conclave uses. */
 export interface Tracer {
   startSpan(name: string, options?: SpanOptions): Span;
 }
 
-/** The part of OpenTelemetry's `SpanOptions` that is needed. */
+/** The part of OpenTelemetry's `SpanOptions` that Conclave uses. */
 export interface SpanOptions {
   root?: boolean;
   startTime?: Date;
   attributes?: Record<string, string | number>;
 }
 
-/** The part of OpenTelemetry's `Span` that is needed. */
+/** The part of OpenTelemetry's `Span` that Conclave uses. */
 export interface Span {
   setAttribute(key: string, value: string): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
@@ -24,8 +24,8 @@ export interface Span {
 const ERROR = 2; // SpanStatusCode.ERROR.
 
 /**
- * A span for each term, each call of a clean-up hook and each takeover. Each is the root of a trace: they are caused by what other
- * processes do, and not by what this one is about to do when it hears of that.
+ * A span for each term, each call of a clean-up hook and each takeover. Each span is the root of a trace. Other processes cause
+ * these events, so they don't belong to the work that this process happens to do at that moment.
  */
 export class Spans implements Omit<MeasurementListener, 'observed'> {
   readonly #tracer: Tracer;
@@ -63,7 +63,7 @@ export class Spans implements Omit<MeasurementListener, 'observed'> {
     span.end();
   }
 
-  /** Ends the spans of terms that go on: what becomes of them isn't heard any more. */
+  /** Ends the spans of all current terms, because the ends of these terms won't be reported any more. */
   close(): void {
     for (const span of this.#terms.values()) span.end();
     this.#terms.clear();

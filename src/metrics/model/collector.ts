@@ -1,18 +1,18 @@
 import type { FamilyName } from './families.js';
 import type { Labels, Snapshot } from './series.js';
 
-/** A term, as a span shows it. */
+/** The part of a term that a span shows. */
 export interface MeasuredTerm {
   readonly number: number;
   readonly token: bigint;
 }
 
-/** What is heard of sources as it happens, for what can't be asked for later. Nothing of it may throw. */
+/** Hears of events at once that a later snapshot doesn't show. No method may throw. */
 export interface MeasurementListener {
   /** A value of a histogram, in seconds. */
   observed(name: FamilyName, labels: Labels, value: number): void;
   termBegan(labels: Labels, term: MeasuredTerm): void;
-  /** @param isLoss - whether the term was lost, and not given back */
+  /** @param isLoss - whether the candidate lost the term instead of releasing it */
   termEnded(term: MeasuredTerm, reason: string, isLoss: boolean): void;
   tookOver(labels: Labels, term: MeasuredTerm, since: Date): void;
   hookCalled(labels: Labels, call: MeasuredHookCall): void;
@@ -28,21 +28,21 @@ export interface MeasuredHookCall {
 export interface Collector {
   /** Whether the source has stopped for good. */
   readonly hasStopped: boolean;
-  /** What is to be said at this moment. Never rejects. @param gathers - whether the workers of a cluster are asked, too */
+  /** The metrics of this moment. Never rejects. @param gathers - whether to ask a cluster's workers for theirs, too */
   collect(gathers: boolean): Promise<Snapshot>;
-  /** The terms that the source leads, for a listener that has come later. */
+  /** The terms that the source leads now, for a listener that was added later. */
   terms(): readonly { readonly labels: Labels; readonly term: MeasuredTerm }[];
-  /** Measures nothing any more. */
+  /** Ends the measuring. */
   close(): void;
 }
 
-/** What a collector needs of the metrics that it belongs to. */
+/** The part of a `Metrics` that its collectors use. */
 export interface CollectorPort extends MeasurementListener {
   /** The source has stopped for good. */
   stopped(): void;
 }
 
-/** `date` as it was some time ago. */
+/** Moves `date` back by `ms`, and returns it. */
 export function ago(date: Date, ms: number): Date {
   date.setTime(date.getTime() - ms);
   return date;

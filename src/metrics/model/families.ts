@@ -1,17 +1,17 @@
 /**
- * The metrics, by name: a contract. Each way in which they are exported, docs/operations/metrics.md, the alert rules and the
- * dashboard follow from this table. A name, once published, isn't given another meaning.
+ * The metrics, by name. This table is a contract: the exporters, docs/operations/metrics.md, the alert rules and the dashboard
+ * follow it. A published name never gets another meaning.
  */
 
 /** One metric. */
 export interface Family {
   readonly type: 'gauge' | 'counter' | 'histogram';
-  /** What it says, in one sentence. */
+  /** The metric's meaning, in one sentence. */
   readonly help: string;
   readonly unit?: 'seconds';
-  /** All labels that its series may have, but for `worker`. */
+  /** All labels that its series may have, except `worker`. */
   readonly labels: readonly string[];
-  /** Of a histogram: the upper bounds of its buckets, rising, without infinity. */
+  /** For a histogram: the upper bounds of its buckets in ascending order, without infinity. */
   readonly buckets?: readonly number[];
   /** Which value counts if two sources of one process have the same labels. @default `sum` for counters and histograms, `last` for gauges */
   readonly merge?: 'sum' | 'last' | 'max';
@@ -19,10 +19,10 @@ export interface Family {
 
 const ELECTION = ['election', 'id'];
 const GROUP = ['group', 'id'];
-/** Of the candidates of an election, and of the members of a group of shards. */
+/** For candidates of an election and for members of a group of shards. */
 const EITHER = ['election', 'group', 'id'];
 
-// A release is answered within milliseconds, and a lease may last for minutes.
+// Servers answer a release within milliseconds, but a lease may last for minutes.
 const FAILOVER_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120];
 const HANDOVER_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const REPLY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -36,7 +36,7 @@ const TABLE = {
   },
   leader_election_master_status: {
     type: 'gauge',
-    help: 'The same as conclave_leader, by the name and the label of the leader election of client-go.',
+    help: 'The same as conclave_leader, with the name and the label that the leader election of client-go uses.',
     labels: ['name'],
     merge: 'max',
   },
@@ -58,48 +58,48 @@ const TABLE = {
   },
   conclave_proof_age_seconds: {
     type: 'gauge',
-    help: 'How long ago the newest heartbeat was sent that the servers have committed. While something is led or owned only.',
+    help: 'How long ago the newest heartbeat was sent that the servers have committed. Reported only while this process leads or owns a shard.',
     unit: 'seconds',
     labels: EITHER,
   },
   conclave_wedged: {
     type: 'gauge',
-    help: 'Whether work of a term goes on though its lease is over, or a lease after the stop: 1 or 0.',
+    help: 'Whether work of a term goes on after its lease is over, or for longer than a lease after the stop: 1 or 0.',
     labels: ELECTION,
   },
   conclave_queue_position: {
     type: 'gauge',
-    help: 'How many candidates are ahead of this one; 0 while it leads. While it has a place in the queue only.',
+    help: 'How many candidates are ahead of this one; 0 while it leads. Reported only while it has a place in the queue.',
     labels: ELECTION,
   },
   conclave_queue_length: {
     type: 'gauge',
-    help: 'How many candidates the election has, the leader included. Reported by the leader only.',
+    help: 'How many candidates the election has, the leader included. Only the leader reports it.',
     labels: ELECTION,
   },
   conclave_session_state: {
     type: 'gauge',
-    help: 'Of each state of a session, whether the newest session is in that state: 1 or 0.',
+    help: 'For each state of a session, whether the newest session is in that state: 1 or 0.',
     labels: [...EITHER, 'state'],
   },
   conclave_transitions_total: {
     type: 'counter',
-    help: 'How often this candidate or member has come to be what `to` says, for that reason.',
+    help: 'How often this candidate or member has changed to the state `to`, by reason.',
     labels: [...EITHER, 'to', 'reason'],
   },
   conclave_errors_total: {
     type: 'counter',
-    help: 'How many errors were reported by `error` events, by their code; OTHER for errors of other libraries.',
+    help: 'How many errors the `error` events have reported, by code; OTHER for errors of other libraries.',
     labels: [...EITHER, 'code'],
   },
   conclave_reconnects_total: {
     type: 'counter',
-    help: 'How often a session that had lost its connection was served again.',
+    help: 'How often a session that had lost its connection has connected again.',
     labels: EITHER,
   },
   conclave_takeover_waits_total: {
     type: 'counter',
-    help: 'How often this candidate has waited for the end of the lease of a leader that had ended without a release, or was silent.',
+    help: 'How often this candidate has waited for the end of a lease whose leader had ended without a release, or was silent.',
     labels: ELECTION,
   },
   conclave_failover_duration_seconds: {
@@ -125,19 +125,19 @@ const TABLE = {
   },
   conclave_hook_duration_seconds: {
     type: 'histogram',
-    help: 'How long a call of the clean-up hook has taken, whatever came of it.',
+    help: 'How long a call of the clean-up hook has taken, whether it succeeded or not.',
     unit: 'seconds',
     labels: EITHER,
     buckets: HOOK_SECONDS,
   },
   conclave_hook_failures_total: {
     type: 'counter',
-    help: 'How many calls of the clean-up hook have failed or were not done in time.',
+    help: 'How many calls of the clean-up hook have failed or have not ended in time.',
     labels: EITHER,
   },
   conclave_overruns_total: {
     type: 'counter',
-    help: 'How often work still ran when its lease, or the time that it was given to settle, was over.',
+    help: 'How often work still ran at the end of its lease, or at the end of the time that it had to settle.',
     labels: EITHER,
   },
   conclave_shards_owned: {
@@ -147,12 +147,12 @@ const TABLE = {
   },
   conclave_shards_lacking: {
     type: 'gauge',
-    help: 'How many shards this member is to own and does not own yet.',
+    help: 'How many shards this member should own and does not own yet.',
     labels: GROUP,
   },
   conclave_shards_stuck: {
     type: 'gauge',
-    help: 'How many shards have work that goes on though it was told to end a lease ago, or the lease is over.',
+    help: 'How many shards have work that goes on after its lease is over, or a lease after it was told to end.',
     labels: GROUP,
   },
   conclave_planner: {
@@ -162,12 +162,12 @@ const TABLE = {
   },
   conclave_shard_transitions_total: {
     type: 'counter',
-    help: 'How often this member has acquired, released or lost a shard, for that reason.',
+    help: 'How often this member has acquired, released or lost a shard, by reason.',
     labels: [...GROUP, 'to', 'reason'],
   },
   conclave_shard_moves_total: {
     type: 'counter',
-    help: 'How many shards this member has given to another member that lives, since the plan says so.',
+    help: 'How many shards this member has given to another live member because the plan says so.',
     labels: GROUP,
   },
   conclave_workers: {
@@ -178,7 +178,7 @@ const TABLE = {
   },
   conclave_workers_unanswered: {
     type: 'gauge',
-    help: 'How many of the workers that run have not told their metrics in time. Theirs are missing.',
+    help: 'How many running workers have not sent their metrics in time. Their metrics are missing.',
     labels: [],
     merge: 'sum',
   },
@@ -195,12 +195,12 @@ const TABLE = {
   },
   conclave_worker_restarts_total: {
     type: 'counter',
-    help: 'How often a worker that had ended by itself was to be started again.',
+    help: 'How often the parent has scheduled a restart of a worker that had ended by itself.',
     labels: [],
   },
   conclave_session_cleanups_total: {
     type: 'counter',
-    help: 'How many sessions of dead processes the guardian has cleaned up; clean: whether all that they led was given back.',
+    help: 'How many sessions of dead processes the guardian has cleaned up; clean: whether it released all their terms.',
     labels: ['clean'],
   },
 } as const satisfies Record<string, Family>;
@@ -209,10 +209,10 @@ export type FamilyName = keyof typeof TABLE;
 
 export const FAMILIES: Readonly<Record<FamilyName, Family>> = TABLE;
 
-/** In the order of the table: that in which they are exported. */
+/** The names in the table's order. The exporters keep this order. */
 export const FAMILY_NAMES = Object.keys(TABLE) as readonly FamilyName[];
 
-/** The label that says from which worker of `superviseCluster` a series is. */
+/** The label with the slot of the worker of `superviseCluster` that a series comes from. */
 export const WORKER_LABEL = 'worker';
 
 export function isFamilyName(name: unknown): name is FamilyName {

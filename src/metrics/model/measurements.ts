@@ -7,7 +7,7 @@ interface Histogram {
   sum: number;
 }
 
-/** The counters and histograms of one source. They go on over the end of its sessions. */
+/** The counters and histograms of one source. They keep their values when a session ends. */
 export class Measurements {
   readonly #labels: Labels;
   readonly #onObserved: (name: FamilyName, labels: Labels, value: number) => void;
@@ -15,15 +15,15 @@ export class Measurements {
   readonly #histograms = new Map<FamilyName, Histogram>();
 
   /**
-   * @param labels - of all series
-   * @param onObserved - called with each value of a histogram
+   * @param labels - the labels of all series
+   * @param onObserved - gets each value of a histogram
    */
   constructor(labels: Labels, onObserved: (name: FamilyName, labels: Labels, value: number) => void) {
     this.#labels = labels;
     this.#onObserved = onObserved;
   }
 
-  /** Makes it known that there is such a counter: it is 0 from now on, so that its first increase shows. */
+  /** Sets counters to 0, so that they exist before their first increase, and the increase shows. */
   begin(...names: readonly FamilyName[]): void {
     for (const name of names) this.count(name, {}, 0);
   }
@@ -37,7 +37,7 @@ export class Measurements {
     counter.value += by;
   }
 
-  /** @param value - in seconds */
+  /** @param value - seconds */
   observe(name: FamilyName, value: number): void {
     const { buckets = [] } = FAMILIES[name];
     const histogram = this.#histograms.get(name) ?? {
@@ -53,7 +53,7 @@ export class Measurements {
     this.#onObserved(name, this.#labels, value);
   }
 
-  /** A copy of all as they are now. */
+  /** A copy of all current values. */
   snapshot(): Map<FamilyName, Series[]> {
     const result = new Map<FamilyName, Series[]>();
     for (const [name, series] of this.#counters)

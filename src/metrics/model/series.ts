@@ -4,7 +4,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** The values of a histogram. */
 export interface HistogramValue {
-  /** How many values were in each bucket, not counted in any other; the last number is of those over all bounds. */
+  /** How many values each bucket has, not cumulative. The last number counts the values above all bounds. */
   readonly counts: readonly number[];
   readonly sum: number;
 }
@@ -15,17 +15,18 @@ export interface Series {
   readonly value: number | HistogramValue;
 }
 
-/** What a source, or all of them, say at one moment. */
+/** The metrics of one source, or of all sources, at one moment. */
 export type Snapshot = ReadonlyMap<FamilyName, readonly Series[]>;
 
-/** A name for the labels: the same for the same labels, whatever their order. */
+/** A key for labels. The order of the labels doesn't matter. */
 export function keyOf(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**
- * All series of the snapshots, in the order of the table. Of series with the same labels one is left, as a registry would refuse two: the sum of
- * counters and histograms; of gauges that of the later snapshot, since a source that replaces another one is given after it.
+ * All series of the snapshots, in the table's order. A registry would refuse two series with the same labels, so this makes one of
+ * them. Counters and histograms are added up. A gauge's value comes from the later snapshot, because a source that replaces another
+ * one comes after it. A family's `merge` may say otherwise.
  */
 export function merged(snapshots: Iterable<Snapshot>): Snapshot {
   const all = [...snapshots];
@@ -42,7 +43,7 @@ export function merged(snapshots: Iterable<Snapshot>): Snapshot {
   return result;
 }
 
-/** Each series with one label more. */
+/** Adds a label to each series. */
 export function withLabel(snapshot: Snapshot, label: string, value: string): Snapshot {
   const labelled = ({ labels, value: of }: Series): Series => ({
     labels: { ...labels, [label]: value },

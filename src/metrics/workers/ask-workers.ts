@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.js';
 import type { Snapshot } from '../model/series.js';
 import { decodeAnswer, encodeRequest } from './metrics-messages.js';
 
-/** The part of a child process that is needed. */
+/** The part of a child process that {@link askWorkers} uses. */
 export interface WorkerChannel {
   readonly connected: boolean;
   send(message: object, callback: (error: Error | null) => void): boolean;
@@ -47,7 +47,7 @@ async function ask(child: WorkerChannel, clock: Clock, timeoutMs: number): Promi
   child.on('message', onMessage);
   child.on('disconnect', done.resolve);
   try {
-    child.send(encodeRequest(request), ignore); // A channel that fails is disconnected, or gives no answer.
+    child.send(encodeRequest(request), ignore); // If sending fails, `disconnect` or the timeout ends the wait.
     await settledWithin(clock, done.promise, timeoutMs);
   } finally {
     child.off('message', onMessage);

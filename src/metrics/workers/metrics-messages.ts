@@ -2,9 +2,9 @@ import { FAMILIES, isFamilyName } from '../model/families.js';
 import type { HistogramValue, Labels, Series, Snapshot } from '../model/series.js';
 
 /**
- * The messages by which the parent of workers asks for their metrics, over the channel between a parent and its child. As those of a
- * guardian they are in one property, and neither other messages nor those of a guardian are touched; a process that doesn't know them
- * ignores them.
+ * The messages by which the parent of workers asks for their metrics, over the channel between a parent and its child. Like a
+ * guardian's messages they are in one property, so they don't interfere with a guardian's or the application's messages. A process
+ * that doesn't know them ignores them.
  */
 
 const PROPERTY = 'conclave';
@@ -12,7 +12,7 @@ const FORMAT = 1;
 const REQUEST = 'metrics';
 const ANSWER = 'metrics';
 
-/** What a worker has measured, for the request of that number. */
+/** A worker's metrics, in answer to the request with that number. */
 export interface MetricsAnswer {
   readonly request: number;
   readonly snapshot: Snapshot;
@@ -22,7 +22,7 @@ export function encodeRequest(request: number): object {
   return { [PROPERTY]: { format: FORMAT, word: REQUEST, request } };
 }
 
-/** The number of the request; `undefined`: it isn't one. */
+/** The number of the request; `undefined` if the message isn't a request. */
 export function decodeRequest(message: unknown): number | undefined {
   const content = contentOf(message);
   return content?.word === REQUEST && isWhole(content.request) ? content.request : undefined;
@@ -32,7 +32,7 @@ export function encodeAnswer({ request, snapshot }: MetricsAnswer): object {
   return { [PROPERTY]: { format: FORMAT, kind: ANSWER, request, families: Object.fromEntries(snapshot) } };
 }
 
-/** `undefined`: it isn't one. What can't be read of it is left out: a worker may be of another version. */
+/** The answer without its unreadable parts, because a worker may have another version; `undefined` if the message isn't one. */
 export function decodeAnswer(message: unknown): MetricsAnswer | undefined {
   const content = contentOf(message);
   if (content?.kind !== ANSWER || !isWhole(content.request)) return undefined;

@@ -3,13 +3,13 @@ import { ignore } from '../../platform/async/promises.js';
 import { merged, type Snapshot } from '../model/series.js';
 import { decodeRequest, encodeAnswer } from './metrics-messages.js';
 
-/** What can be asked for metrics. */
+/** Has metrics for the responder. */
 export interface Measured {
-  /** What this process has measured itself. Never rejects. */
+  /** The metrics that this process has measured itself. Never rejects. */
   own(): Promise<Snapshot>;
 }
 
-/** Tells the parent process the metrics of this process, when it asks for them. */
+/** Sends the metrics of this process to the parent process when the parent asks for them. */
 export class Responder {
   readonly #channel: ParentChannel;
   readonly #measured = new Set<Measured>();
@@ -18,10 +18,10 @@ export class Responder {
     this.#channel = channel;
   }
 
-  /** From now on these metrics are told. */
+  /** From now on the answers contain these metrics. */
   add(measured: Measured): void {
     if (this.#channel.send === undefined) return; // There is no parent that could ask.
-    // Only while there is something to tell: a listener for messages keeps a forked process alive.
+    // Listens only while there are metrics, because a listener for messages keeps a forked process alive.
     if (this.#measured.size === 0) this.#channel.on('message', this.#onMessage);
     this.#measured.add(measured);
   }
@@ -42,5 +42,5 @@ export class Responder {
   }
 }
 
-/** That of this process. */
+/** The responder of this process. */
 export const responder = new Responder(process as ParentChannel);
