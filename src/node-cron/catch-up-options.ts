@@ -7,11 +7,11 @@ import { type OffsetAt, offsetsOf } from './schedule.js';
 export interface MissedFirings {
   /** The task's name. */
   readonly task: string;
-  /** The firings that are run now, in their order: one at most with `missed: 'once'`. */
+  /** The firings that this process runs now, in their order: one at most with `missed: 'once'`. */
   readonly toRun: readonly Date[];
   /**
-   * Set if there are more firings than those. Firings later than `after`, up to and including `upTo`, won't be run any more:
-   * they are outside of the window, or more than `maxRuns`.
+   * Set if there are more missed firings than `toRun` has. No process will run firings later than `after`, up to and including
+   * `upTo`: they are outside of the window, or more than `maxRuns`.
    */
   readonly dropped?: { readonly after: Date; readonly upTo: Date };
 }
@@ -19,13 +19,13 @@ export interface MissedFirings {
 /** Options of {@link LeaderRunCoordinator.catchUp}. */
 export interface CatchUpOptions {
   /**
-   * How to treat firings that no process has run, because there was no leader or no process at all: `skip` runs none of
-   * them, `once` runs the job once for the latest, `all` runs it for each, in their order. @default 'skip'
+   * How to treat firings that no process has run, because there was no leader or no process at all. `skip` runs none of
+   * them, `once` runs the job once, for the latest one, and `all` runs it for each, in their order. @default 'skip'
    */
   readonly missed?: 'skip' | 'once' | 'all';
-  /** Firings that are longer ago than this are not run, in milliseconds; at most 366 days. @default 86400000, a day */
+  /** How old a missed firing may be to be run, in milliseconds; at most 366 days. @default 86400000, a day */
   readonly missedWindowMs?: number;
-  /** How many firings `all` runs after one interruption: the latest ones; from 1 to 10000. @default 1000 */
+  /** How many firings `all` runs after one interruption, from 1 to 10000. It runs the latest ones. @default 1000 */
   readonly maxRuns?: number;
   /**
    * The time zone that you gave to node-cron for the task. At the end of summer time an hour of local time comes twice, and the
@@ -36,7 +36,7 @@ export interface CatchUpOptions {
   readonly onMissed?: (missed: MissedFirings) => void;
 }
 
-/** Options that were checked; without `missed`, nothing is to be caught up. */
+/** The checked options. With `missed: 'skip'` there is no `policy`, because nothing is caught up. */
 export interface ResolvedCatchUp {
   readonly policy: CatchUpPolicy | undefined;
   readonly offsetAt: OffsetAt;
@@ -47,7 +47,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const MOST_DAYS = 366;
 const MOST_RUNS = 10_000;
 
-/** @throws InvalidOptionError if one is wrong */
+/** @throws InvalidOptionError if an option is wrong */
 export function resolveCatchUp(options: CatchUpOptions | undefined): ResolvedCatchUp {
   const given = checkOptions<CatchUpOptions>('catchUp', options, [
     'missed',

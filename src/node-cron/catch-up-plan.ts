@@ -1,30 +1,30 @@
 import type { LastRun } from './firing.js';
 import { type OffsetAt, pastFirings, type Schedule } from './schedule.js';
 
-/** What is done about firings of a task that no process has run. */
+/** How to treat firings of a task that no process has run. */
 export interface CatchUpPolicy {
   readonly missed: 'once' | 'all';
   readonly windowMs: number;
   readonly maxRuns: number;
 }
 
-/** What is to be caught up. */
+/** The firings to catch up. */
 export interface CatchUpPlan {
   /** The firings to run, in their order. */
   readonly toRun: readonly number[];
-  /** Firings that are too many, or too long ago: none of those later than `after`, up to `upTo`, is run. */
+  /** Set if some firings are too many or too old. Firings later than `after`, up to `upTo`, won't be run. */
   readonly dropped?: { readonly after: number; readonly upTo: number };
 }
 
 const NOTHING: CatchUpPlan = { toRun: [] };
-/** How far beyond the window it is looked whether there are firings to report as dropped. */
+/** How far before the window the plan still looks for firings, to report them as dropped. */
 const FARTHEST_MS = 366 * 24 * 3600 * 1000;
 
 /**
- * Which of the firings since the last run are to be run now. Yields now and then, so that the caller can let other work run.
+ * Plans which of the firings since the last run to run now. Yields now and then, so that the caller can let other work run.
  *
- * @param last - the last firing that was run, by any process
- * @param upTo - node-cron has come so far in this process; it sees to later firings itself
+ * @param last - the last firing that any process has run
+ * @param upTo - the last firing that node-cron has come to in this process. It handles later firings itself.
  * @param now - the time of day
  */
 export function* planCatchUp(

@@ -13,7 +13,7 @@ import type { Schedule } from './schedule.js';
 
 /** The part of node-cron's `ScheduledTask` that catching up needs. */
 export interface CatchUpTask extends Schedule {
-  /** The task's name. It has to have one. */
+  /** The task's name. A task needs one to be caught up. */
   readonly name?: string;
   /** Its cron expression. */
   getPattern(): string;
@@ -23,7 +23,7 @@ export interface CatchUpTask extends Schedule {
   execute(): Promise<unknown>;
   /** Adds a listener. */
   on(event: TaskEvent, listener: (context: JobContext) => void): void;
-  /** Takes a listener away. */
+  /** Removes a listener. */
   off(event: TaskEvent, listener: (context: JobContext) => void): void;
 }
 
@@ -36,28 +36,29 @@ export interface CatchUpContext {
   readonly logger: Logger;
   /** The term of this process, if it leads. */
   term(): Term | undefined;
-  /** `undefined` if the term ends before there is one. */
+  /** The session of the term; `undefined` if the term ends before there is a session. */
   sessionOf(term: Term): Promise<Session | undefined>;
 }
 
 type State =
   /** The coordinator doesn't know whether firings are missing. */
   | { readonly at: 'unknown' }
-  /** It is finding that out. `found` says whether node-cron may run the firings for which it asks. */
+  /** The coordinator looks for missing firings. `found` says whether node-cron may run the firings that it asks about. */
   | { readonly at: 'planning'; readonly found: Promise<boolean> }
-  /** Missed firings are run, and later ones after them. */
+  /** The coordinator runs missed firings, and then later ones. */
   | { readonly at: 'running' }
-  /** None is missing, as long as the term lasts: node-cron runs each firing. */
+  /** No firing is missing as long as the term lasts, because node-cron runs each one. */
   | { readonly at: 'current'; readonly term: Term }
   | { readonly at: 'ended' };
 
 /**
- * Catches up one task: runs firings of it that no process has run, by the run log, in their order and one at a time, in the
- * terms of this process.
+ * Catches up one task. In the terms of this process it runs the firings that no process has run according to the run log, in their
+ * order and one at a time.
  *
- * node-cron goes through the firings in their order, and asks about each (or reports it as missed, when the process was blocked).
- * So firings up to the last of which it has asked are this object's concern, and later ones still node-cron's. While missed firings
- * are run, node-cron is told not to run what it asks for: that is run here, after those that were before.
+ * node-cron goes through the firings in their order, and asks about each. If the process was blocked, it reports a firing as missed
+ * instead. So this object handles the firings up to the last one that node-cron has asked about or reported, and node-cron handles
+ * later ones. While this object runs missed firings, it answers node-cron's questions with no. It runs these firings itself, after
+ * the earlier ones.
  */
 export class CatchUp {
   readonly #task: CatchUpTask;
@@ -67,9 +68,9 @@ export class CatchUp {
   readonly #context: CatchUpContext;
   readonly #onEnd: () => void;
   #state: State = { at: 'unknown' };
-  /** node-cron sees to firings later than this. */
+  /** node-cron handles firings later than this. */
   #handledUpTo = 0;
-  /** Firings that node-cron asks for just now. */
+  /** Firings that node-cron asks about just now. */
   readonly #asked = new Set<number>();
 
   constructor(
@@ -92,12 +93,12 @@ export class CatchUp {
     this.#onStarted();
   }
 
-  /** The expression that is written to the run log. */
+  /** The task's expression, for the run log. */
   get expression(): string {
     return this.#task.getPattern();
   }
 
-  /** node-cron asks for a firing; it has an answer when the returned function is called. */
+  /** Notes that node-cron asks about a firing. Call the returned function when node-cron has its answer. */
   ask(at: number): () => void {
     this.#handledUpTo = Math.max(this.#handledUpTo, at);
     this.#asked.add(at);
@@ -105,8 +106,8 @@ export class CatchUp {
   }
 
   /**
-   * Whether node-cron may run what it asks for: no firing before that is missing.
-   * @throws why that can't be found out
+   * Whether node-cron may run the firing that it asks about. It may if no earlier firing is missing.
+   * @throws the error for which the coordinator can't find that out
    */
   async mayRun(term: Term): Promise<boolean> {
     this.begin(term);
@@ -115,18 +116,18 @@ export class CatchUp {
     return state.at === 'current' && state.term === term;
   }
 
-  /** A firing could not be run: it is missing. */
+  /** Notes that a firing couldn't be run, so it is missing. */
   invalidate(): void {
     if (this.#state.at === 'current') this.#state = { at: 'unknown' };
   }
 
-  /** Looks for missed firings, unless that goes on already, or none is missing. */
+  /** Looks for missed firings, unless it does so already, or none is missing. */
   begin(term: Term): void {
     const state = this.#state;
     const isLookedFor = state.at === 'unknown' || (state.at === 'current' && state.term !== term);
     if (!isLookedFor || !this.#isStarted() || !term.isHeld()) return;
     const found = deferred<boolean>();
-    found.promise.catch(ignore); // It is logged below.
+    found.promise.catch(ignore); // `#work` logs the error.
     this.#state = { at: 'planning', found: found.promise };
     void this.#work(term, found);
   }
@@ -138,12 +139,12 @@ export class CatchUp {
     } catch (error) {
       this.#enter({ at: 'unknown' });
       if (!(error instanceof TermEndedError)) {
-        this.#context.logger.error({ task: this.#name, error }, 'missed firings could not be looked for');
+        this.#context.logger.error({ task: this.#name, error }, 'the search for missed firings failed');
         found.reject(error);
       }
     }
     found.resolve(false);
-    // A term may have begun while a job of the one before hadn't ended.
+    // A new term may have begun before a job of the former term had ended.
     const next = this.#context.term();
     if (next !== undefined && next !== term) this.begin(next);
   }
@@ -152,7 +153,7 @@ export class CatchUp {
     if (this.#state.at !== 'ended') this.#state = state;
   }
 
-  /** Until none is missing any more, or the term, or the task, has ended or stopped. */
+  /** Runs missed firings until none is missing, the term has ended, or the task has stopped. */
   async #catchUp(term: Term, found: Deferred<boolean>): Promise<void> {
     const session = await this.#context.sessionOf(term);
     while (session !== undefined && term.isHeld() && this.#isStarted()) {
@@ -178,7 +179,7 @@ export class CatchUp {
     const last = await log.lastRun(this.#name, term, session);
     const hasChanged = last?.expression !== undefined && last.expression !== this.expression;
     if (last === undefined || hasChanged) {
-      // From here on it is known which firings were missed. What node-cron asks for just now is still to be run.
+      // The run log counts from here on. It must not include the firings that node-cron asks about just now: they are still to run.
       const at = Math.min(upTo, ...[...this.#asked].map((asked) => asked - 1));
       await log.reserve({ task: this.#name, at }, term, session, this.expression);
       return { toRun: [] };
@@ -193,7 +194,7 @@ export class CatchUp {
     }
   }
 
-  /** Firings that are dropped are marked as run, so that they are reported once. */
+  /** Reports a plan. It marks dropped firings as run, so that they are reported only once. */
   async #report(
     { dropped }: CatchUpPlan,
     toRun: readonly number[],
@@ -232,7 +233,7 @@ export class CatchUp {
       if (!term.isHeld() || !this.#isStarted()) return;
       const firing = { task: this.#name, at };
       const isReserved = await log.reserve(firing, term, session, this.expression);
-      // The reply may have come after the lease. The firing is reserved, and won't be run: once at most.
+      // The reply may have come after the lease. The firing is then reserved but not run, because it may run once at most.
       if (isReserved && term.isHeld() && this.#isStarted())
         await this.#run(runs.begin(firing, term, session.clock));
     }
@@ -244,17 +245,17 @@ export class CatchUp {
     const identify = ({ execution }: JobContext) => {
       if (execution !== undefined) forget = runs.identify(run, execution.id);
     };
-    // node-cron reports the start of a function before `execute` returns. A background task's isn't identified: it has no term.
+    // node-cron reports the start of a function before `execute` returns. A background task isn't identified, because it gets no term.
     this.#task.on('execution:started', identify);
     const execution = this.#task.execute();
     this.#task.off('execution:started', identify);
-    // A failure is the application's: node-cron has logged it, and emitted an event.
+    // The application handles a failure of its job: node-cron has logged it, and emitted an event.
     execution.then(run.complete, run.complete);
-    await run.ended; // Before the execution, if it may not take longer.
+    await run.ended; // With `settleWithinMs` this may be before the execution ends.
     forget?.();
   }
 
-  /** node-cron goes through its firings. */
+  /** Whether node-cron goes through the task's firings. */
   #isStarted(): boolean {
     return this.#state.at !== 'ended' && this.#task.getNextRun() !== null;
   }
@@ -271,7 +272,7 @@ export class CatchUp {
     this.#look();
   };
 
-  /** There may be firings that are missing. */
+  /** Looks for missed firings, because some may be missing now. */
   #look(): void {
     this.invalidate();
     const term = this.#context.term();

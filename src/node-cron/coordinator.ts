@@ -15,7 +15,7 @@ import { RunLog } from './run-log.js';
 
 /** Options of a {@link LeaderRunCoordinator}. */
 export interface LeaderRunCoordinatorOptions {
-  /** The path of the run log: it has a node for each task, with the last firing that was run. @default `<the election's path>/cron` */
+  /** The path of the run log. It has a node for each task, with the last firing that a process has run. @default `<the election's path>/cron` */
   readonly path?: string;
   /**
    * How long a firing waits for this process to be elected before it is skipped, in milliseconds. Without this wait no process
@@ -43,9 +43,9 @@ interface ElectionEvents {
 /**
  * A `RunCoordinator` for node-cron, by leadership: tasks with `distributed: true` run only in the process that leads.
  *
- * Guaranteed: a job begins only while `term.isHeld()`. Each firing is run once at most, in whatever process, as long as the
- * clocks of the hosts differ by less than a minute: the leader first writes it to ZooKeeper, in a transaction that the servers
- * carry out only during the term. A job counts as the leader's work, so leadership isn't given back while it runs.
+ * Guaranteed: a job begins only while `term.isHeld()`. All processes together run each firing once at most, as long as the
+ * clocks of the hosts differ by less than a minute: the leader first writes the firing to ZooKeeper, in a transaction that the
+ * servers carry out only during the term. A job counts as the leader's work, so leadership isn't given back while it runs.
  *
  * Not guaranteed: that each firing is run. A firing during a failover, after a kill for example, is lost unless you called
  * {@link LeaderRunCoordinator.catchUp} for its task. A firing that was written is always lost if the process dies before the
@@ -72,7 +72,7 @@ export class LeaderRunCoordinator {
 
   /**
    * @param leadership - its leader runs the jobs; the caller starts and stops it
-   * @throws InvalidOptionError if it is neither a supervisor nor an elector, or an option is wrong
+   * @throws InvalidOptionError if `leadership` is neither a supervisor nor an elector, or if an option is wrong
    */
   constructor(leadership: ElectionSupervisor | LeaderElector, options?: LeaderRunCoordinatorOptions) {
     if (!(leadership instanceof ElectionSupervisor || leadership instanceof LeaderElector))
@@ -94,9 +94,9 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * Whether this process is to run this firing: called by node-cron.
+   * Whether this process should run this firing. node-cron calls this.
    *
-   * @throws the error for which it can't reserve the firing: node-cron then skips the firing, and logs the error
+   * @throws the error for which this process can't reserve the firing. node-cron then skips the firing, and logs the error.
    */
   async shouldRun(key: string): Promise<boolean> {
     const firing = parseKey(key);
@@ -112,24 +112,25 @@ export class LeaderRunCoordinator {
     }
   }
 
-  /** The job has ended: called by node-cron. */
+  /** Notes that the job has ended. node-cron calls this. */
   onComplete(key: string): void {
     this.#runs.complete(key);
   }
 
   /**
-   * Runs missed firings of a task from now on, when this process leads: firings since the last one that was run, or since a leader
-   * called this method for the first time. Call it in each replica, right after you have scheduled the task.
+   * Runs missed firings of a task from now on, while this process leads: firings since the last one that a process has run, or since
+   * a leader called this method for the first time. Call it in each replica, right after you have scheduled the task.
    *
-   * Guaranteed: each missed firing is run once at most, as any other. They run in their order, one at a time, and later firings
-   * run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run, and
-   * {@link LeaderRunCoordinator.scheduledFor} the time of the firing. If the leader is lost meanwhile, the next one goes on.
+   * Guaranteed: each missed firing runs once at most, like any other firing. Missed firings run in their order, one at a time, and
+   * later firings run after them. node-cron reports these runs as executions that were invoked: `context.date` is the time of the run,
+   * and {@link LeaderRunCoordinator.scheduledFor} gives the time of the firing. If the leader is lost meanwhile, the next leader
+   * goes on.
    *
-   * Not guaranteed: that a firing is run again if its job failed or was cut off. Firings from before a change of the task's
-   * expression don't count, nor do any in a process in which the task is stopped. Catching up ends when the task is destroyed.
+   * Not guaranteed: that a firing runs again if its job failed or was cut off. Firings from before a change of the task's expression
+   * don't count as missed. A process in which the task is stopped catches up nothing. Catching up ends when the task is destroyed.
    *
    * @param task - a task of node-cron, with a name, `distributed: true` and this coordinator
-   * @throws InvalidOptionError if it isn't one, if a task of that name is there already, or an option is wrong
+   * @throws InvalidOptionError if `task` isn't such a task, if you gave another task with that name before, or if an option is wrong
    *
    * @example
    * ```ts
@@ -159,18 +160,18 @@ export class LeaderRunCoordinator {
   }
 
   /**
-   * The term of a running job, from the context that node-cron passes to the job: with the token for the stores to which the
-   * job writes, its signal, and `isHeld()` to ask before it acts.
+   * The term of a running job, from the context that node-cron passes to the job. The term has the token for the stores to which
+   * the job writes, the signal, and `isHeld()`, which the job asks before it acts.
    *
-   * @throws InvalidStateError if this coordinator runs no such job in this process: it was started by `task.execute()`, runs
-   *   in the background, or has ended
+   * @throws InvalidStateError if this coordinator runs no such job in this process: `task.execute()` started the job, or the job
+   *   runs in the background or has ended
    */
   termOf(context: JobContext): Term {
     return this.#runs.of(context).term;
   }
 
   /**
-   * The firing for which a job runs: `context.date`, unless the firing was missed and is run later.
+   * The time of the firing for which a job runs. It is `context.date`, unless the firing was missed and runs later.
    *
    * @throws InvalidStateError as {@link LeaderRunCoordinator.termOf}
    */
@@ -185,7 +186,7 @@ export class LeaderRunCoordinator {
     if (session === undefined) return false;
     if (catchUp !== undefined && !(await catchUp.mayRun(term))) return false;
     if (!(await this.#log.reserve(firing, term, session, catchUp?.expression))) return false;
-    // The reply may have come after the lease. The firing is reserved, and won't be run: once at most.
+    // The reply may have come after the lease. The firing is then reserved but not run, because it may run once at most.
     if (!term.isHeld()) return false;
     this.#runs.begin(firing, term, session.clock);
     return true;
@@ -209,14 +210,14 @@ export class LeaderRunCoordinator {
     return term;
   }
 
-  /** `undefined` if the term ends before there is one. */
+  /** The session of the term; `undefined` if the term ends before there is a session. */
   async #sessionOf(term: Term): Promise<Session | undefined> {
     if (this.#leadership instanceof LeaderElector) return this.#leadership.session;
     return await this.#leadership.session(term.signal).catch(() => undefined); // The supervisor has stopped.
   }
 }
 
-/** @returns its name */
+/** @returns the task's name */
 function checkTask(task: CatchUpTask): string {
   const methods = ['match', 'getNextRuns', 'getNextRun', 'getPattern', 'execute', 'on', 'off'] as const;
   const isTask = typeof task === 'object' && task !== null;

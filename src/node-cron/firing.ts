@@ -9,19 +9,19 @@ export interface Firing {
   readonly at: number;
 }
 
-/** The firing of a task that was run last, as it is written in ZooKeeper. */
+/** The last firing of a task that a process has run, as the run log in ZooKeeper has it. */
 export interface LastRun {
   readonly at: number;
-  /** Tells this run from any other. */
+  /** A unique id of this run. */
   readonly id: string;
-  /** The task's expression at that time, if it was known. */
+  /** The task's expression at that time, if the coordinator knew it. */
   readonly expression?: string;
 }
 
-// `<name>:<ISO time>`; a name may have colons of its own.
+// `<name>:<ISO time>`; a name may also contain colons.
 const KEY = /^(.+):([+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/s;
 
-/** @throws InvalidOptionError if it isn't a key in node-cron's format */
+/** @throws InvalidOptionError if `key` isn't in node-cron's format */
 export function parseKey(key: string): Firing {
   const [, task, time] = KEY.exec(key) ?? [];
   const at = Date.parse(time ?? '');
@@ -34,12 +34,12 @@ export function keyOf({ task, at }: Firing): string {
   return `${task}:${dateAt(at).toISOString()}`;
 }
 
-// More than the clocks of well-kept servers ever differ, and short enough to go without a job.
+// The clocks of well-kept servers never differ by more than this, and a task can do without its job for so long.
 const MOST_SKEW_MS = 60_000;
 
 /**
- * Whether a firing is still to be run. Firings run in order, so that a host with a slow clock doesn't run a firing again. A
- * last run far ahead was written by a host with a wrong clock: it must not keep the task from running until then.
+ * Whether a firing must still run. Firings run in order, so that a host with a slow clock doesn't run a firing again. If the
+ * last run is far in the future, a host with a wrong clock has written it. It must not keep the task from running until then.
  */
 export function isDue({ at }: Firing, last?: LastRun): 'due' | 'done' | 'due, against a wrong clock' {
   if (last === undefined || at > last.at) return 'due';
@@ -55,7 +55,7 @@ export function serializeLastRun({ at, id, expression }: LastRun, token: bigint)
   return Buffer.from(JSON.stringify({ at, note: id, token: String(token), expression }));
 }
 
-/** Data that can't be read count as no run: any client may have written them. */
+/** Unreadable data count as no run, because any client may have written them. */
 export function parseLastRun(data: Buffer): LastRun | undefined {
   const { at, note: id, expression } = parseJsonObject(data) ?? {};
   if (typeof at !== 'number' || typeof id !== 'string') return undefined;

@@ -6,17 +6,17 @@ import type { Logger } from '../platform/logging/logger.js';
 import type { Clock, Timer } from '../platform/time/clock.js';
 import { type Firing, keyOf } from './firing.js';
 
-/** What node-cron passes to a job: the part that identifies the run. */
+/** The part of a job's context that identifies the run. node-cron passes the context to the job. */
 export interface JobContext {
-  /** When the run was to begin. */
+  /** The time at which the run should begin. */
   readonly date: Date;
-  /** The task, if node-cron says which. */
+  /** The task, if node-cron names it. */
   readonly task?: { readonly name?: string } | undefined;
-  /** The run, if node-cron says which. */
+  /** The run, if node-cron names it. */
   readonly execution?: { readonly id: string } | undefined;
 }
 
-/** A job that runs. */
+/** A running job. */
 export interface JobRun {
   readonly firing: Firing;
   readonly term: Term;
@@ -25,12 +25,12 @@ export interface JobRun {
   readonly complete: () => void;
 }
 
-/** The jobs that run in this process: each counts as the leader's work. */
+/** The running jobs of this process. Each counts as the leader's work. */
 export class JobRuns {
   readonly #settleWithinMs: number | undefined;
   readonly #logger: Logger;
   readonly #byKey = new Map<string, JobRun>();
-  /** Those that node-cron hasn't begun by its schedule, by the id of its execution. */
+  /** The jobs that Conclave has begun to catch up, by the id of node-cron's execution. */
   readonly #byExecution = new Map<string, JobRun>();
 
   constructor(settleWithinMs: number | undefined, logger: Logger) {
@@ -59,18 +59,18 @@ export class JobRuns {
     return run;
   }
 
-  /** Harmless for a job that has ended. */
+  /** Ends a job's part in the leader's work. Does nothing for a job that has ended. */
   complete(key: string): void {
     this.#byKey.get(key)?.complete();
   }
 
-  /** Resolves when those jobs of the task have ended that run now. */
+  /** Resolves when all jobs of the task that run now have ended. */
   async settled(task: string): Promise<void> {
     const running = [...this.#byKey.values()].filter(({ firing }) => firing.task === task);
     await Promise.all(running.map(({ ended }) => ended));
   }
 
-  /** Says by which execution of node-cron's `run` is carried out. Returns a function that forgets it. */
+  /** Notes which of node-cron's executions carries out `run`. Returns a function that forgets this. */
   identify(run: JobRun, executionId: string): () => void {
     this.#byExecution.set(executionId, run);
     return () => void this.#byExecution.delete(executionId);

@@ -12,20 +12,20 @@ import type { Logger } from '../platform/logging/logger.js';
 import type { Session } from '../session/session.js';
 import { type Firing, isDue, type LastRun, nodeNameOf, parseLastRun, serializeLastRun } from './firing.js';
 
-/** A node as it was last read or written. */
+/** A node as this leader has read or written it last. */
 interface KnownNode {
   readonly version: number;
   readonly last: LastRun | undefined;
 }
 
 /**
- * Which firing of each task was run last, in ZooKeeper: a node for each task. It is written before the run, and only during
- * the term, so that a firing is run once at most, whichever leader runs it and whatever the clocks of the hosts say.
+ * Keeps in ZooKeeper the last firing of each task that a process has run: one node for each task. The leader writes the node before the run, and only
+ * during its term. So all leaders together run a firing once at most, even if the clocks of their hosts differ.
  */
 export class RunLog {
   readonly #path: string;
   readonly #logger: Logger;
-  /** The nodes that are known in each term: only its leader writes them. */
+  /** The known nodes of each term. They stay known, because only the term's leader writes them. */
   readonly #known = new WeakMap<Term, Map<string, KnownNode>>();
 
   constructor(path: string, logger: Logger) {
@@ -34,9 +34,10 @@ export class RunLog {
   }
 
   /**
-   * Reserves `firing` for `term`. `false`: it isn't to be run, because it was run before, or the term has ended.
-   * @param expression - the task's, if it is known: so that a later leader sees whether it has changed since
-   * @throws ZooKeeperError if a server refuses, SessionExpiredError, SessionClosedError if the session ends
+   * Reserves `firing` for `term`. Returns `false` if the firing must not run, because it ran before or the term has ended.
+   * @param expression - the task's expression, if known. With it a later leader sees whether the expression has changed.
+   * @throws ZooKeeperError if a server refuses
+   * @throws SessionExpiredError, SessionClosedError if the session ends
    */
   async reserve(firing: Firing, term: Term, session: Session, expression?: string): Promise<boolean> {
     const path = this.#pathOf(firing.task);
@@ -55,8 +56,8 @@ export class RunLog {
   }
 
   /**
-   * The firing of `task` that was run last; `undefined` if there is none.
-   * @throws TermEndedError if the term ends meanwhile, and what {@link reserve} throws
+   * The last firing of `task` that a process has run; `undefined` if there is none.
+   * @throws TermEndedError if the term ends meanwhile, and the errors of {@link reserve}
    */
   async lastRun(task: string, term: Term, session: Session): Promise<LastRun | undefined> {
     const path = this.#pathOf(task);
@@ -67,7 +68,7 @@ export class RunLog {
     return `${this.#path}/${nodeNameOf(task)}`;
   }
 
-  /** `false`: the node has to be read again. */
+  /** Returns `false` if the node must be read again. */
   async #write(path: string, run: LastRun, firing: Firing, term: Term, session: Session): Promise<boolean> {
     const known = this.#knownIn(term);
     const node = known.get(path) ?? (await this.#read(path, term, session));
@@ -117,10 +118,10 @@ export class RunLog {
   }
 }
 
-/** The firing was run before. Never leaves this file. */
+/** The firing ran before. This error never leaves this file. */
 class NotDue extends Error {}
 
-/** Another client has written, or the reply was lost: a read shows which. */
+/** After these errors either another client has written the node, or the reply was lost. A read shows which. */
 function canBeTriedAgain(error: unknown): boolean {
   return [BadVersionError, NodeExistsError, NoNodeError, ConnectionLossError, OperationTimeoutError].some(
     (type) => error instanceof type,

@@ -9,30 +9,30 @@ export interface Schedule {
   getNextRuns(count: number): Date[];
 }
 
-/** Half-open: later than `after`, up to and including `upTo`, in milliseconds since 1970. */
+/** A half-open span: later than `after`, up to and including `upTo`, in milliseconds since 1970. */
 export interface Span {
   readonly after: number;
   readonly upTo: number;
 }
 
-/** How far local time is ahead of UTC at an instant, in milliseconds. */
+/** Returns how far local time is ahead of UTC at an instant, in milliseconds. */
 export type OffsetAt = (ms: number) => number;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** The offsets of all time zones of today are multiples of it, so a minute of the hour is the same in all of them but for that. */
+/** In minutes. Today's offsets of all time zones are multiples of it, so a minute modulo this number is the same in every zone. */
 const QUARTER = 15;
-/** After so many questions to node-cron, of some 20 µs each, the caller may let other work run. */
+/** After this many questions to node-cron, which take some 20 µs each, the caller may let other work run. */
 const QUESTIONS_BETWEEN_PAUSES = 100;
-/** Enough that one of them isn't on a day that lacks an hour. */
+/** With three firings, at least one isn't on a day that lacks an hour. */
 const SAMPLES = 3;
 
 /**
- * The firings of a task in the past, the latest first; `undefined` now and then, when the caller should let other work run.
+ * Yields the past firings of a task, the latest first, and `undefined` now and then, when the caller should let other work run.
  *
- * node-cron tells only future firings, and whether an expression matches an instant. So this function asks it about each
+ * node-cron gives only future firings, and says whether an expression matches an instant. So this function asks it about each
  * minute that may match. At the end of summer time an hour of local time comes twice, and node-cron's expression matches in
- * both: `offsetAt` says which of the two node-cron fires in.
+ * both. `offsetAt` shows in which of the two node-cron fires.
  */
 export function* pastFirings(
   schedule: Schedule,
@@ -56,7 +56,7 @@ export function* pastFirings(
   }
 }
 
-/** The seconds of a minute at which it fires, in milliseconds, the last first, and its minutes modulo a quarter of an hour. */
+/** The seconds within a minute at which the task fires, in milliseconds, the last first, and its minutes modulo a quarter of an hour. */
 function secondsAndMinutesOf(schedule: Schedule): { seconds: number[]; residues: Set<number> } {
   const samples = schedule.getNextRuns(SAMPLES).map((date) => date.getTime());
   const [sample] = samples;
@@ -64,7 +64,7 @@ function secondsAndMinutesOf(schedule: Schedule): { seconds: number[]; residues:
   const minuteOfSample = Math.floor(sample / MINUTE) * MINUTE;
   const seconds = Array.from({ length: 60 }, (_, second) => (59 - second) * SECOND);
   const residues = new Set<number>();
-  // An hour to both sides, because hours of local time may begin within an hour of UTC.
+  // Looks an hour to both sides, because an hour of local time may begin in the middle of an hour of UTC.
   for (const at of samples)
     for (let minutes = -59; minutes <= 59; minutes++)
       if (schedule.match(dateAt(at + minutes * MINUTE)))
@@ -73,8 +73,8 @@ function secondsAndMinutesOf(schedule: Schedule): { seconds: number[]; residues:
 }
 
 /**
- * Whether node-cron fires at an instant that its expression matches. It takes a local time for an instant by the offset that
- * is valid at that time of UTC, and if that gives no such local time, by the offset that is valid then.
+ * Whether node-cron fires at an instant that its expression matches. node-cron turns a local time into an instant with the
+ * offset that is valid when UTC shows this time. If the result doesn't have that local time, it uses the offset of the result.
  */
 export function firesAt(at: number, offsetAt: OffsetAt): boolean {
   const local = at + offsetAt(at);
@@ -86,7 +86,7 @@ export function firesAt(at: number, offsetAt: OffsetAt): boolean {
 }
 
 /**
- * The offsets of a time zone, by its IANA name; the machine's without one.
+ * The offsets of a time zone, given its IANA name. Without a name: the offsets of the machine's time zone.
  * @throws InvalidOptionError if there is no such time zone
  */
 export function offsetsOf(timezone: string | undefined): OffsetAt {
@@ -109,6 +109,6 @@ function formatOf(timezone: string | undefined): Intl.DateTimeFormat {
       timeZone: timezone,
     });
   } catch {
-    throw new InvalidOptionError('timezone', timezone, 'the name of a time zone, as Europe/Berlin');
+    throw new InvalidOptionError('timezone', timezone, 'the name of a time zone, such as Europe/Berlin');
   }
 }
