@@ -9,13 +9,13 @@ import { NO_PAST, type Past } from './model/overview-model.js';
 
 /** Options of an `Overview`. */
 export interface OverviewOptions {
-  /** What is looked at: this node and all that is below it. @default '/' */
+  /** The overview shows this node and all nodes below it. @default '/' */
   readonly root?: string;
-  /** How it opens its sessions: with a connect string only. Without `signal`, because `stop()` ends them. */
+  /** How the overview opens its sessions, with a connect string only. There is no `signal`, because `stop()` ends the sessions. */
   readonly session?: Omit<SessionOptions, 'signal'>;
   /** Any logger with pino's methods. @default the session's, else pino at the level of CONCLAVE_LOG_LEVEL */
   readonly logger?: Logger;
-  /** What is known from before. @default nothing */
+  /** The history that is known from before. @default no history */
   readonly past?: Past;
 }
 
@@ -27,7 +27,7 @@ interface ResolvedOverviewOptions extends ObserverSource {
 
 const KNOWN = ['root', 'session', 'logger', 'past'] as const;
 
-/** @param onError - receives the errors of sessions that the overview has opened. @throws InvalidOptionError */
+/** @param onError - receives the errors of the sessions that the overview has opened. @throws InvalidOptionError */
 export function resolveOverviewOptions(
   from: unknown,
   given: unknown,

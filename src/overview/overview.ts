@@ -24,22 +24,22 @@ import { SessionReading } from './session-reading.js';
 
 /** The events of an `Overview`. */
 export interface OverviewEvents {
-  /** What is another now, at most ten times in a second. */
+  /** The parts of the state that have changed, at most ten times in a second. */
   change(change: OverviewChange): void;
-  /** Something went wrong: reading begins anew; or a listener threw. */
+  /** Something went wrong and reading begins anew, or a listener threw. */
   error(error: Error): void;
 }
 
 const OVERVIEW_EVENTS: EventNames<OverviewEvents> = { change: true, error: true };
 
-/** Before a batch, what belongs to it may still come: one transaction is several notifications. */
+/** How long to wait for the rest of a batch: one transaction causes several notifications. */
 const GATHER_MS = 20;
 const BATCH_EVERY_MS = 100;
 
 /**
  * - `idle`: not started.
  * - `waiting`: there is no session, or reading has failed and begins anew after a pause.
- * - `reading`: a session reads. While it is suspended, too.
+ * - `reading`: a session reads, or is suspended.
  * - `stopped`: final.
  */
 type State =
@@ -48,13 +48,13 @@ type State =
 
 /**
  * A live picture of all elections, locks and groups of shards below a root, for operators. It only reads: it needs no right to write, and
- * creates nothing. A root that is missing is waited for.
+ * creates nothing. If the root is missing, it waits for it.
  *
- * It is a moment old, and proves nothing: who leads is for each leader's own `term` to say. Not guaranteed: every state in between. A term that
- * begins and ends within a tenth of a second may be missed.
+ * The picture is a moment old, and proves nothing: only a leader's own `term` says whether it leads. Not guaranteed: every state in between. The
+ * overview may miss a term that begins and ends within a tenth of a second.
  *
- * It sets one watch for each election, lock and node that leads to some, one for the record of each election's seat while there are candidates, and one
- * for each member of a group, with four more for the group. While it has no session it keeps what was read last.
+ * It sets one watch for each election and lock and for each node above them, one for the record of each election's seat while there are candidates, and one
+ * for each member of a group, with four more for the group. While it has no session it keeps the state that it read last.
  */
 export class Overview extends SafeEmitter<OverviewEvents> {
   readonly root: string;
@@ -92,7 +92,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     });
   }
 
-  /** What was read last. Empty before `start` has resolved. */
+  /** The state that was read last. Empty before `start` has resolved. */
   get state(): OverviewState {
     return this.#model.state;
   }
@@ -105,13 +105,13 @@ export class Overview extends SafeEmitter<OverviewEvents> {
   }
 
   /**
-   * Begins to read. Resolves when all was read once, also if there is no such root; with a connect string or a supervisor, however long it takes
-   * until there is a session. A second call returns the promise of the first one.
+   * Begins to read. Resolves when everything was read once, also if there is no such root. With a connect string or a supervisor it waits for a
+   * session, however long that takes. A second call returns the promise of the first one.
    *
    * @throws InvalidStateError if it was stopped, before or meanwhile, or its supervisor was
-   * @throws SessionExpiredError, SessionClosedError if the session it was given ends before
-   * @throws AuthenticationError if the servers refuse the credentials: it is stopped then
-   * @throws the reason of `options.signal` if that aborts before
+   * @throws SessionExpiredError, SessionClosedError if the session that you gave ends before
+   * @throws AuthenticationError if the servers refuse the credentials: the overview has stopped then
+   * @throws the reason of `options.signal` if that signal aborts before
    */
   start(options?: StartOptions): Promise<void> {
     return start(options, { begin: () => this.#start(), stop: () => this.stop() });
@@ -127,7 +127,7 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     return this.#started.promise;
   }
 
-  /** Stops reading: tells of what has changed until now, and no event comes after that. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
+  /** Stops reading. It still reports the changes until now, and emits no event after that. Resolves when its own sessions are closed, after 2 s at most. Never rejects. */
   async stop(): Promise<void> {
     markStopped(this.#started.promise);
     this.#end(new InvalidStateError('the overview was stopped before it had looked'));
@@ -139,8 +139,8 @@ export class Overview extends SafeEmitter<OverviewEvents> {
   }
 
   /**
-   * Has the leaders' heartbeats looked at, twice in a lease each, and the servers asked for their roles, every 5 s: as long as at least one
-   * caller attends, and once for all of them. @returns what ends it
+   * Makes the overview read each leader's heartbeats, twice in a lease, and ask the servers for their roles, every 5 s. It does so as long as at least
+   * one caller attends, and once for all callers. @returns a function that ends it for this caller
    */
   attend(): () => void {
     this.#attending++;
@@ -162,9 +162,9 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     try {
       for (;;) {
         const session = await this.#options.source.session(signal);
-        if (session === former) throw session.ended.reason; // There is none after it.
+        if (session === former) throw session.ended.reason; // No other session follows.
         former = session;
-        // A server that is behind has caught up by then: nothing older is shown than with the session before.
+        // By then a server that was behind has caught up, so the overview shows nothing older than the session before did.
         const reset = await abortable(history.follow(session), signal);
         if (reset !== undefined) this.#report(reset);
         await this.#readWith(session);
@@ -213,9 +213,9 @@ export class Overview extends SafeEmitter<OverviewEvents> {
     if (change !== undefined) this.emit('change', change);
   }
 
-  /** No session is left, or it is of no use. */
+  /** Called when there is no session any more, or none that can be used. */
   #finish(reason: unknown): void {
-    // Before the first read `start` rejects. An orderly end is reported elsewhere: by the session, by the supervisor.
+    // Before the first read `start` rejects. The session or the supervisor reports an orderly end itself.
     const orderly = [SessionExpiredError, SessionClosedError, InvalidStateError];
     if (this.#hasStarted && !orderly.some((type) => reason instanceof type)) this.#report(reason);
     this.#model.connected(false);

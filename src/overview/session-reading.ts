@@ -6,7 +6,7 @@ import { HeartbeatPoll } from './reading/heartbeat-poll.js';
 import { ServerPoll } from './reading/server-poll.js';
 import { Tree } from './reading/tree.js';
 
-/** All that reads for an overview with one session: the tree below its root, and, while it is attended, heartbeats and servers. */
+/** Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers. */
 export class SessionReading {
   readonly session: Session;
   readonly #model: OverviewModel;
@@ -32,12 +32,12 @@ export class SessionReading {
     model.connected(session.state.name === 'connected');
   }
 
-  /** Reading has failed: all is to be read anew. */
+  /** Called when reading has failed and has to begin anew. */
   fail(error: unknown): void {
     this.#failed.reject(error);
   }
 
-  /** Looks at heartbeats and servers from now on, or no more. */
+  /** Begins or ends the reading of heartbeats and servers. */
   attend(isAttended: boolean): void {
     for (const poll of this.#polls) poll.stop();
     if (!isAttended) {

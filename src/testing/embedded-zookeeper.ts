@@ -18,8 +18,8 @@ import type { SessionRecord } from './state/session-table.js';
 
 /**
  * A ZooKeeper server inside this process, for tests and demos: one server, in memory, on loopback. It speaks ZooKeeper's wire
- * protocol, so every client of a real server can use it. It starts in milliseconds, and a test can make it fail in ways in
- * which a real server can't be made to.
+ * protocol, so every client of a real server can use it. It starts in milliseconds, and a test can make it fail in ways that
+ * are impossible with a real server.
  *
  * Guaranteed: the semantics of ZooKeeper 3.8, or with the option `dialect` of 3.9, as a client sees them: nodes, stats, access
  * lists, sessions, watches, transactions, error codes. Not guaranteed: anything about durability or performance; there is no

@@ -7,7 +7,7 @@ import { MOST_TERMS, SeatTerms } from './terms.js';
 import { shownData, shownId } from './text.js';
 import type { CandidateView, ElectionView, LeaderView, NextView, TermView, TransitionView } from './views.js';
 
-/** The record of a seat as it was read, and the node that it names, as far as it was. */
+/** The record of a seat as it was read, and the node that it names, if that was read. */
 export interface ReadSeat {
   readonly record: ReadRecord;
   readonly version: number;
@@ -25,7 +25,7 @@ export interface ElectionFacts {
   readonly seats: readonly ReadSeat[];
   /** In order. */
   readonly queue: readonly QueueEntry[];
-  /** The transaction that the list of candidates shows at least. */
+  /** The newest transaction that the list of candidates is sure to show. */
   readonly listedZxid: bigint;
   /** By the names of their nodes. The leaders are among them, if their nodes were there. */
   readonly candidates: ReadonlyMap<string, Candidate>;
@@ -45,7 +45,7 @@ export class ElectionModel {
   #isUnreadable = false;
   #view: ElectionView | undefined;
 
-  /** @param past - terms of all seats that are known from before */
+  /** @param past - the terms of all seats that are known from before the overview began */
   constructor(path: string, past: readonly TermView[] = []) {
     this.path = path;
     this.#past = past;
@@ -90,7 +90,7 @@ export class ElectionModel {
     this.#view = undefined;
   }
 
-  /** A leader's heartbeat was looked at. `true`: it is another one than before. */
+  /** The heartbeat of a leader was read. Returns `true` if it is another one than before. */
   beat(node: string, at: number): boolean {
     if (this.#heartbeats.get(node) === at) return false;
     this.#heartbeats.set(node, at);
@@ -129,7 +129,7 @@ function entriesBut(queue: readonly QueueEntry[], others: readonly QueueEntry[])
   return queue.filter(({ node }) => !nodes.has(node));
 }
 
-/** Whether the list of candidates shows that the node is gone that the record names: a list may be older than the record. */
+/** Whether the list of candidates shows that the record's node is gone. A list that is older than the record doesn't show it. */
 export function isHolderGone({ record, zxid }: ReadSeat, { queue, listedZxid }: ElectionFacts): boolean {
   if (record.state !== 'held' || listedZxid < zxid) return false;
   return !queue.some(({ node }) => node === record.node);
@@ -139,7 +139,7 @@ function idOfHolder({ record }: ReadSeat, { candidates }: ElectionFacts): string
   return record.state === 'held' ? (candidates.get(record.node)?.id ?? record.id ?? null) : null;
 }
 
-/** A pure function of what was read, without the terms. */
+/** A pure function of the nodes that were read, without the terms. */
 export function viewOf(
   path: string,
   facts: ElectionFacts,
@@ -180,7 +180,7 @@ function stateOf(facts: ElectionFacts, leaders: readonly (LeaderView | null)[]):
   if (seats.some(({ record }) => record.state === 'unreadable')) return 'unreadable';
   if (queue.length === 0 && leaders.every((leader) => leader === null)) return 'deserted';
   if (seats.some((seat) => isHolderGone(seat, facts))) return 'taking-over';
-  // With fewer candidates than seats all of them lead, and there is none for the other seats.
+  // If there are fewer candidates than seats, all of them lead, and the other seats have no candidate.
   const led = leaders.filter((leader) => leader !== null).length;
   return led < Math.min(seats.length, Math.max(queue.length, 1)) ? 'vacant' : 'led';
 }
@@ -201,7 +201,7 @@ function candidateView(
   };
 }
 
-/** Which candidate leads next, as far as the queue shows it: a leader may have named another one, which no other client sees. */
+/** Which candidate leads next, as far as the queue shows it. A leader may have named another one, and no other client can see that. */
 function nextOf({ queue, candidates }: ElectionFacts, leading: ReadonlySet<string>): NextView | null {
   const waiting = queue.filter((entry) => !leading.has(entry.node) && leaseOf(entry) !== undefined);
   const preferred = preferredSuccessor(waiting);

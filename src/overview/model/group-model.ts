@@ -4,9 +4,9 @@ import type { GroupChange, GroupView, MoveView, TransitionView } from './views.j
 
 /** A group of shards as it was read. */
 export interface GroupFacts {
-  /** The ids of the shards; `undefined`: its node doesn't say which shards it has. */
+  /** The ids of the shards; `undefined` if the group's node doesn't say which shards it has. */
   readonly shards: readonly string[] | undefined;
-  /** By the names of their nodes, in the order in which they have come. */
+  /** By the names of their nodes, in the order of joining. */
   readonly members: ReadonlyMap<string, ShardMember>;
   readonly ownerOf: (shard: string) => ShardMember | undefined;
   /** The id of the member that plans. */
@@ -21,11 +21,11 @@ const NOTHING_READ = { shards: [], members: [], owners: [], pins: [], state: 'de
 export class GroupModel {
   readonly path: string;
   #view: GroupView;
-  /** By shard, the id of the owner that was known last. */
+  /** By shard, the id of the last known owner. */
   readonly #lastOwners = new Map<string, string>();
   #hasRead = false;
 
-  /** @param moves - those that are known from before, the newest first */
+  /** @param moves - the moves that are known from before the overview began, the newest first */
   constructor(path: string, moves: readonly MoveView[] = []) {
     this.path = path;
     this.#view = { path, ...NOTHING_READ, moves: moves.slice(0, MOST_MOVES) };
@@ -37,7 +37,7 @@ export class GroupModel {
 
   /**
    * @param now - the time of day
-   * @returns what is to be told of the group: all of it, or what shards have other owners; and what has happened
+   * @returns the change to report: the whole group, or only the shards that have other owners; and the transitions
    */
   read(
     facts: GroupFacts,
@@ -77,7 +77,7 @@ export class GroupModel {
     this.#view = { ...this.#view, state: 'unreadable' };
   }
 
-  /** A shard has moved when it has another owner than the last one that was known, however long it had none in between. */
+  /** A shard has moved when its owner isn't the last known one, however long the shard had no owner in between. */
   #movesTo({ shards = [], ownerOf }: GroupFacts, now: number): MoveView[] {
     const moves: MoveView[] = [];
     for (const shard of shards) {

@@ -23,7 +23,7 @@ export function lockViewOf(
     ...{ path, kind: name, capacity },
     queue: queue.map(({ entry, data, at }) => ({
       node: entry.node,
-      // Conclave's contenders write nothing. Other clients write their addresses, say.
+      // Contenders of Conclave have no data. Other clients write their addresses, for example.
       id: shownId(shownData(data.toString('utf8')) ?? entry.id),
       shared: entry.purpose === 'read',
       since: at,
@@ -35,7 +35,7 @@ export function lockViewOf(
   };
 }
 
-/** How many of the first in the queue hold: as many as there are seats, or all readers that no other contender is ahead of. */
+/** How many of the first in the queue hold: as many as there are seats, or all readers without another contender ahead. */
 export function holdersAmong(queue: readonly QueueEntry[], capacity: number): number {
   const readers = queue.findIndex(({ purpose }) => purpose !== 'read');
   return Math.max(Math.min(capacity, queue.length), readers < 0 ? queue.length : readers);

@@ -4,10 +4,10 @@ import { parseLockEntry, type QueueEntry } from '../../lock/queue/order.js';
 import { parseSeats } from '../../lock/queue/seats.js';
 import { ShardList } from '../../shards/nodes/shard-list.js';
 
-/** What a node is to Conclave. */
+/** The role of a node in Conclave. */
 export type NodeKind =
   | { readonly name: 'group' }
-  /** `seats` is 1 where the record is the node's own data; `isSeated`: each seat has a record below the node. */
+  /** `seats` is 1 if the record is the node's own data; `isSeated`: each seat has a record below the node. */
   | { readonly name: 'election'; readonly seats: number; readonly isSeated: boolean }
   | { readonly name: 'lock' | 'read-write' | 'semaphore'; readonly capacity: number }
   | { readonly name: 'other' };
@@ -22,13 +22,13 @@ export interface ReadNode {
 }
 
 const SEAT = /^seat-(0|[1-9]\d{0,8})$/;
-/** No uuid that a candidate, a heartbeat or a signal of a release has in its name is another node's. */
+/** The uuids in the names of candidates, heartbeats and signals of a release. No other node has such a uuid. */
 const OF_QUEUE = /^_[chb]_[0-9a-f-]{32,36}/i;
 
 /**
- * What a node is, by its data and the names of its children. A pure decision. A lock without contenders looks as any empty node, and so does an
+ * The kind of a node, by its data and the names of its children. A pure decision. A lock without contenders looks like any empty node, and so does an
  * election in which no candidate has ever led.
- * @param former - what it was found to be before: it still is, unless something speaks against that
+ * @param former - the kind that the node had before: it keeps that kind unless its data or children show another one
  */
 export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OTHER): NodeKind {
   if (data.length > 0 && ShardList.parse(data) !== undefined) return { name: 'group' };
@@ -56,12 +56,12 @@ export function kindOf({ data, version, names }: ReadNode, former: NodeKind = OT
 export const OTHER: NodeKind = { name: 'other' };
 const ELECTION: NodeKind = { name: 'election', seats: 1, isSeated: false };
 
-/** By its name alone: the uuids of Conclave's candidates are of a version of their own. */
+/** Decides by the name alone: the uuids of Conclave's candidates have a version of their own. */
 function isCandidate(entry: QueueEntry): boolean {
   return entry.purpose === 'lock' && leaseOf(entry) !== undefined;
 }
 
-/** The names of children that may be elections, locks, groups, or lead to some: not those that a queue consists of. */
+/** The names of the children that may be, or lead to, elections, locks or groups, without those inside a queue. */
 export function furtherNames(kind: NodeKind, names: readonly string[]): string[] {
   if (kind.name === 'group') return [];
   const isSeat = (name: string) => kind.name === 'election' && kind.isSeated && SEAT.test(name);

@@ -20,7 +20,7 @@ import type {
 
 const MOST_TRANSITIONS = 200;
 
-/** What is known from before the overview began. */
+/** The history that is known from before the overview began. */
 export interface Past {
   /** By the paths of elections, the oldest first. */
   readonly terms: ReadonlyMap<string, readonly TermView[]>;
@@ -39,7 +39,7 @@ interface Batch {
   limits?: readonly string[];
   readonly elections: Set<string>;
   readonly locks: Set<string>;
-  /** Not looked at yet: a thousand shards may move in one batch. */
+  /** Groups that have changed and weren't compared yet: a thousand shards may move in one batch. */
   readonly groupFacts: Map<string, GroupFacts>;
   readonly groups: Map<string, GroupView | GroupChange>;
   readonly removed: Set<string>;
@@ -61,8 +61,8 @@ function emptyBatch(): Batch {
 }
 
 /**
- * All that is known of what is below a root, over all sessions that read it: what the last session has read is kept until the next one has read
- * it too, and the difference is a change like any other. It reads nothing itself.
+ * Everything that is known of the nodes below a root, over all sessions that read them. The model keeps the state that the last session has read until
+ * the next session has read it, too. The difference is then a change like any other. It reads nothing itself.
  */
 export class OverviewModel implements TreeListener {
   readonly #past: Past;
@@ -73,22 +73,22 @@ export class OverviewModel implements TreeListener {
   readonly #elections = new Map<string, ElectionModel>();
   readonly #locks = new Map<string, LockView>();
   readonly #groups = new Map<string, GroupModel>();
-  /** As they were in the batch before. */
+  /** As they were in the previous batch. */
   readonly #sent = new Map<string, ElectionView | LockView>();
   #servers: readonly ServerView[] = [];
   #limits: readonly string[] = [];
   #transitions: readonly TransitionView[];
   #connection: { readonly connected: boolean; readonly disconnectedSince: number | null };
   #batch = emptyBatch();
-  /** Of the present session. */
+  /** Those of the present session. */
   #reading: object = {};
   readonly #read = new Set<string>();
   #hasReadAll = false;
 
   /**
    * @param how.now - the time of day
-   * @param how.onDirty - called when there is something for the next batch
-   * @param how.onReadAll - called when a session has read all that is there
+   * @param how.onDirty - called when there is a change for the next batch
+   * @param how.onReadAll - called when a session has read everything below the root
    * @param how.onFailed - called when reading has failed, and has to begin anew
    */
   constructor(
@@ -192,7 +192,7 @@ export class OverviewModel implements TreeListener {
       for (const path of [...kind.keys()]) if (!this.#read.has(path)) this.removed(path);
     const isFirst = !this.#hasReadAll;
     this.#hasReadAll = true;
-    if (isFirst) this.takeBatch(); // The state shows it.
+    if (isFirst) this.takeBatch(); // The state has these changes already.
     this.#onDirty();
     this.#onReadAll();
   }
@@ -201,7 +201,7 @@ export class OverviewModel implements TreeListener {
     this.#onFailed(error);
   }
 
-  /** A server serves the session, or none does. */
+  /** Called when a server begins to serve the session, or no server serves it any more. */
   connected(connected: boolean): void {
     if (this.#connection.connected === connected) return;
     this.#connection = { connected, disconnectedSince: connected ? null : this.#now() };
@@ -230,14 +230,14 @@ export class OverviewModel implements TreeListener {
     this.#onDirty();
   }
 
-  /** Those whose heartbeats can be seen. */
+  /** The leaders whose heartbeats can be seen. */
   leaders(): { path: string; leader: LeaderView }[] {
     return [...this.#elections.values()].flatMap(({ path, view }) =>
       view.leaders.flatMap((leader) => (leader?.takeover === 'lease' ? { path, leader } : [])),
     );
   }
 
-  /** What has changed since the last call; `undefined`: nothing has. Before all was read once, nothing is told. */
+  /** The changes since the last call; `undefined` if there are none. Before everything was read once, it reports no changes. */
   takeBatch(): OverviewChange | undefined {
     if (!this.#hasReadAll) return undefined;
     this.#readGroups();
@@ -266,14 +266,14 @@ export class OverviewModel implements TreeListener {
     for (const [path, facts] of groupFacts) {
       const model = this.#groups.get(path) as GroupModel;
       const { change, transitions } = model.read(facts, this.#now());
-      // Of two changes in one batch the first one would be lost.
+      // With two changes in one batch, the first would be lost.
       if (change !== undefined) groups.set(path, groups.has(path) ? model.view : change);
       this.#happened(transitions);
     }
     groupFacts.clear();
   }
 
-  /** Heartbeats are told of by themselves. */
+  /** Compares without heartbeats, which are reported separately. */
   #changed<V extends ElectionView | LockView>(views: readonly V[]): V[] {
     return views.filter((view) => {
       const isSame = isDeepStrictEqual(this.#sent.get(view.path), view);
@@ -282,7 +282,7 @@ export class OverviewModel implements TreeListener {
     });
   }
 
-  /** It is of this kind, and was of another one, perhaps. */
+  /** The node is of this kind. Before, it may have been of another kind. */
   #found(path: string, kind: ReadonlyMap<string, unknown>): void {
     this.#read.add(path);
     this.#batch.removed.delete(path);

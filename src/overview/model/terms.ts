@@ -9,7 +9,7 @@ export const MOST_TERMS = 100;
 type End = NonNullable<TermView['end']>;
 type TermEvent = Omit<TransitionView, 'path'>;
 
-/** What is known when a term is seen to be over. */
+/** What is known at the moment when a term is found to be over. */
 export interface EndOfTerm {
   /** The record that named its leader. */
   readonly before: { readonly term: number; readonly takeover: boolean };
@@ -20,13 +20,13 @@ export interface EndOfTerm {
   readonly writes: number;
   /** Whether the new leader's node says that the term was handed over to it. */
   readonly isHandedOver: boolean;
-  /** Whether the two reads are of different sessions, so that what happened to the leader's node between them wasn't seen. */
+  /** Whether the two reads are of different sessions, so that changes of the leader's node between them weren't seen. */
   readonly wasAway: boolean;
 }
 
 /**
  * How a term has ended, as far as that can be seen from outside. A pure decision. A release writes the record and deletes the leader's node in one
- * transaction; a claim of a dead leader's term finds no node; a takeover deletes it in its claim, which only leaders allow whose record says so.
+ * transaction. A claim after a dead leader finds no node. A takeover deletes the node in its claim; only leaders whose record says so allow that.
  * A successor that is first in the queue gets a record without its id, since the leader hasn't read its node.
  */
 export function endOf({ before, wasGone, after, writes, isHandedOver, wasAway }: EndOfTerm): End {
@@ -54,7 +54,7 @@ export interface SeatFacts {
   readonly version: number;
   /** When it was written, by this process's clock. */
   readonly at: number;
-  /** The id that the leader's node says, or else its record. */
+  /** The id in the leader's node, or else in its record. */
   readonly id: string | null;
   /** Whether the leader's node is known to be gone. */
   readonly isGone: boolean;
@@ -67,17 +67,17 @@ interface OpenTerm {
   readonly takeover: boolean;
   readonly leaseMs: number;
   readonly version: number;
-  /** By which session it was read last. */
+  /** The reading that has read it last. */
   readonly reading: object;
 }
 
-/** The terms of one seat, as they are seen to come and go. */
+/** The terms of one seat, from the reads that show them. */
 export class SeatTerms {
   readonly #seat: number;
   #terms: TermView[];
   #open: OpenTerm | undefined;
 
-  /** @param past - the terms that are known from before, the oldest first */
+  /** @param past - the terms that are known from before the overview began, the oldest first */
   constructor(seat: number, past: readonly TermView[] = []) {
     this.#seat = seat;
     this.#terms = past.slice(-MOST_TERMS);
@@ -114,7 +114,7 @@ export class SeatTerms {
       this.#open = undefined;
     }
     if (record.state === 'held') events.push(...this.#begin(facts, now, reading));
-    // What was known from before, and is over by now.
+    // Known from before the overview began, and over by now.
     else if (this.#last?.end === null) events.push(...this.#close('unknown', at));
     return events;
   }
@@ -146,7 +146,7 @@ export class SeatTerms {
     return isGone ? [...events, ...this.#close('session-ended', now)] : events;
   }
 
-  /** A term that was seen to be over stays as it is. */
+  /** A term that has ended doesn't change any more. */
   #close(end: End, at: number): TermEvent[] {
     const last = this.#last;
     if (last === undefined || last.end !== null) return [];

@@ -2,7 +2,7 @@ const LONGEST_ID = 256;
 const LONGEST_DATA = 200;
 const REPLACEMENT = '\uFFFD';
 
-/** An id that another client wrote, as it is, up to 256 characters. */
+/** An id that another client wrote, unchanged, up to 256 characters. */
 export function shownId(id: string): string {
   return shortened(id, LONGEST_ID);
 }

@@ -1,6 +1,6 @@
-// What an overview shows of elections, locks, groups of shards and servers. The views are plain values that can be sent as JSON.
-// All times are in milliseconds since 1970 by the clock of the process that reads them: the servers' times are converted,
-// see `ServerClock`. Ids, names and data were written by other clients: they are text, whatever they look like.
+// These views are what an overview shows of elections, locks, groups of shards and servers. They are plain values that can be sent as JSON.
+// All times are in milliseconds since 1970 by the clock of the process that reads: `ServerClock` converts the servers' times.
+// Other clients wrote the ids, names and data. They are text, whatever they look like.
 
 /** An election. */
 export interface ElectionView {
@@ -8,12 +8,12 @@ export interface ElectionView {
   readonly path: string;
   /**
    * `led`; `vacant`: there are candidates and no leader; `taking-over`: the record names a leader whose node is gone; `deserted`: there
-   * is no candidate; `unreadable`: the record can't be read, or may not be. With several seats the worst of them counts.
+   * is no candidate; `unreadable`: the record is malformed, or the session may not read it. With several seats the worst of them counts.
    */
   readonly state: 'led' | 'vacant' | 'taking-over' | 'deserted' | 'unreadable';
   /** How many may lead at once. */
   readonly seats: number;
-  /** The leader of the first seat that is led. */
+  /** The leader of the first seat that has one. */
   readonly leader: LeaderView | null;
   /** By seat. */
   readonly leaders: readonly (LeaderView | null)[];
@@ -22,7 +22,7 @@ export interface ElectionView {
   /** The candidate that leads next, as far as that can be seen; `null` if there is none. */
   readonly next: NextView | null;
   /**
-   * The terms of all seats, the oldest first, 100 at most, as far as they were seen. Gaps between two terms of a seat are times without a
+   * The terms of all seats that were seen, the oldest first, 100 at most. Gaps between two terms of a seat are times without a
    * leader.
    */
   readonly terms: readonly TermView[];
@@ -45,8 +45,8 @@ export interface LeaderView {
   /** Whether it is replaced when its lease is over, or when its session is. */
   readonly takeover: 'lease' | 'session';
   /**
-   * When its newest heartbeat that was looked at was committed; `null`: none was, or its heartbeats can't be seen. Its lease lasts for
-   * `leaseMs` from then on, at least. Heartbeats are looked at while the overview is attended alone.
+   * When its newest heartbeat that was read was committed; `null` if none was read, or its heartbeats can't be seen. Its lease lasts for at
+   * least `leaseMs` from then on. The overview reads heartbeats only while it is attended.
    */
   readonly heartbeatAt: number | null;
 }
@@ -63,7 +63,7 @@ export interface CandidateView {
   readonly priority: number;
   /** Whether it leads now. */
   readonly leads: boolean;
-  /** What it advertises, if that is text, shortened to 200 characters. */
+  /** The data that it advertises, if that is text, shortened to 200 characters. */
   readonly data?: string;
 }
 
@@ -73,7 +73,7 @@ export interface NextView {
   readonly id: string;
   /** Its node's name. */
   readonly node: string;
-  /** It is the next in the queue, it has the highest priority, or the leader has named it. */
+  /** Why: it is the next in the queue, it has the highest priority, or the leader has named it. */
   readonly why: 'queue' | 'priority' | 'named';
 }
 
@@ -81,18 +81,18 @@ export interface NextView {
 export interface TermView {
   /** Its number. */
   readonly term: number;
-  /** Of which seat, from 0. */
+  /** The seat's number, from 0. */
   readonly seat: number;
   /** The leader's id; `null` if it isn't known. */
   readonly id: string | null;
   /** When it began, in milliseconds since 1970. */
   readonly from: number;
-  /** When it ended; `null` if it has not, in milliseconds since 1970. */
+  /** When it ended, in milliseconds since 1970; `null` if it hasn't. */
   readonly to: number | null;
   /**
-   * How it ended, as far as that can be seen from outside; `null`: it hasn't. `released`: cleanly, and no candidate was made the next leader;
+   * How it ended, as far as that can be seen from outside; `null` if it hasn't. `released`: cleanly, and without a successor;
    * `handed-over`: cleanly, to the next leader; `taken-over`: the leader was silent for longer than its lease, and another one claimed;
-   * `session-ended`: the leader's node went without a release; `unknown`: nothing was seen of it.
+   * `session-ended`: the leader's node went without a release; `unknown`: the overview saw nothing of the end.
    */
   readonly end: 'released' | 'handed-over' | 'taken-over' | 'session-ended' | 'unknown' | null;
 }
@@ -101,11 +101,11 @@ export interface TermView {
 export interface LockView {
   /** Its path. */
   readonly path: string;
-  /** What takes turns in its queue. */
+  /** The kind of lock. */
   readonly kind: 'lock' | 'read-write' | 'semaphore';
   /** How many may hold at once; for read-write locks 1, and any number of readers. */
   readonly capacity: number;
-  /** In the order of the queue, 500 at most; the first `holding` of them hold. `id` is what its uuid says, or the data that another client gives. */
+  /** In the order of the queue, 500 at most; the first `holding` of them hold. `id` comes from the node's uuid, or is the data that another client wrote. */
   readonly queue: readonly {
     readonly node: string;
     readonly id: string;
@@ -120,11 +120,11 @@ export interface LockView {
 export interface GroupView {
   /** Its path. */
   readonly path: string;
-  /** `incomplete`: some shards have no owner that is known; `deserted`: there is no member. */
+  /** `incomplete`: some shards have no known owner; `deserted`: there is no member. */
   readonly state: 'owned' | 'incomplete' | 'deserted' | 'unreadable';
   /** The ids of all shards, in their order. */
   readonly shards: readonly string[];
-  /** The members, in the order in which they have come. */
+  /** The members, in the order of joining. */
   readonly members: readonly {
     readonly id: string;
     readonly node: string;
@@ -134,21 +134,21 @@ export interface GroupView {
   }[];
   /** By shard: the index of its owner in `members`, or -1. */
   readonly owners: readonly number[];
-  /** Operators' orders which member is to own a shard. */
+  /** The pins: operators' orders which member should own a shard. */
   readonly pins: readonly { readonly shard: string; readonly member: string }[];
-  /** The newest first, 100 at most. */
+  /** The latest moves of shards, the newest first, 100 at most. */
   readonly moves: readonly MoveView[];
 }
 
-/** Only some shards of a group have another owner; its shards, members and pins are the same. */
+/** A change of a group in which only some shards have another owner: its shards, members and pins are the same. */
 export interface GroupChange {
   /** The group's path. */
   readonly path: string;
   /** As in `GroupView`. */
   readonly state: GroupView['state'];
-  /** Of each of these shards the owner: its index in `members`, or -1. */
+  /** By shard, for the changed ones: the index of the owner in `members`, or -1. */
   readonly owned: readonly (readonly [shardIndex: number, memberIndex: number])[];
-  /** Those that have come, the newest first: to be put before those that are known. */
+  /** New moves, the newest first. Put them before the known ones. */
   readonly moves: readonly MoveView[];
 }
 
@@ -168,11 +168,11 @@ export interface MoveView {
 export interface ServerView {
   /** `host:port` as the connect string has it. */
   readonly address: string;
-  /** What it says of itself; `unreachable` if it gives no answer. */
+  /** The role that the server names itself; `unreachable` if it gives no answer. */
   readonly role: 'leader' | 'follower' | 'observer' | 'standalone' | 'unreachable' | 'unknown';
-  /** Whether the session that reads is on it. */
+  /** Whether the session that reads is connected to this server. */
   readonly isOurs: boolean;
-  /** ZooKeeper's release, if the server says it. */
+  /** ZooKeeper's release, if the server says which. */
   readonly version?: string;
 }
 
@@ -180,23 +180,23 @@ export interface ServerView {
 export interface TransitionView {
   /** When it was seen, in milliseconds since 1970. */
   readonly at: number;
-  /** Of the election, lock or group. */
+  /** The path of the election, lock or group. */
   readonly path: string;
   /** What has happened. */
   readonly kind: 'elected' | 'ended' | 'joined' | 'left' | 'moved' | 'created' | 'removed' | 'server';
-  /** Of whom; `null` if that is unknown, or there is none. */
+  /** The id of the leader, contender or member; `null` if it is unknown, or there is none. */
   readonly id: string | null;
-  /** Of which term. */
+  /** The term's number. */
   readonly term?: number;
-  /** For `ended` the term's end, as in `TermView`; else a few words. */
+  /** For `ended` the term's end, as in `TermView`; otherwise a few words. */
   readonly reason?: string;
 }
 
 /** Everything below a root, at one moment. */
 export interface OverviewState {
-  /** Whether a server is connected: if not, all that is shown may be old since `disconnectedSince`. */
+  /** Whether a server serves the session. If not, everything here may be out of date since `disconnectedSince`. */
   readonly connected: boolean;
-  /** Since when no server is connected; `null` while one is, in milliseconds since 1970. */
+  /** Since when no server serves it, in milliseconds since 1970; `null` while one does. */
   readonly disconnectedSince: number | null;
   /** All elections. */
   readonly elections: readonly ElectionView[];
@@ -208,11 +208,11 @@ export interface OverviewState {
   readonly servers: readonly ServerView[];
   /** The newest first, 200 at most. */
   readonly transitions: readonly TransitionView[];
-  /** What isn't shown, since there is too much of it or it may not be read: a sentence for each such place. Missing if all is shown. */
+  /** A sentence for each place that isn't shown, because it has too many nodes or may not be read. Missing if everything is shown. */
   readonly limits?: readonly string[];
 }
 
-/** What is another now. Each view replaces the one with its path. */
+/** The parts of the state that have changed. Each view replaces the one with its path. */
 export interface OverviewChange {
   /** As in the state. */
   readonly connected?: boolean;
@@ -230,7 +230,7 @@ export interface OverviewChange {
   readonly limits?: readonly string[];
   /** Paths of elections, locks and groups that are gone. */
   readonly removed?: readonly string[];
-  /** The newest first: to be put before those that are known. */
+  /** New transitions, the newest first. Put them before the known ones. */
   readonly transitions?: readonly TransitionView[];
   /** By the election's path and the seat: when the leader's newest heartbeat was committed. */
   readonly heartbeats?: readonly { readonly path: string; readonly seat: number; readonly at: number }[];

@@ -9,7 +9,7 @@ import { LockReading } from './lock-reading.js';
 import { PacedWatch } from './paced-watch.js';
 import type { Reading } from './reading.js';
 
-/** What reads a node of one kind, beside the list of its children, which the branch has. */
+/** Reads a node of one kind. The branch itself reads the list of its children. */
 interface KindReading {
   readonly name: NodeKind['name'];
   listed?(kind: NodeKind, node: NodeData, names: readonly string[], zxid: bigint): void;
@@ -21,15 +21,15 @@ const NOTHING: KindReading = { name: 'other', stop: () => undefined };
 const SYSTEM = '/zookeeper'; // The servers' own nodes.
 
 /**
- * A node below the root that may be an election, a lock or a group, or lead to some. It is watched for the children that come and go. A group has
- * no such watch: what it consists of is followed. Nor has a node that holds other data and has no children.
+ * A node below the root that may be, or lead to, elections, locks or groups. A watch reports when its children come and go. A group has no such
+ * watch, because its parts have watches of their own. A node with other data and no children has none, either.
  */
 export class Branch {
   readonly #reading: Reading;
   readonly #path: string;
   readonly #depth: number;
   readonly #onGone: () => void;
-  /** Called when the node was read, or is found to be of no interest. */
+  /** Called when the node was read, or turned out to be of no interest. */
   readonly #done: () => void;
   readonly #isCounted: boolean;
   readonly #branches = new Map<string, Branch>();
@@ -73,7 +73,7 @@ export class Branch {
       const node = await this.#reading.read(this.#path);
       if (this.#hasStopped) return;
       if (node === undefined) return this.#gone();
-      // An ephemeral node has no children, and what holds other data is no lock that waits for its first contender.
+      // An ephemeral node has no children, and a node with other data isn't a lock that waits for its first contender.
       if (hasSession(node.stat) || isForeignLeaf(node)) return this.#done();
       const { session, slots } = this.#reading;
       this.#children = PacedWatch.ofChildren(session, slots, this.#path, {
@@ -89,7 +89,7 @@ export class Branch {
   async #listed(listing: Reply<ChildNames>): Promise<void> {
     this.#listing = listing;
     try {
-      const node = await this.#reading.read(this.#path); // Not watched: each change that matters comes with one of the children.
+      const node = await this.#reading.read(this.#path); // No watch: each change that matters comes with a change of the children.
       if (this.#hasStopped || this.#listing !== listing) return;
       if (node === undefined) return this.#gone();
       this.#look(node, listing);

@@ -13,13 +13,13 @@ import type { Reading } from './reading.js';
 
 type Election = Extract<NodeKind, { readonly name: 'election' }>;
 
-/** A seat's record: watched while there are candidates, since only they write it. */
+/** A seat's record. It has a watch while there are candidates, since only they write it. */
 interface Seat {
   watch: PacedWatch<NodeData> | undefined;
   read: ReadSeat | undefined;
   /** The session's connection over which it was read last. */
   connection: number | undefined;
-  /** How many reads of it aren't taken in yet, since the node that they name is being read. */
+  /** How many reads of it are still pending, because the node that they name is being read. */
   inHand: number;
 }
 
@@ -29,7 +29,7 @@ const NEVER_WRITTEN: ReadSeat = {
 
 /**
  * Reads an election: its candidates after each listing of its children, and the record of each seat when it changes. A record that has changed
- * is told of together with the node that it names.
+ * is reported together with the node that it names.
  */
 export class ElectionReading {
   readonly name = 'election';
@@ -124,13 +124,13 @@ export class ElectionReading {
     seat.watch = PacedWatch.ofData(session, slots, this.#recordPath(number), {
       read: (node) => void this.#wasRead(seat, node, true), // Never rejects.
       gone: () => {
-        seat.watch = undefined; // The listing shows whether the election is gone as well.
+        seat.watch = undefined; // The listing shows whether the election is gone, too.
       },
       failed: (error) => this.#failed(error),
     });
   }
 
-  /** There is no candidate: the records stay as they are until one comes. */
+  /** Called when there is no candidate: the records stay as they are until one comes. */
   async #readOnce(kind: Election, node: NodeData, names: readonly string[]): Promise<void> {
     for (const seat of this.#seats) {
       seat.watch?.stop();
@@ -150,7 +150,7 @@ export class ElectionReading {
     const { data, stat } = node;
     const { serverClock, session } = this.#reading;
     const record = parseRecord(data, stat.version);
-    // Written a moment ago, then, and not while there was no connection.
+    // Then the record was written a moment ago, and not while there was no connection.
     const isFresh = seat.connection !== undefined && seat.connection === session.connectionNumber;
     if (isFresh && stat.mzxid > (seat.read?.zxid ?? stat.mzxid))
       serverClock.sample(stat.modifiedAtMs, timeOf(session));
@@ -159,7 +159,7 @@ export class ElectionReading {
     seat.inHand++;
     try {
       const isNew = before?.state !== 'held' || record.state !== 'held' || before.node !== record.node;
-      // It may say something new, and be in no listing yet: one that has joined and claimed in one write.
+      // The node may have changed. It may also be in no listing yet, if its candidate has joined and claimed in one write.
       if (record.state === 'held' && isNew) await this.#contents.again(record.node);
       if (this.#hasStopped || (seat.read?.zxid ?? 0n) > stat.mzxid) return;
       const at = serverClock.toLocal(stat.modifiedAtMs);
@@ -180,8 +180,8 @@ export class ElectionReading {
   }
 
   /**
-   * A record that has changed, and isn't read yet, would seem to name a leader that is gone: then it is waited for. It isn't the other way
-   * round: the zxids show that a listing is older than a record.
+   * Reports the election, but not while a record has changed and wasn't read again: the old record would seem to name a leader that is gone. A
+   * listing that is older than a record needs no such wait, because the zxids show it.
    */
   #report(): void {
     if (this.#hasStopped || this.#listing === undefined) return;

@@ -12,7 +12,7 @@ import type { Reading } from './reading.js';
 type Pins = ReadonlyMap<string, string>;
 const NO_PINS: Pins = new Map();
 
-/** Follows a group of shards: what its members publish, which of them plans, and the pins. With one watch for each member, and four more. */
+/** Follows a group of shards: the members' publications, the planner, and the pins. It sets one watch for each member, and four more. */
 export class GroupFollower {
   readonly name = 'group';
   readonly #reading: Reading;
@@ -114,7 +114,7 @@ export class GroupFollower {
 
   #failed(error: unknown): void {
     if (this.#hasStopped) return;
-    // What one part may not be read of says nothing of the others.
+    // If the session may not read one part, it may still read the others.
     if (!isNoAuth(error) || this.#view === undefined) this.#reading.refused(this.#path, error);
     this.#done();
   }

@@ -15,7 +15,7 @@ export interface HeartbeatPollPort {
   readonly session: Session;
   readonly slots: ReadSlots;
   readonly serverClock: ServerClock;
-  /** Those whose heartbeats can be seen. */
+  /** The leaders whose heartbeats can be seen. */
   leaders(): readonly PolledLeader[];
   /** @param at - when the leader's newest heartbeat was committed, by this process's clock */
   onHeartbeat(polled: PolledLeader, at: number): void;
@@ -31,7 +31,7 @@ interface Polled {
   isAsked: boolean;
 }
 
-/** Looks at the newest heartbeat of each leader, twice in a lease, until it is stopped. One read each time, without a watch. */
+/** Reads the newest heartbeat of each leader, twice in a lease, until it is stopped. Each time is one read without a watch. */
 export class HeartbeatPoll {
   readonly #port: HeartbeatPollPort;
   /** By path and node. */
@@ -78,7 +78,7 @@ export class HeartbeatPoll {
       state.newestMs = stat.modifiedAtMs;
       this.#port.onHeartbeat(polled, serverClock.toLocal(stat.modifiedAtMs));
     } catch {
-      // A server refuses, or there is none: the leader's heartbeats can't be seen now. The next round asks again.
+      // A server refuses, or no server answers: the leader's heartbeats can't be seen now. The next round asks again.
     } finally {
       state.isAsked = false;
     }

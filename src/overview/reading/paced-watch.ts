@@ -12,13 +12,13 @@ import type { ReadSlots } from './read-slots.js';
 export interface PacedListener<T> {
   /** At first, and after changes. */
   read(value: T): void;
-  /** There is no such node, or not any more. The last call. */
+  /** The node doesn't exist, or not any more. This is the last call. */
   gone(): void;
-  /** A server refuses, or the session has ended. The last call. */
+  /** A server refuses, or the session has ended. This is the last call. */
   failed(error: unknown): void;
 }
 
-/** How something is read with a watch, and how the watch is removed. */
+/** How a node is read with a watch, and how the watch is removed. */
 interface Watched<T> {
   read(watcher: Watcher): Promise<T>;
   cancel(watcher: Watcher): boolean;
@@ -31,12 +31,12 @@ type State =
   | { readonly name: 'pausing'; readonly timer: Timer }
   | { readonly name: 'stopped' };
 
-/** A node that changes all the time is read no more often than this. A lock may be handed on a thousand times in a second. */
+/** The shortest pause between two reads of a node that changes all the time. A lock may change hands a thousand times in a second. */
 export const PACE_MS = 100;
 
 /**
- * Reads something with a watch, and again when it has changed, until it is gone: at once after a while without changes, else after a pause, in
- * which there is no watch either. The listener isn't called on the connection's stack.
+ * Reads a node with a watch, and again whenever it has changed, until it is gone. After a while without changes it reads at once, otherwise after a
+ * pause, during which there is no watch either. The listener isn't called on the connection's stack.
  */
 export class PacedWatch<T> implements Watcher {
   readonly #session: Session;
@@ -76,7 +76,7 @@ export class PacedWatch<T> implements Watcher {
     return new PacedWatch(session, slots, watched, listener);
   }
 
-  /** Whether a change was reported, or is about to be read for the first time, that the listener hasn't been told of. */
+  /** Whether the listener has still to learn of a change that was reported, or of the first read. */
   get isStale(): boolean {
     return this.#state.name === 'reading' || this.#state.name === 'pausing';
   }
@@ -85,7 +85,7 @@ export class PacedWatch<T> implements Watcher {
     if (this.#state.name === 'pausing') this.#state.timer.clear();
     const mayBeWatched = this.#state.name === 'watching' || this.#state.name === 'reading';
     this.#state = { name: 'stopped' };
-    // Without a connection a read that is held sets the watch all the same: `#read` removes it.
+    // A read that waits for a connection still sets the watch later: `#read` removes it.
     if (mayBeWatched) this.#watched.cancel(this);
   }
 

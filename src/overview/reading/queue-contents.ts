@@ -3,11 +3,11 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { NodeData } from '../../session/protocol/records.js';
 import type { Reading } from './reading.js';
 
-/** The nodes of a queue's contenders, each read once: when it is seen in a listing for the first time. */
+/** The nodes of a queue's contenders. Each is read once, when a listing shows it for the first time. */
 export class QueueContents {
   readonly #reading: Reading;
   readonly #path: string;
-  /** By name. `undefined`: it may not be read. */
+  /** By name. `undefined` if the session may not read it. */
   readonly #nodes = new Map<string, NodeData | undefined>();
 
   constructor(reading: Reading, path: string) {
@@ -20,10 +20,10 @@ export class QueueContents {
   }
 
   /**
-   * Reads what wasn't read yet, and forgets those that aren't in the queue.
+   * Reads the nodes that weren't read yet, and forgets those that aren't in the queue.
    * @param others - further nodes that are still of interest
-   * @returns which of the queue are there, whether or not they may be read
-   * @throws what ended the session, or a server's refusal
+   * @returns the nodes of the queue that exist, whether or not the session may read them
+   * @throws the reason why the session ended, or a server's refusal
    */
   async read(queue: readonly QueueEntry[], others: readonly string[] = []): Promise<QueueEntry[]> {
     const listed = new Set([...queue.map(({ node }) => node), ...others]);

@@ -1,4 +1,4 @@
-/** Lets a number of reads run at a time. The others wait, in the order in which they came. */
+/** Lets only so many reads run at a time. The others wait, in the order in which they came. */
 export class ReadSlots {
   #free: number;
   #waiting: (() => void)[] = [];

@@ -10,7 +10,7 @@ import { Branch } from './branch.js';
 import { ReadSlots } from './read-slots.js';
 import type { Reading } from './reading.js';
 
-/** Follows everything below a root with one session, until that ends or `stop` is called. */
+/** Follows everything below a root with one session, until that session ends or `stop` is called. */
 export class Tree implements Reading {
   readonly session: Session;
   readonly slots = new ReadSlots(LIMITS.reads);
@@ -44,7 +44,7 @@ export class Tree implements Reading {
 
   stop(): void {
     const state = this.#state;
-    this.#state = { name: 'stopped' }; // First: what wasn't read by then isn't missing.
+    this.#state = { name: 'stopped' }; // First, so that unfinished reads don't count as missing nodes.
     if (state.name === 'waiting') state.unwatch();
     if (state.name === 'following') state.branch.stop();
   }
@@ -81,7 +81,7 @@ export class Tree implements Reading {
     };
   }
 
-  /** Reads have failed, or are about to: what they would have shown isn't known. */
+  /** Reads have failed, or are about to fail, so their results are unknown. */
   get #isVoid(): boolean {
     return this.#state.name === 'stopped' || this.session.ended.aborted || this.#hasFailed;
   }

@@ -4,11 +4,11 @@ import type { EmbeddedSession } from './embedded-session.js';
 
 /** A request that reached the server. */
 export interface LoggedRequest {
-  /** What was asked for. */
+  /** The kind of request. */
   readonly operation: LoggedOperation;
   /** The paths in the request: several in a transaction, none in a ping. */
   readonly paths: readonly string[];
-  /** Of the client; `undefined` before it has one. */
+  /** The client's session; `undefined` before it has one. */
   readonly session: EmbeddedSession | undefined;
   /** By the server's clock. */
   readonly atMs: number;
@@ -20,7 +20,7 @@ export interface LoggedEvent {
   readonly type: EventType;
   /** The node's path. */
   readonly path: string;
-  /** Of the watcher. */
+  /** The watcher's session. */
   readonly session: EmbeddedSession | undefined;
   /** By the server's clock. */
   readonly atMs: number;

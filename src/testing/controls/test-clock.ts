@@ -94,11 +94,11 @@ export class TestClock implements Clock {
    * Lets time pass, from one timer to the next, until the promise `awaited` has settled, or the function `awaited`, which is
    * called after each step, returns a value that isn't falsy. Resolves with that value.
    *
-   * What uses this clock waits for ever if the clock isn't advanced, `stop` too: `await clock.advanceUntil(supervisor.stop())`.
+   * Code that uses this clock waits for ever if you don't advance the clock. So does `stop`: `await clock.advanceUntil(supervisor.stop())`.
    *
    * @throws InvalidOptionError if an argument is wrong
    * @throws InvalidStateError if it is advancing already
-   * @throws Error if that doesn't happen within `timeoutMs` milliseconds of this clock
+   * @throws Error if this doesn't happen within `timeoutMs` milliseconds of this clock
    * @throws what `awaited` rejects with or throws, or a timer's task
    */
   async advanceUntil<T>(awaited: Promise<T> | (() => T | Promise<T>), options?: WaitOptions): Promise<T> {

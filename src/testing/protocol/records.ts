@@ -6,7 +6,7 @@ export interface Identity {
   readonly id: string;
 }
 
-/** What other clients are shown of an identity: of a digest, the user's name. */
+/** The part of an identity that other clients see: of a digest, the user's name. */
 export function userName({ scheme, id }: Identity): string {
   return scheme === 'digest' ? (id.split(':', 1)[0] as string) : id;
 }

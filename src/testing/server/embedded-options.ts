@@ -119,7 +119,7 @@ const consoleLogger: Logger = {
 
 /** How an `EmbeddedZooKeeper` starts again after a crash. */
 export interface RestartOptions {
-  /** It has lost its data. @default false */
+  /** Whether it has lost its data. @default false */
   readonly empty?: boolean;
 }
 

@@ -15,7 +15,7 @@ const CONTAINER_SWEEP_MS = 60_000;
 
 /** Sockets, timers and faults around a {@link StateMachine}. */
 export class Server implements ConnectionHost {
-  /** Another one after its data were lost. */
+  /** Replaced by another one when the data are lost. */
   stateMachine: StateMachine;
   readonly faults = new Faults();
   readonly clock: Clock;
@@ -145,7 +145,7 @@ export class Server implements ConnectionHost {
 
   /**
    * Ends expired sessions. If the tick is late, this process was suspended: what clients sent meanwhile is still in the
-   * sockets, and is read before a session expires for a silence that was this process's own.
+   * sockets, and is read before a session expires for a silence of this process itself.
    */
   #tick(dueMs: number): void {
     if (this.clock.now() - dueMs > this.#options.tickMs) return this.#watchExpiryAfterReading();
