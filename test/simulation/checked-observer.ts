@@ -8,8 +8,8 @@ import { CONNECT, SILENT, type SimulatedEnvironment } from './candidates/environ
 const STOPPED_WITHIN_MS = 2500;
 
 /**
- * An `ElectionObserver` and what it is held to. In one life of the ensemble it never goes back to an earlier term; it
- * shows no leader for longer than a bound after that one's end; and when all is well it shows the leader.
+ * An `ElectionObserver` and its checks. In one life of the ensemble it never goes back to an earlier term. It shows no
+ * leader for longer than a bound after that leader's end. And when all is well it shows the leader.
  */
 export class CheckedObserver {
   readonly name: string;
@@ -17,7 +17,7 @@ export class CheckedObserver {
   readonly #observer: ElectionObserver;
   readonly #surroundings: Surroundings;
   #startedAt = Number.POSITIVE_INFINITY;
-  /** What it showed last. */
+  /** The leader that it showed last. */
   #newest = { life: 0, term: 0 };
   #stopped = false;
 
@@ -79,7 +79,7 @@ export class CheckedObserver {
     this.#newest = shown;
   }
 
-  /** To be called now and then: a former leader isn't shown for long, whatever goes wrong. */
+  /** Checks that it shows no former leader for long, under any fault. Call it now and then. */
   checkStaleness(): void {
     if (this.#isOff) return;
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;
@@ -96,7 +96,7 @@ export class CheckedObserver {
       );
   }
 
-  /** To be called when all has been well for long: it shows the leader, or none when there is none. */
+  /** Checks that it shows the leader, or none when there is none. Call it when all has been well for long. */
   checkLeader(): void {
     if (this.#isOff) return;
     const { ledger, committedLeaders, scheduler, staleMs } = this.#surroundings;

@@ -2,14 +2,14 @@ import type { Term } from '../../src/election/term/term.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 
-/** What is written to with fencing tokens. It refuses a token lower than one it has seen. */
+/** A resource that is written to with fencing tokens. It refuses a token lower than one that it has seen. */
 export class FencedResource {
   #highest = 0n;
   readonly #ledger: Ledger;
   readonly #name: string;
   #accepted = 0n;
 
-  /** The tokens that were given out begin again. */
+  /** Called when tokens begin again. */
   beginAnew(): void {
     this.#highest = this.#accepted = 0n;
   }
@@ -31,11 +31,11 @@ export class FencedResource {
 /** When the ensemble lost its data last. */
 export interface Losses {
   readonly lostAt: number;
-  /** Whether some of what it knew was left. */
+  /** Whether some of its data were left. */
   readonly wasRestored: boolean;
 }
 
-/** Looks at all candidates whenever one of them may have begun to act. Each seat of an election is a leadership of its own. */
+/** Checks all candidates whenever one of them may have begun to act. Each seat of an election is a leadership of its own. */
 export class LeadershipChecker {
   readonly #ledger: Ledger;
   readonly #candidates: () => readonly Candidate[];
@@ -46,7 +46,7 @@ export class LeadershipChecker {
   readonly #now: () => number;
   readonly #leaseMs: number;
 
-  /** @param leaseMs - by the clock on the wall, a lease lasts no longer */
+  /** @param leaseMs - the longest time that a lease lasts by the clock on the wall */
   constructor(
     ledger: Ledger,
     candidates: () => readonly Candidate[],
@@ -61,7 +61,7 @@ export class LeadershipChecker {
     this.#leaseMs = leaseMs;
   }
 
-  /** No two act at once in the same seat: to be called when one has begun to, or its lease has got longer. */
+  /** Checks that no two act at once in the same seat. Call it when a candidate has begun to act, or its lease has got longer. */
   checkActing(): void {
     const candidates = this.#candidates();
     if (countActing(candidates) < 2) return;
@@ -73,8 +73,8 @@ export class LeadershipChecker {
   }
 
   /**
-   * Who leads by what the ensemble knew before it lost its data may act beside who leads by what it knows since: for a lease
-   * from the loss, or, if the ensemble was restored with a session and a node of its, for as long as it has these.
+   * A leader by the data that the ensemble has lost may act beside a leader by the present data: for a lease from the loss. If the
+   * ensemble was restored with the former leader's session and node, it may do so for as long as it has these.
    */
   #checkTogether(together: readonly Candidate[]): void {
     const names = together.map((each) => each.leadershipName).join(' and ');
@@ -93,7 +93,7 @@ export class LeadershipChecker {
     this.#ledger.violate('two leaders', names);
   }
 
-  /** @param life - of the ensemble, in which the term was claimed */
+  /** @param life - the life of the ensemble in which the term was claimed */
   elected({ token, number, seat }: Pick<Term, 'token' | 'number' | 'seat'>, life: number): void {
     this.#ledger.count(seat === 0 ? 'terms' : 'terms of further seats');
     const newest = this.#newest.get(seat);
@@ -111,7 +111,7 @@ export class LeadershipChecker {
   }
 }
 
-/** Asked at each heartbeat: so without a list. */
+/** Called at each heartbeat, so it makes no list. */
 function countActing(candidates: readonly Candidate[]): number {
   let count = 0;
   for (const { isActing } of candidates) if (isActing) count++;

@@ -2,21 +2,21 @@ import { parseRecord, recordPath } from '../../src/election/nodes/record.js';
 import type { Change } from '../../src/testing/state/watch-table.js';
 import { ELECTION } from './candidates/candidate.js';
 
-/** One term, as the servers committed it: by which node it is led. */
+/** One term, as the servers committed it, with its leader's node. */
 interface CommittedTerm {
   readonly term: number;
-  /** How often the ensemble had lost its data before: what comes in one life begins anew in the next. */
+  /** How often the ensemble had lost its data before. Numbers of one life begin anew in the next. */
   readonly life: number;
   readonly node: string;
   endedAt: number | undefined;
 }
 
-/** What the first server that applied a transaction knew of a node then. */
+/** The state of a node at the first server that applied a transaction, at that time. */
 export type NodeReader = (
   path: string,
 ) => { readonly data: Buffer | null; readonly version: number } | undefined;
 
-/** Which nodes led one seat of the election, and until when, by what the servers have committed. */
+/** Which nodes led one seat of the election, and until when, by the servers' committed data. */
 export class CommittedLeaders {
   readonly #now: () => number;
   readonly #record: string;
@@ -42,7 +42,7 @@ export class CommittedLeaders {
     this.#look(read);
   }
 
-  /** The ensemble has lost its data: what counts is what the servers know now, up to that transaction. */
+  /** The ensemble has lost its data. From now on its present data count, up to that transaction. */
   beginAnew(zxid: bigint, read: NodeReader): void {
     const former = this.#holderPath;
     if (former !== undefined && read(former) !== undefined)
@@ -54,7 +54,7 @@ export class CommittedLeaders {
     this.#look(read);
   }
 
-  /** One that led by lost data leads no longer than its node is there. */
+  /** A leader by lost data leads no longer than its node exists. */
   #endIfGone(path: string, read: NodeReader): void {
     const node = path.slice(ELECTION.length + 1);
     if (!this.#cameBack.has(node) || read(path) !== undefined) return;
@@ -89,14 +89,14 @@ export class CommittedLeaders {
     this.#changedAt = this.#now();
   }
 
-  /** The leader's node, as far as any server has got. */
+  /** The leader's node, by the newest state of any server. */
   get leader(): string | undefined {
     return this.#current?.node;
   }
 
   /**
-   * Whether that one leads by data that were lost: its node is in the restored data, and so is its session, but not its claim. It leads on
-   * for as long as no other candidate writes the record, and those that know it from before show it.
+   * Whether that node's candidate leads by data that were lost: its node and its session are in the restored data, but not its claim. It leads on
+   * for as long as no other candidate writes the record, and observers that know it from before show it.
    */
   leadsByLostData(node: string): boolean {
     return this.#cameBack.has(node) && this.#current?.node !== node;

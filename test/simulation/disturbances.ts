@@ -6,10 +6,10 @@ import type { Link, Route } from './network.js';
 import { stopBoundMs } from './recovery.js';
 import type { Host, World } from './world.js';
 
-/** Something that goes wrong, or that is asked for; it gives what mends it, if anything has to. */
+/** A fault or a request. It returns a function that ends it, if it has to be ended. */
 export type Fault = (world: World, random: Random) => (() => void) | undefined;
 
-/** How often it comes compared with the others; and whether it can. */
+/** How often it comes compared with the others, and whether it is possible now. */
 export type WeighedFault = readonly [
   name: string,
   weight: number,
@@ -42,7 +42,7 @@ export function freeze({ candidate }: Host): () => void {
   return () => clock.thaw();
 }
 
-/** The process ends. Its machine says so to the servers, and to the process's parent, or is gone as well. */
+/** The process ends. Its machine notifies the servers and the process's parent, unless the machine is gone as well. */
 export function end({ candidate, parent }: Host, isMachineGone: boolean): void {
   kill(candidate.environment, isMachineGone);
   if (isMachineGone) parent?.die(true);
@@ -62,19 +62,19 @@ export function resign(world: World): undefined {
   return leader && ask(world, leader, () => leader.resign());
 }
 
-/** Of its application, now, if its process runs. */
+/** Lets its application do something now, if its process runs. */
 export function ask(world: World, candidate: Candidate, what: () => void): undefined {
   const { clock } = candidate.environment;
   clock.receive(what);
   world.scheduler.followUp();
 }
 
-/** What was being opened when it was stopped is closed after that, within a second and a half. */
+/** A session that was being opened at the stop is closed after that, within a second and a half. */
 export const CLOSED_WITHIN_MS = 2000;
 
 const stopping = new WeakSet<Candidate>();
 
-/** It is held to how long that takes. */
+/** Stops the process, checks how long that takes, and replaces it. */
 export async function stopAndReplace(world: World, host: Host): Promise<void> {
   const { candidate } = host;
   const { clock } = candidate.environment;

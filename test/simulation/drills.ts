@@ -4,10 +4,10 @@ import { GUARDED_BOUND_MS, silentBoundMs } from './recovery.js';
 import { silence } from './takeover-faults.js';
 import type { Host, World } from './world.js';
 
-/** What is tried on purpose when all is well otherwise: by chance alone it would hardly ever come about. */
+/** Situations that the simulation arranges when all is well: chance alone would hardly ever bring them about. */
 type Drill = (world: World) => Promise<void>;
 
-/** Most of the time it notices what happened before the observer has looked. */
+/** Most of the time it has noticed the change before the observer looks. */
 const ROUNDS = 3;
 const LOOK_EVERY_MS = 25;
 /** By then the dialer has been at each server. */
@@ -70,8 +70,8 @@ async function untilReplaced(
 }
 
 /**
- * A guarded leader is killed, and its guardian stands still until another candidate has taken over: what it then does is late,
- * and changes nothing.
+ * A guarded leader is killed, and its guardian stands still until another candidate has taken over. What the guardian does after
+ * that is late, and changes nothing.
  */
 async function comeLateAsGuardian(world: World): Promise<void> {
   const { scheduler, ledger, hosts, leaseMs } = world;
@@ -90,20 +90,20 @@ async function comeLateAsGuardian(world: World): Promise<void> {
   world.replace(host);
 }
 
-/** Whether the record names the leader: it doesn't name one that leads by data which the servers have lost. */
+/** Whether the record names the leader. It doesn't if the leader leads by data that the servers have lost. */
 function isRecorded(world: World, { candidate: { seat, leadingNode } }: Host): boolean {
   const record = world.record(seat);
   return record.state === 'held' && leadingNode?.endsWith(record.node) === true;
 }
 
-/** Whether the next in line is a candidate, not a node that came back with a backup: that stays until its session ends. */
+/** Whether the next in line is a candidate, and not a node that came back with a backup. Such a node stays until its session ends. */
 function isNextStanding({ hosts, queue }: World): boolean {
   const leads = (path: string) => hosts.some(({ candidate }) => candidate.leadingNode === path);
   const next = queue.find((path) => !leads(path));
   return next !== undefined && hosts.some(({ candidate }) => candidate.placePath === next);
 }
 
-/** How many come before the first that takes over by lease from that leader; `undefined`: none does. */
+/** How many candidates come before the first that takes over from that leader by lease; `undefined` if none does. */
 function rankOfFirstToFollow(world: World, { candidate: { seat, leadingNode } }: Host): number | undefined {
   const record = world.record(seat);
   if (record.state !== 'held' || record.takeover !== 'lease' || !leadingNode?.endsWith(record.node))
@@ -136,7 +136,7 @@ async function leaveObserverBehind(world: World): Promise<void> {
 
 /**
  * The leading server stands still until the others have another leader, and goes on when an observer can reach no other
- * one: for up to half a tick it answers as if it still led, and knows nothing of who leads the election now.
+ * server. For up to half a tick it answers as if it still led, and doesn't know who leads the election now.
  */
 async function comeToFormerLeader(world: World): Promise<void> {
   const { scheduler, ledger, observerHosts, ensemble, surroundings } = world;
@@ -169,7 +169,7 @@ async function comeToFormerLeader(world: World): Promise<void> {
   world.beginCalm();
 }
 
-/** One of those for which there is what it takes. */
+/** Chooses one of the drills whose conditions are met. */
 export async function drill(world: World): Promise<void> {
   const { observerHosts, isGuarded, faults } = world;
   const forObservers = observerHosts.length > 0 ? [leaveObserverBehind, comeToFormerLeader] : [];

@@ -19,7 +19,7 @@ import type { Server } from './model/server.js';
 import { TAKEOVER_FAULTS } from './takeover-faults.js';
 import type { FaultRate, Host, ObserverHost, World } from './world.js';
 
-/** One that holds a lock if there is one, or the one that leads, half of the time each; or any. */
+/** If there are candidates that hold a lock, one of them half of the time. Otherwise the leader half of the time, or any candidate. */
 function someHost({ hosts, surroundings }: World, random: Random): Host {
   const { lockChecker } = surroundings;
   const holding = hosts.filter(({ candidate }) => lockChecker.isHeldBy(candidate));
@@ -38,7 +38,7 @@ function crash(server: Server): () => void {
   return () => server.restart();
 }
 
-/** What is asked for while a process begins, or goes on after a loss: within so many things that happen to it. */
+/** Requests come within so many things that happen to a process while it begins, or goes on after a loss. */
 const STEPS = [1, 80] as const;
 
 async function stopAndReplaceObserver(world: World, observerHost: ObserverHost): Promise<void> {
@@ -48,7 +48,7 @@ async function stopAndReplaceObserver(world: World, observerHost: ObserverHost):
   if (observerHost.observer === observer && !observer.isDead) world.retireObserver(observerHost);
 }
 
-/** In the midst of whatever it does then: stopped, or its session is closed. */
+/** Stops the process, or closes its session, whatever it does at that moment. */
 function interrupt(world: World, host: Host, random: Random): void {
   const { candidate } = host;
   world.ledger.count('processes stopped at some step');
@@ -59,7 +59,7 @@ function interrupt(world: World, host: Host, random: Random): void {
   });
 }
 
-/** At any step, also of what follows from the loss of its session, or of its beginning. */
+/** Interrupts the process at any step, also while it begins or handles the loss of its session. */
 function stopAtSomeStep(world: World, random: Random): undefined {
   const host = someHost(world, random);
   const { isDead, environment } = host.candidate;
@@ -81,7 +81,7 @@ function stopAtSomeStep(world: World, random: Random): undefined {
   return undefined;
 }
 
-/** What may happen to a process that only observes. */
+/** The faults of a process that only observes. */
 function disturb(world: World, observerHost: ObserverHost, random: Random): (() => void) | undefined {
   const { observer, routes } = observerHost;
   const { clock, wires } = observer.environment;
@@ -111,8 +111,8 @@ function disturb(world: World, observerHost: ObserverHost, random: Random): (() 
 }
 
 /**
- * The holder of a lock stands still, or reaches no server, until its session is over and another process holds: by
- * chance alone that would hardly ever be while a lock is held.
+ * The holder of a lock stands still, or reaches no server, until its session is over and another process holds. Chance
+ * alone would hardly ever hit a moment at which a lock is held.
  */
 function putHolderOutOfReach(world: World, random: Random): void {
   const { lockChecker, sessionTimeoutMs } = world.surroundings;
@@ -123,10 +123,10 @@ function putHolderOutOfReach(world: World, random: Random): void {
   world.later(sessionTimeoutMs * random.between(1.2, 2), mend);
 }
 
-/** As often as this, so that they are used while other things go wrong. */
+/** How often locks are used: often enough to coincide with other faults. */
 const LOCK_USES = 4;
 
-/** With faults for the sake of takeovers. */
+/** For worlds whose faults are mostly about takeovers. */
 const TAKEOVER_FAULTS_MORE_OFTEN = 8;
 
 const FAULTS: readonly WeighedFault[] = [
@@ -305,7 +305,7 @@ const FAULTS: readonly WeighedFault[] = [
   ],
 ];
 
-/** Faults after which a lease may outlive its node: what the servers know of sessions comes late, or all at once. */
+/** Faults after which a lease may outlive its node: the servers learn of sessions late, or all at once. */
 const STANDSTILLS: ReadonlySet<string> = new Set([
   'a server is frozen',
   'a server is cut off from the others',
@@ -313,7 +313,7 @@ const STANDSTILLS: ReadonlySet<string> = new Set([
   'the network between servers is slow',
 ]);
 
-/** Each as often as it weighs. */
+/** Chooses each as often as its weight says. */
 function byWeight(faults: readonly WeighedFault[]): WeighedFault[] {
   return faults.flatMap((each) => Array<WeighedFault>(each[1]).fill(each));
 }
@@ -348,7 +348,7 @@ export function begin(world: World): void {
   });
 }
 
-/** A supervisor whose hook never succeeded has stopped for good: its process ends, and another begins. */
+/** A supervisor whose hook never succeeded has stopped for good. Its process ends, and another one begins. */
 export function replaceWhoGaveUp(world: World): void {
   for (const host of world.hosts) {
     const { candidate } = host;

@@ -14,7 +14,7 @@ const CLEANLY = 'guardian: sessions cleaned up, cleanly';
 /** Their leaders had been replaced, or their sessions had ended. */
 export const LATE_GUARDIANS = 'guardian: sessions cleaned up, late';
 
-/** As much of a child's process as its parent sees, and of the channel to its parent as the child sees. */
+/** The part of a child's process that its parent sees, and the part of the channel to its parent that the child sees. */
 class Family {
   readonly child: ChildProcess;
   readonly route: Route;
@@ -99,7 +99,7 @@ class Channel extends EventEmitter implements ParentChannel {
   }
 }
 
-/** As it arrives at another process. */
+/** The message as it arrives at another process. */
 function copyOf(message: object): unknown {
   return JSON.parse(JSON.stringify(message));
 }
@@ -132,7 +132,7 @@ export class Parent {
     return this.environment.clock.isDead;
   }
 
-  /** Forks: the process with that environment is a child of it, and guarded. */
+  /** Forks a child: the process with that environment, which is guarded from now on. */
   fork(environment: SimulatedEnvironment): void {
     const { clock } = this.environment;
     const family = new Family(clock, environment, this.#scheduler, this.#random);
@@ -157,7 +157,7 @@ export class Parent {
     this.#family = undefined;
   }
 
-  /** @param isMachineGone - its connections aren't closed: no peer is notified */
+  /** @param isMachineGone - whether its connections stay open, so that no peer is notified */
   die(isMachineGone: boolean): void {
     for (const wire of this.environment.wires) {
       if (isMachineGone) wire.sever();

@@ -1,11 +1,11 @@
-/** Something that must never be. */
+/** Something that must never happen. */
 export interface Violation {
   readonly kind: string;
   readonly atMs: number;
   readonly what: string;
 }
 
-/** What was seen in a run. */
+/** The results of a run. */
 export class Ledger {
   readonly violations: Violation[] = [];
   readonly #counts = new Map<string, number>();
@@ -51,7 +51,7 @@ export class Ledger {
 
   readonly #dead = new Map<number, () => boolean>();
 
-  /** What hasn't settled, of processes that live. */
+  /** The promises of living processes that haven't settled. */
   get unsettled(): string[] {
     return [...this.#pending].filter(([number]) => !this.#dead.get(number)?.()).map(([, what]) => what);
   }

@@ -4,23 +4,23 @@ import { ignore } from '../../src/platform/async/promises.js';
 import type { Candidate } from './candidates/candidate.js';
 import type { Ledger } from './ledger.js';
 
-/** How many may hold beside one another: `readers` any number that only read, else so many of any kind. */
+/** How many may hold at once: with `readers` any number of contenders that only read, otherwise so many of any kind. */
 export interface Capacity {
   readonly seats: number;
   readonly readers: boolean;
 }
 
-/** What one process holds by one node, as far as it knows. */
+/** One process's hold by one node, as far as the process knows. */
 interface Holding {
   readonly candidate: Candidate;
   readonly queue: string;
   readonly capacity: Capacity;
   readonly hold: GrantHold;
-  /** For a reader, or a writer that reads only any more, others that read are no matter. */
+  /** Other readers don't block a reader, nor a writer that has become a reader. */
   isReading: boolean;
 }
 
-/** What the ensemble knows, as far as any server has got. */
+/** The newest state of any server of the ensemble. */
 export interface CommittedTree {
   childrenOf(path: string): Iterable<string>;
   dataOf(path: string): Buffer | undefined;
@@ -29,15 +29,15 @@ export interface CommittedTree {
 const DOWNGRADED = '__READ__';
 
 /**
- * Holds the locks to what they promise.
+ * Checks the promises of the locks.
  *
- * At the servers, whatever goes wrong: when a process is notified that it holds, no contender that blocks it is ahead,
+ * At the servers, under any fault: when a process is notified that it holds, no contender that blocks it is ahead,
  * so the tokens of holds that exclude each other rise.
  *
- * In time, as the clock on the wall has it: no more hold at once than may. A lock has no takeover delay, so this is
- * promised only if the lease ends before the servers give the node away, which is so when processes, their links, and
- * servers that die are all that fails. When a server stands still and goes on, or the servers are cut off from each
- * other, or an operator deletes the node, two may hold for a moment, and tokens decide: that is counted.
+ * In time, by the clock on the wall: no more contenders hold at once than the lock allows. A lock has no takeover delay,
+ * so it promises this only if the lease ends before the servers give the node away. It does if only processes and links
+ * fail, and servers die. When a server stands still and goes on, or the servers are cut off from each other, or an
+ * operator deletes the node, two may hold for a moment, and tokens decide: the checker counts such cases.
  */
 export class LockChecker {
   readonly #ledger: Ledger;
@@ -47,7 +47,7 @@ export class LockChecker {
   #holdings: Holding[] = [];
   readonly #overlaps = new Set<string>();
   readonly #tampered = new Set<string>();
-  /** Whether what was held before a loss of data may still be reported. */
+  /** Whether holds from before a loss of data may still be reported. */
   #isAfterLoss = false;
   /** The highest tokens of those that held alone, and of all. */
   readonly #tokens = new Map<string, { alone: bigint; any: bigint }>();
@@ -77,8 +77,8 @@ export class LockChecker {
   /**
    * A process has been notified that it holds.
    *
-   * @param isReading - beside others that read
-   * @returns what is to be called when it only reads any more
+   * @param isReading - whether it holds beside other readers
+   * @returns a function to call when it has become a reader
    */
   begun(
     candidate: Candidate,
@@ -101,7 +101,7 @@ export class LockChecker {
     };
   }
 
-  /** To be called whenever a lease may have got longer, too. */
+  /** Call this also whenever a lease may have got longer. */
   check(): void {
     if (this.#holdings.length < 2) return;
     const acting = this.#holdings.filter(isCurrent);

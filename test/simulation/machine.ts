@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../src/platform/time/clock.js';
 import type { Random } from '../support/seeded-random.js';
 import type { Happening, Scheduler } from './scheduler.js';
 
-/** What a machine has to do when it goes on: in which order depends on where its event loop stood. */
+/** The work of a machine when it goes on. The order depends on the phase in which its event loop stood. */
 interface Due {
   readonly kind: 'timer' | 'message';
   readonly task: () => void;
@@ -19,9 +19,9 @@ interface RunningTimer extends Timer {
 }
 
 /**
- * One process: its clock, which has a rate of its own, its timers, and what comes to it from the network. It can be
- * frozen, as by SIGSTOP, a long garbage collection or a blocked event loop: its clock goes on, and what would have
- * happened happens when it thaws. It can be killed: then nothing happens to it any more.
+ * One process: its clock, which has a rate of its own, its timers, and its packets from the network. It can be frozen, as
+ * by SIGSTOP, a long garbage collection or a blocked event loop. Its clock then goes on, and timers and packets wait
+ * until it thaws. It can be killed: then nothing happens to it any more.
  */
 export class Machine implements Clock {
   readonly name: string;
@@ -29,7 +29,7 @@ export class Machine implements Clock {
   readonly #random: Random;
   readonly #rate: number;
   readonly #originMs: number;
-  /** Whether what it runs has promises. */
+  /** Whether its code has promises. */
   readonly #hasPromises: boolean;
   readonly #timers = new Set<RunningTimer>();
   #due: Due[] = [];
@@ -77,7 +77,7 @@ export class Machine implements Clock {
     return this.#originMs + this.#scheduler.now * this.#rate;
   }
 
-  /** When it is, by the clock on the wall, that its own clock says so. */
+  /** Converts a time of its own clock to the clock on the wall. */
   wallTimeOf(ms: number): number {
     return (ms - this.#originMs) / this.#rate;
   }
@@ -86,7 +86,7 @@ export class Machine implements Clock {
     return new Date(1.7e12 + this.#scheduler.now);
   }
 
-  /** As Node's timers: whole milliseconds, one at least. */
+  /** Like Node's timers: whole milliseconds, at least one. */
   after(ms: number, task: () => void): Timer {
     let over = false;
     const run = () => {
@@ -144,7 +144,7 @@ export class Machine implements Clock {
     this.#interruption = { stepsLeft: steps, isBefore: this.#random.chance(0.5), task };
   }
 
-  /** Takes {@link interruptAfter} back. */
+  /** Cancels {@link interruptAfter}. */
   goOn(): void {
     this.#interruption = undefined;
   }

@@ -21,7 +21,7 @@ const HELP = `npm run simulate -- [options]
 
 Seeds that violate the shipped rules are written to FAILING_SEEDS, if that is set.`;
 
-/** Nearly all garbage of a world is of the last moment: with more room for it less is copied. */
+/** Nearly all garbage of a world is recent: with a larger young generation less is copied. */
 const WORKER_OPTIONS = ['--max-semi-space-size=64'];
 
 /**
@@ -30,7 +30,7 @@ const WORKER_OPTIONS = ['--max-semi-space-size=64'];
  */
 const WORLDS_OF_A_WORKER = 300;
 
-/** What goes to a worker, and what comes back. */
+/** The messages to a worker and from it. */
 type Answer = Omit<Report, 'counts' | 'longest'> & {
   readonly counts: [string, number][];
   readonly longest: [string, number][];
@@ -70,7 +70,7 @@ async function replay(run: Run): Promise<void> {
   process.exitCode = report.violations.length > 0 ? 1 : 0;
 }
 
-/** Hands out one world after the other, and adds up what comes back. */
+/** Hands out one world after the other, and adds up the results. */
 async function runMany(
   first: number,
   hours: number,

@@ -13,15 +13,15 @@ const USUAL_MS = 1.5;
 const LONGEST_RETRANSMISSION_MS = 3000;
 
 /**
- * The way from one place to another, in one direction. While it is cut, what is sent stays on its way: TCP sends it again
- * and again, so it arrives some time after the way is whole again.
+ * The way from one place to another, in one direction. While it is cut, packets stay under way: TCP sends them again
+ * and again, so they arrive some time after the way works again.
  */
 export class Link {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   #held: Held[] = [];
   #cutAt: number | undefined;
-  /** How much longer everything takes than usual, in milliseconds. */
+  /** How much longer each packet takes than usual, in milliseconds. */
   slowBy = 0;
 
   constructor(scheduler: Scheduler, random: Random) {
@@ -37,7 +37,7 @@ export class Link {
     this.#cutAt ??= this.#scheduler.now;
   }
 
-  /** @param withinMs - what was held back arrives within this time */
+  /** @param withinMs - held-back packets arrive within this time */
   heal(withinMs = LONGEST_RETRANSMISSION_MS): void {
     if (this.#cutAt === undefined) return;
     const longestMs = Math.min(this.#scheduler.now - this.#cutAt, withinMs);
@@ -58,7 +58,7 @@ export class Link {
     return FASTEST_MS + random * USUAL_MS + lossMs + this.slowBy * (0.5 + random);
   }
 
-  /** What comes by one pipe keeps its order; what comes by another may overtake it. */
+  /** Packets of one pipe keep their order. Packets of another pipe may overtake them. */
   #carry(pipe: Pipe, delayMs: number, arrive: () => void): void {
     pipe.lastAt = Math.max(pipe.lastAt, this.#scheduler.now + delayMs);
     this.#scheduler.at(pipe.lastAt, () => {

@@ -3,45 +3,45 @@ import { LONGEST_COOLDOWN_MS } from '../../src/election/rejoin-backoff.js';
 import { takeoverDelayMs } from '../../src/election/term/takeover-delay.js';
 import type { EnsembleTimes } from './model/ensemble.js';
 
-/** What the bound depends on. */
+/** The values on which the bound depends. */
 export interface RecoveryTimes extends EnsembleTimes {
   readonly sessionTimeoutMs: number;
   readonly leaseMs: number;
-  /** Whether one that isn't the next in line may be called to lead. */
+  /** Whether a candidate that isn't the next in line may become the leader. */
   readonly hasPriorities: boolean;
   /** Whether the ensemble may have lost its data. */
   readonly losesData: boolean;
 }
 
-/** What a mended link has held back comes within this time. */
+/** Packets that a cut link has held back arrive within this time once it works again. */
 const HELD_BACK_MS = 3000;
-/** A pause of the dialer, and then an answer in vain from each of the three servers, which are elected by then. */
+/** A pause of the dialer, and then a refusal by each of the three servers, which have a leader by then. */
 const DIALING_MS = 1000 + 3 * 1000;
 /** `close` of a session that can't reach a server, and the longest pause of a supervisor that tries again and again. */
 const RESTARTING_MS = 1500 + 5000;
-/** A supervisor or an elector that has lost one term after the other keeps out for so long, from the last one's end. */
+/** How long a supervisor or an elector that has lost one term after the other stays out, from the end of the last term. */
 const COOLING_MS = Math.max(cooldownAfter(Number.MAX_SAFE_INTEGER, undefined, 1), LONGEST_COOLDOWN_MS);
 /** The requests of a claim, the start of a process that takes a dead one's place, and one look at the world. */
 const SMALL_THINGS_MS = 1500;
-/** Rates of clocks are within 1 %: of the servers', and of the candidates'. */
+/** The clocks of the servers and of the candidates run at rates within 1 %. */
 const DRIFT = 1.02;
 
 /**
- * How long it may take from the end of all faults until there is a leader again, not counting the time in which it is
- * the application that holds it up, by its hook or by work that goes on after its term. One after the other:
+ * How long it may take from the end of all faults until there is a leader again. This doesn't count the time in which the
+ * application holds it up, by its hook or by work that goes on after its term. One after the other:
  *
- * 1. What the network has held back arrives, and with it the last that is heard of a session that is over: `HELD_BACK_MS`.
+ * 1. The network delivers the packets that it has held back, and with them the last ones of sessions that are over: `HELD_BACK_MS`.
  * 2. At the same time, the longest of
  *    - a session whose process is gone ends: its timeout, rounded up to a tick; its last request is reported to the leader half
  *      a tick late, and the leader looks once a tick;
- *    - a server that isn't needed any more notices: it goes on for `syncLimit` ticks, and answers the pings of those that
- *      wait with it, who notice nothing before it does; the leader counts half ticks, and one more;
+ *    - a server that isn't needed any more notices that. It goes on for `syncLimit` ticks, and answers the pings of its
+ *      clients, which notice nothing before it does; the leader counts half ticks, and one more;
  *    - a candidate that has lost its session closes it and is in a pause before it tries again, or cools down after
  *      terms that it has lost.
  *    - when the ensemble has lost its data: a session that no server takes is given up: {@link servedBoundMs}.
  * 3. A session whose server is gone finds another one: a pause of the dialer and some tries.
  * 4. The next in line waits out the lease of the one before it: the takeover delay.
- * 5. If it hands the term over to one with a higher priority, whose session ends at that moment: that one's lease, too.
+ * 5. If it hands the term over to a candidate with a higher priority whose session ends at that moment: the lease of the latter, too.
  */
 export function recoveryBoundMs({
   tickMs,
@@ -69,9 +69,9 @@ type PlainTimes = Omit<RecoveryTimes, 'leaseMs' | 'hasPriorities' | 'losesData'>
 const INSISTS_FOR_TIMEOUTS = 1.25;
 
 /**
- * From when all is well, a session is served again within this time, or has been given up as expired: what the network has
- * held back arrives, the servers have a leader, the session insists on what it has seen for a while, and finds a server that
- * it asks otherwise, or that has noticed by then that it doesn't lead, or follow.
+ * From when all is well, a session is served again within this time, or has been given up as expired. In this time the network
+ * delivers what it has held back, and the servers elect a leader. The session insists for a while on the zxid that it has seen. Then it
+ * asks a server without that zxid, or finds a server that has noticed by then that it neither leads nor follows.
  */
 export function servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTimes): number {
   return (
@@ -81,28 +81,28 @@ export function servedBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTime
   );
 }
 
-/** What is on its way late, and what is read again because it may have been too old. */
+/** The time for late packets, and for a second read because the first one may have been too old. */
 const READING_MS = 10_000;
 
 /**
- * How long an observer may show a leader after that one's end, whatever goes wrong but its own process: its server may
- * know nothing of that, and answer, for `syncLimit` ticks; then it may be without a server for a session timeout before it
- * says that it doesn't know, and takes up to one to notice that.
+ * How long an observer may show a leader after that leader's end, under any fault except one of its own process. Its server may
+ * answer for `syncLimit` ticks without knowing of the end. Then the observer may have no server for a session timeout before it
+ * says that it doesn't know, and it takes up to another session timeout to notice that.
  */
 export function staleBoundMs({ tickMs, syncLimit, sessionTimeoutMs }: PlainTimes): number {
   return DRIFT * ((syncLimit + 1) * tickMs + 2 * sessionTimeoutMs) + READING_MS;
 }
 
-/** As many packets of a takeover may be lost, one after the other, and take so much longer. */
+/** Several packets of a takeover may be lost, one after the other. This is how much longer it takes then. */
 const PACKETS_LOST = 3;
 const LOST_PACKET_MS = 800;
 
 /**
- * From when a leader is silent, and nothing else is wrong, until another one acts: its last heartbeat is seen at the next read, a
- * quarter of a lease later; then the delay is waited out, once for each candidate that comes first; and the claim needs a
+ * From when a leader is silent, and nothing else is wrong, until another one acts. The candidate sees the last heartbeat at its next read, a
+ * quarter of a lease later. Then it waits for the delay, once more for each candidate before it. The claim needs a
  * heartbeat of the candidate's own, up to another quarter later.
  *
- * @param rank - how many candidates come first
+ * @param rank - how many candidates come before this one
  */
 export function silentBoundMs(leaseMs: number, rank: number): number {
   return (

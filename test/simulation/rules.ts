@@ -4,7 +4,7 @@ import { Heartbeat } from '../../src/session/connection/heartbeat.js';
 import type { Reply } from '../../src/session/connection/reply.js';
 import type { Request } from '../../src/session/protocol/requests.js';
 
-/** By which rules the candidates lead. All but `shipped` are wrong: the simulator has to find that out. */
+/** The rules by which the candidates lead. All but `shipped` are wrong, and the simulation has to show it. */
 export const RULES = ['shipped', 'no-delay', 'pings', 'pings-no-delay', 'curator'] as const;
 export type Rules = (typeof RULES)[number];
 
@@ -20,7 +20,7 @@ const { send } = Connection.prototype;
 const { hasRoomToRaise } = Heartbeat.prototype;
 const { delayFor } = Claimant.prototype;
 
-/** Has all candidates of this process go by these rules. */
+/** Makes all candidates of this process follow these rules. */
 export function goBy(rules: Rules): void {
   const byPings = rules.startsWith('pings');
   Connection.prototype.send = byPings ? sendPings : send;
@@ -29,7 +29,7 @@ export function goBy(rules: Rules): void {
   Claimant.prototype.delayFor = rules.endsWith('no-delay') ? () => 0 : delayFor;
 }
 
-/** Makes each heartbeat a ping: it is the only transaction that is sent over the connection itself, and not by way of the outbox. */
+/** Makes each heartbeat a ping: heartbeats are the only transactions that are sent over the connection itself, and not by way of the outbox. */
 function sendPings<T>(this: Connection, request: Request<T>): Promise<Reply<T>> {
   if (request.name !== 'multi') return send.call(this, request) as Promise<Reply<T>>;
   return this.ping() as Promise<Reply<T>>;

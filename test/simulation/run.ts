@@ -6,7 +6,7 @@ import { playShards } from './shards/play.js';
 import { ShardWorld } from './shards/world.js';
 import { type FaultRate, World } from './world.js';
 
-/** What is to be run: the same again gives the same. */
+/** The run: the same values give the same run again. */
 export interface Run {
   readonly seed: number;
   readonly hours: number;
@@ -23,21 +23,21 @@ export interface Report {
   /** Equal for equal runs. */
   readonly trace: number;
   readonly simulatedMs: number;
-  /** What it took of this process's time on processors. */
+  /** How much processor time of this process it took. */
   readonly cpuMs: number;
 }
 
 const HOUR_MS = 3_600_000;
 /** With `few`, half of all calms are longer than half a minute, and some last an hour. */
 const LONGEST_CALM_MS: Record<FaultRate, number> = { few: HOUR_MS, many: 20_000, takeover: 20_000 };
-/** How many faults at once, at most, and for how long. One that is to hit a takeover needs a leader and a next in line. */
+/** How many faults at once, at most, and for how long. A fault that should hit a takeover needs a leader and a next in line. */
 const EPISODES: Record<FaultRate, { readonly faults: number; readonly longestMs: number }> = {
   few: { faults: 4, longestMs: 90_000 },
   many: { faults: 4, longestMs: 90_000 },
   takeover: { faults: 2, longestMs: 40_000 },
 };
 const LOOK_EVERY_MS = 250;
-/** By then sessions have ended, work that overruns too, and locks that were waited for and used as long as may be. */
+/** By then sessions and work that overruns have ended, and so have the longest waits for locks and uses of locks. */
 const QUIET_MS = 120_000;
 
 /** Runs one world from its beginning until all processes have stopped. */
@@ -74,7 +74,7 @@ export async function simulate(run: Run): Promise<Report> {
   return { run, violations, counts, longest, trace, simulatedMs, cpuMs };
 }
 
-/** Faults, and their end, and then a leader; again and again; and at last all processes stop. */
+/** Again and again: faults, their end, and then a leader. At last all processes stop. */
 async function play(world: World, lengthMs: number, faultRate: FaultRate): Promise<void> {
   const { scheduler, faults } = world;
   await untilLed(world, 'at the beginning');
@@ -94,7 +94,7 @@ async function play(world: World, lengthMs: number, faultRate: FaultRate): Promi
   await end(world);
 }
 
-/** The leader of when the calm began may have finished or resigned; but a candidate leads, or is about to. */
+/** The leader at the beginning of the calm may have finished or resigned. But a candidate leads, or is about to. */
 function checkCalm(world: World): void {
   const { ledger, leader } = world;
   ledger.count(leader === undefined ? 'calms that ended without a leader' : 'calms that ended with a leader');

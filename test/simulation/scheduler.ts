@@ -3,14 +3,14 @@ export interface Happening {
   readonly at: number;
   readonly order: number;
   readonly task: () => void;
-  /** Set when it isn't to happen any more: that is cheaper than to look for it. */
+  /** Set to cancel it: this is cheaper than searching for it in the queue. */
   cancelled: boolean;
 }
 
 /** Empties the queues of ticks and of microtasks, as Node does after each callback. Node has it, and doesn't document it. */
 const emptyQueues = (process as unknown as { _tickCallback?: () => void })._tickCallback;
 
-// So many steps are made in one turn of Node's event loop: what a turn ends with is nearly as much as a step.
+// So many steps run in one turn of Node's event loop, because the end of a turn costs nearly as much as a step.
 const STEPS_IN_A_TURN = emptyQueues === undefined ? 1 : 1000;
 
 /**
@@ -32,7 +32,7 @@ export class Scheduler {
     return this.#now;
   }
 
-  /** A number that depends on all that was noted so far, and on when: equal for equal runs. */
+  /** A number that depends on everything that was noted so far, and on the times: equal for equal runs. */
   get trace(): number {
     return this.#trace >>> 0;
   }
@@ -64,12 +64,12 @@ export class Scheduler {
     });
   }
 
-  /** To be called by a task that runs code with promises: what follows from it comes before the next task. */
+  /** A task that runs code with promises calls this: their continuations then run before the next task. */
   followUp(): void {
     this.#hasFollowUps = true;
   }
 
-  /** Lets time pass until `isDone` says so, which is asked after each step. @throws what a task throws */
+  /** Lets time pass until `isDone` returns true. It is called after each step. @throws what a task throws */
   run(isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const turn = () => {
@@ -87,7 +87,7 @@ export class Scheduler {
     });
   }
 
-  /** Up to the next task after which promises run. `false`: nothing is left. */
+  /** Runs up to the next task after which promises run. Returns `false` if no task is left. */
   #step(): boolean {
     this.#hasFollowUps = false;
     while (!this.#hasFollowUps) {

@@ -16,19 +16,19 @@ import {
 import { type Host, isHeartbeatNode, type World } from './world.js';
 
 /**
- * What goes wrong at the moments at which one candidate takes over from another: by chance alone these would hardly ever be
- * hit. It ends by itself.
+ * Faults at the moments at which one candidate takes over from another. Chance alone would hardly ever hit these moments. The
+ * faults end by themselves.
  */
 type TakeoverFault = (world: World, random: Random) => void;
 
 const DELAYED_HEARTBEATS = 12;
-/** What was held back comes soon, in these. */
+/** In these, held-back packets arrive soon. */
 const HELD_BACK_FOR_MS = 5;
 
-/** What silences a process: it stands still, or nothing comes from it, or to it, or it is gone with its machine. */
+/** The ways in which a process falls silent: it stands still, nothing comes from it or to it, or it is gone with its machine. */
 const SILENCES = ['frozen', 'frozen', 'cut off', 'cut off', 'gone'] as const;
 
-/** No server hears of the process any more, or it hears of none. Gives what ends that. */
+/** No server hears of the process any more, or the process hears of no server. Returns a function that ends this. */
 export function silence(world: World, host: Host, random: Random): () => void {
   const { candidate } = host;
   const how = random.pick(SILENCES);
@@ -51,7 +51,7 @@ function leadingHost({ hosts }: World, random: Random): Host | undefined {
   return leading.length > 0 ? random.pick(leading) : undefined;
 }
 
-/** For about as long as another candidate takes to follow, be that by lease or by session. */
+/** Lasts about as long as another candidate needs to follow, by lease or by session. */
 function silenceForAWhile(world: World, host: Host, random: Random): void {
   const mend = silence(world, host, random);
   world.later(random.spread(0.5 * world.leaseMs, 1.5 * world.surroundings.sessionTimeoutMs), mend);
@@ -68,7 +68,7 @@ function slowOthers({ hosts, leaseMs }: World, except: Host, random: Random): ()
   };
 }
 
-/** Sometimes it writes right before, sometimes the others hear late. */
+/** Sometimes the leader writes right before, and sometimes the others' packets come late. */
 function silenceLeader(world: World, random: Random): void {
   const host = leadingHost(world, random);
   if (host === undefined) return;
@@ -81,8 +81,8 @@ function silenceLeader(world: World, random: Random): void {
 }
 
 /**
- * What it sends comes late, again and again, by about as much as its lease allows. Mostly the others hear late, too: else their
- * last read comes right before their claim.
+ * The leader's packets come late, again and again, by about as much as its lease allows. Mostly the others' packets come late, too. Otherwise
+ * their last read comes right before their claim.
  */
 function delayHeartbeats(world: World, random: Random): void {
   const host = leadingHost(world, random);
@@ -113,7 +113,7 @@ function deleteNodeOfSilentLeader(world: World, random: Random): void {
   });
 }
 
-/** The heartbeat node by which that host leads, if it does, and its version, as far as any server has got. */
+/** If that host leads, its heartbeat node and the version of that, by the newest state of any server. */
 function heartbeatNodeOfLeader({ ensemble }: World, { candidate }: Host) {
   const { leadingNode } = candidate;
   if (leadingNode === undefined) return undefined;
@@ -132,8 +132,8 @@ function deleteHeartbeatNode(world: World, random: Random): void {
 }
 
 /**
- * The leader's, while the others stand still: until its version, if it were made again, would be what they saw last. They stand
- * still for less than a session timeout, so the node has to be young: leaders resign until it is.
+ * Deletes the leader's heartbeat node while the others stand still. They do so until a new node would have the version that they saw last.
+ * That has to be less than a session timeout, so the node has to be young: leaders resign until it is.
  */
 function deleteHeartbeatNodeUnseen(world: World, random: Random, tries = 4): void {
   const { hosts, ensemble, ledger, leaseMs, surroundings } = world;
@@ -152,8 +152,8 @@ function deleteHeartbeatNodeUnseen(world: World, random: Random, tries = 4): voi
 }
 
 /**
- * The next claims are carried out, and their replies are lost: the connection ends, or nothing comes back. Some time later the
- * candidate is heard of again, and soon after that it is silent.
+ * The servers carry out the next claims, and the replies are lost: the connection ends, or no packet comes back. Some time later the
+ * candidate comes back, and soon after that it falls silent.
  */
 function doubtClaims(world: World, random: Random): void {
   const isOne = random.chance(0.7);
@@ -165,7 +165,7 @@ function doubtClaims(world: World, random: Random): void {
   if (random.chance(0.7)) resign(world);
 }
 
-/** The first of them claims at once, before it has sent a heartbeat. */
+/** All candidates are replaced. The first new one claims at once, before it has sent a heartbeat. */
 function replaceAll(world: World, random: Random): void {
   for (const host of world.hosts) {
     const { isDead, environment } = host.candidate;
@@ -189,7 +189,7 @@ function doubtClaim(world: World, host: Host, random: Random): void {
   });
 }
 
-/** Its guardian stands still meanwhile, until before or after another candidate has taken over. */
+/** A leader is killed while its guardian stands still. The guardian goes on before or after another candidate has taken over. */
 function killWhileParentIsSlow(world: World, random: Random): void {
   const host = world.hosts.find(({ candidate, parent }) => candidate.isActing && parent?.knowsOfLeader);
   if (host?.parent === undefined) return;
@@ -204,7 +204,7 @@ function killWhileParentIsSlow(world: World, random: Random): void {
   });
 }
 
-/** Another candidate asks for that. */
+/** Another candidate asks the leader to step down. */
 function revoke(world: World, random: Random): void {
   const { candidate } = random.pick(world.hosts);
   const { seats, sessionTimeoutMs } = world.surroundings;

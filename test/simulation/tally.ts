@@ -2,10 +2,10 @@ import type { Report } from './run.js';
 
 const HOUR_MS = 3_600_000;
 
-/** What was seen in several runs together. */
+/** The results of several runs together. */
 export class Tally {
   readonly #beganAt = performance.now();
-  /** Of the processors that the worlds took, in milliseconds. */
+  /** The processor time that the worlds took, in milliseconds. */
   #cpuMs = 0;
   readonly #counts = new Map<string, number>();
   readonly #longest = new Map<string, number>();
@@ -39,7 +39,7 @@ export class Tally {
     return this.#simulatedMs / (performance.now() - this.#beganAt);
   }
 
-  /** How much is simulated in each second of a processor's time: what else the machine does matters less. */
+  /** How much is simulated in each second of processor time, which other work on the machine affects less. */
   get speedOfAProcessor(): number {
     return this.#simulatedMs / this.#cpuMs;
   }

@@ -23,7 +23,7 @@ import { type Happening, Scheduler } from './scheduler.js';
 
 const CANDIDATES = 3;
 const SERVERS = 3;
-/** Of the elections that have several: one of three waits. */
+/** The seats of the elections that have several: one of three candidates waits. */
 const SEATS = 2;
 
 /** How long a packet may be on its way, at most, after the network has been mended. */
@@ -44,14 +44,14 @@ export interface ObserverHost {
   observer: CheckedObserver;
 }
 
-/** How often it is looked at what observers show, and at sessions without a server. */
+/** How often observers, and sessions without a server, are checked. */
 const LOOK_EVERY_MS = 2000;
 
 /**
- * How much goes wrong. With `many` faults, about 300 an hour, and short sessions, most is found in an hour of computing;
- * with `few`, about 20 an hour, and mostly long sessions, most hours are simulated in it, and candidates are left in
- * peace for long enough that what builds up slowly would be seen. With `takeover` they are as many, most of them at the moments
- * at which one candidate takes over from another, and no locks are used.
+ * How much goes wrong. `many` means about 300 faults an hour and short sessions: an hour of computing finds most this way.
+ * `few` means about 20 an hour and mostly long sessions: an hour of computing simulates most hours this way, and candidates are left
+ * alone for long enough to show problems that build up slowly. `takeover` means as many faults as `many`, most of them at the moments
+ * at which one candidate takes over from another, and no locks.
  */
 export const FAULT_RATES = ['few', 'many', 'takeover'] as const;
 export type FaultRate = (typeof FAULT_RATES)[number];
@@ -63,7 +63,7 @@ const SESSION_TICKS: Record<FaultRate, readonly number[]> = {
   few: [...Array(1).fill(3), ...Array(3).fill(5), ...Array(10).fill(10), ...Array(26).fill(20)],
 };
 
-/** Of a world's candidates, which follow a silent leader when its lease is over. */
+/** Which of a world's candidates follow a silent leader when its lease is over. */
 const TAKEOVERS = ['lease', 'lease', 'lease', 'mixed', 'session'] as const;
 
 /** How likely leases are shorter than without an option, and the shortest: with few faults, heartbeats are most of the work. */
@@ -101,14 +101,14 @@ export class World {
   #processes = 0;
   /** Which process has opened each session. */
   readonly #owners = new Map<bigint, Machine>();
-  /** When all was mended last; never while something may be wrong. */
+  /** When everything worked again for the last time; never while something may be wrong. */
   #healedAt = Number.POSITIVE_INFINITY;
   readonly #servedBoundMs: number;
   /** When the ensemble has lost its data, and whether some of it was left. */
   /** Nodes in queues that were there again when the ensemble had been restored from an earlier state. */
   #cameBack: readonly string[] = [];
   readonly #losses: { readonly at: number; readonly wasRestored: boolean }[] = [];
-  /** How many faults go on after which a lease may outlive its node, and when the last one ended. */
+  /** How many of the present faults may let a lease outlive its node, and when the last such fault ended. */
   #standstills = 0;
   #lastStandstillAt = Number.NEGATIVE_INFINITY;
   /** Called when a candidate has just sent a claim. */
@@ -214,7 +214,7 @@ export class World {
     });
   }
 
-  /** Whatever the servers have been through: when all is well a session is served again, or over. */
+  /** Checks that each session is served again or over when all is well, whatever faults the servers have had. */
   #checkServed({ clock, sessions }: SimulatedEnvironment): void {
     if (clock.isDead || clock.isFrozen) return;
     for (const session of sessions) {
@@ -232,10 +232,10 @@ export class World {
   }
 
   /**
-   * All servers lose what they know, but for an earlier state, perhaps. What was promised by what they knew is promised no
-   * more, and what is numbered begins again.
+   * All servers lose their data, or come back with an earlier state. Promises by the lost data are void, and all numbers
+   * begin again.
    *
-   * @returns what starts the servers again
+   * @returns a function that starts the servers again
    */
   loseData(): () => void {
     const { ensemble, faults } = this;
@@ -255,7 +255,7 @@ export class World {
     };
   }
 
-  /** A session is its process's own, and after the end of that the guardian's, which cleans it up. */
+  /** A session belongs to its process. After the end of that process it belongs to the guardian, which cleans it up. */
   #shown(sessionId: bigint, process: Machine, isNew: boolean): void {
     const owner = this.#owners.get(sessionId);
     if (isNew) this.#owners.set(sessionId, process);
@@ -263,7 +263,7 @@ export class World {
       this.ledger.violate('live session taken', `that of ${owner.name}, by ${process.name}`);
   }
 
-  /** A process has stopped by itself: it has to have left nothing, and another one takes its place. */
+  /** A process has stopped by itself. Checks that it has left nothing behind, and puts another one in its place. */
   retire(host: Host): void {
     for (const each of host.candidate.leftovers)
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
@@ -272,7 +272,7 @@ export class World {
     this.replace(host);
   }
 
-  /** As {@link retire}, for a process that only observes. */
+  /** Like {@link retire}, for a process that only observes. */
   retireObserver(observerHost: ObserverHost): void {
     for (const each of observerHost.observer.leftovers)
       this.ledger.violate('leftovers', `of a process that stopped: ${each}`);
@@ -294,7 +294,7 @@ export class World {
     };
   }
 
-  /** Whether a lease may outlive its node: also for a while after such a fault, when what it has held back comes. */
+  /** Whether a lease may outlive its node: during such a fault, and for a while after it, when held-back packets arrive. */
   get areLeasesUnsure(): boolean {
     return this.#standstills > 0 || this.scheduler.now - this.#lastStandstillAt < this.#settleMs;
   }
@@ -309,12 +309,12 @@ export class World {
     this.#healedAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Something that is part of a fault: it doesn't happen any more when all is healed. */
+  /** Runs a part of a fault later, unless everything is healed by then. */
   later(ms: number, task: () => void): void {
     this.#later.push(this.scheduler.after(ms, task));
   }
 
-  /** Another process in the place of one that is gone. */
+  /** Puts another process in the place of one that is gone. */
   replace(host: Host): void {
     host.candidate = this.#newCandidate(host.index, host.routes);
     this.#begin(host);
@@ -383,7 +383,7 @@ export class World {
     return this.hosts.filter(({ candidate }) => candidate.isActing).length >= this.surroundings.seats;
   }
 
-  /** Whether it is applications, by what they do, that keep seats from being led. */
+  /** Whether applications, by what they do, keep seats without a leader. */
   get isHeldUp(): boolean {
     const candidates = this.hosts.map(({ candidate }) => candidate);
     const ready = candidates.filter(({ isCleaning }) => !isCleaning).length;
@@ -391,7 +391,7 @@ export class World {
   }
 
   /**
-   * Whether all servers serve, no application holds anything up, and a candidate waits to lead next, for some time now.
+   * Whether for some time all servers have served, no application has held anything up, and a candidate has waited to lead next.
    */
   get isWell(): boolean {
     const candidates = this.hosts.map(({ candidate }) => candidate);
@@ -439,14 +439,14 @@ export class World {
     this.beginCalm();
   }
 
-  /** When all has been well for long: what is seen is true, and nothing is left of what is over. */
+  /** Checks, when all has been well for long, that observers show the truth and that nothing is left of ended sessions. */
   checkCalm(): void {
     if (this.scheduler.now - this.#healedAt < this.recoveryBoundMs + this.surroundings.staleMs) return;
     for (const each of this.observers) each.checkLeader();
     for (const { path, owner } of this.#places()) this.#checkOwner(path, owner);
   }
 
-  /** The record of a seat, as far as any server has got. */
+  /** The record of a seat, by the newest state of any server. */
   record(seat: number): ReadRecord {
     const found = this.ensemble.furthest.tree.get(
       recordPath(ELECTION, this.surroundings.seats > 1 ? seat : undefined),
@@ -454,7 +454,7 @@ export class World {
     return parseRecord(found?.data ?? Buffer.alloc(0), found?.version ?? 0);
   }
 
-  /** The paths of the candidates' nodes, in their order, as far as any server has got. */
+  /** The paths of the candidates' nodes, in their order, by the newest state of any server. */
   get queue(): string[] {
     const children = this.ensemble.furthest.tree.get(ELECTION)?.children ?? [];
     return queueOf([...children], parseEntry).map(({ node }) => `${ELECTION}/${node}`);
@@ -466,7 +466,7 @@ export class World {
     return leaseMs ?? sessionTimeoutMs / 3;
   }
 
-  /** The nodes in all queues, and those that heartbeats write, as far as any server has got. */
+  /** The nodes in all queues, and those that heartbeats write, by the newest state of any server. */
   *#places(): Generator<{ readonly path: string; readonly owner: bigint }> {
     const { tree } = this.ensemble.furthest;
     for (const queue of [ELECTION, ...LOCK_PATHS])
@@ -477,8 +477,8 @@ export class World {
   }
 
   /**
-   * Whether a node that its session had given up has come back with an earlier state of the ensemble, and with it, since the
-   * servers know it again, that session, which lives. Until it ends all candidates wait for that node.
+   * Whether an earlier state of the ensemble has brought back a node that its session had given up, and with it the session, which lives
+   * because the servers know it again. All candidates wait for that node until the session ends.
    */
   get isHaunted(): boolean {
     return [...this.#places()].some(
@@ -498,7 +498,7 @@ export class World {
     if (!owners.includes(sessionId)) this.ledger.violate('leftovers', `${path}, of a session that is over`);
   }
 
-  /** After all have stepped down, and again after all have stopped. */
+  /** Called after all have stepped down, and again after all have stopped. */
   checkLeftovers(when: string): void {
     const { leader, servers } = this.ensemble;
     const found: string[] = [];

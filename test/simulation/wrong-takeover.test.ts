@@ -14,7 +14,7 @@ import { ELECTION } from './candidates/candidate.js';
 import type { Machine } from './machine.js';
 import { findEach, replace, type Wrong } from './wrong.js';
 
-/** What takes the place of functions of modules, while a test says so. */
+/** Functions that replace those of modules for a test. */
 const rules = vi.hoisted(() => ({
   observed: undefined as
     | undefined
@@ -45,7 +45,7 @@ vi.mock(import('../../src/election/term/claim-rules.js'), async (load) => {
   };
 });
 
-/** Has a function of a module do something else. */
+/** Replaces a function of a module. */
 function replaceRule<K extends keyof typeof rules>(name: K, by: NonNullable<(typeof rules)[K]>): () => void {
   rules[name] = by;
   return () => {
@@ -53,7 +53,7 @@ function replaceRule<K extends keyof typeof rules>(name: K, by: NonNullable<(typ
   };
 }
 
-/** Has claims by takeover delete something else. */
+/** Replaces what claims by takeover delete. */
 function deleteInstead(by: (deletions: readonly TransactionPart[]) => TransactionPart[]): () => void {
   return replace(Takeover.prototype, 'carryOut', (right) => {
     return function (this: Takeover, contender, failure, signal, claim) {
@@ -102,7 +102,7 @@ function undoAll(each: readonly (() => void)[]): () => void {
   };
 }
 
-/** The session of each node that is made meanwhile. */
+/** The session of each node that is created meanwhile. */
 function keepSessions(sessions: WeakMap<EphemeralNode, Session>): () => void {
   return replace(EphemeralNode, 'of', (right) => (session, ...more) => {
     const node = right.call(EphemeralNode, session, ...more);
@@ -111,7 +111,7 @@ function keepSessions(sessions: WeakMap<EphemeralNode, Session>): () => void {
   });
 }
 
-/** When it is, by the clock on the wall, that this session's clock says so. */
+/** Converts a time of this session's clock to the clock on the wall. */
 function wallTimeOf(session: Session, ms: number): number {
   return (session.environment.clock as Machine).wallTimeOf(ms);
 }
@@ -252,7 +252,7 @@ function checkBehindClaims(): () => void {
 }
 
 function makeHeartbeatNodesAgain(): () => void {
-  /** Those that were made again: what is known of their versions doesn't hold any more. */
+  /** Nodes that were created again: the known versions aren't valid for them any more. */
   const made = new WeakSet<HeartbeatVersion>();
   const missing = new WeakSet<HeartbeatVersion>();
   const undo = [
@@ -279,7 +279,7 @@ function makeHeartbeatNodesAgain(): () => void {
   return undoAll(undo);
 }
 
-/** It is even known when that one was sent. But the lease of the claim began later. */
+/** It is even known when that heartbeat was sent. But the lease of the claim began later. */
 function countFromHeartbeats(): () => void {
   const sessions = new WeakMap<EphemeralNode, Session>();
   /** By the clock on the wall, for each heartbeat node. */

@@ -3,7 +3,7 @@ import { type Run, simulate } from './run.js';
 
 const MOST_TRIES = 100;
 
-/** Something that is wrong with Conclave, and that the simulation has to find out. */
+/** A mistake in Conclave that the simulation has to find. */
 export interface Wrong {
   readonly what: string;
   /** The kind of violation, and how it is described. */
@@ -11,11 +11,11 @@ export interface Wrong {
   readonly faultRate?: Run['faultRate'];
   /** The first seed to try: with each change of what is simulated another one may be the first to show it. */
   readonly hint: number;
-  /** Makes it wrong, and gives what makes it right again. */
+  /** Makes the mistake, and returns a function that takes it back. */
   readonly make: () => () => void;
 }
 
-/** Has a method do something else. */
+/** Replaces a method. */
 export function replace<T extends object, K extends keyof T>(
   target: T,
   name: K,
@@ -28,7 +28,7 @@ export function replace<T extends object, K extends keyof T>(
   };
 }
 
-/** Has a test for each: the simulation finds it, in a world or in one of those that come next. */
+/** Defines a test for each mistake: the simulation finds it, in the first world or in one of the next. */
 export function findEach(wrongs: readonly Wrong[]): void {
   describe('the simulation finds', () => {
     for (const { what, hint, found, faultRate = 'many', make } of wrongs)

@@ -16,7 +16,7 @@ import type { SimulatedEnvironment } from './environment.js';
 
 export const ELECTION = '/elections/scheduler';
 
-/** What all candidates of one world have in common. */
+/** The settings that all candidates of one world share. */
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly ledger: Ledger;
@@ -30,23 +30,23 @@ export interface Surroundings {
   readonly seats: number;
   readonly rules: Rules;
   readonly sessionTimeoutMs: number;
-  /** How long a lease lasts, by the sessions' option; `undefined`: as long as it does without. */
+  /** The sessions' option for the lease; `undefined` for the default. */
   readonly leaseMs: number | undefined;
-  /** How often the ensemble had lost its data by then. */
+  /** How often the ensemble has lost its data so far. */
   lifeAt(wallTime: number): number;
-  /** Who leads the first seat, by what the servers have committed. */
+  /** The leaders of the first seat, by the servers' committed data. */
   readonly committedLeaders: CommittedLeaders;
-  /** How long an observer may show what isn't so any more, at most. */
+  /** How long an observer may show a former leader, at most. */
   readonly staleMs: number;
   /** Whether supervised candidates observe the election too, with their supervisor's sessions. */
   readonly observes: boolean;
 }
 
-/** One process that joins the election, and what it is given. */
+/** The options of one process that joins the election. */
 export interface CandidateSetup {
   readonly id: string;
   readonly priority: number;
-  /** How it follows a silent leader, and how it is followed. */
+  /** Its way of takeover: how it follows a silent leader, and how others follow it. */
   readonly takeover: 'lease' | 'session';
   readonly environment: SimulatedEnvironment;
   readonly random: Random;
@@ -63,7 +63,7 @@ export function sessionTimes({ sessionTimeoutMs, leaseMs }: Surroundings) {
   return { sessionTimeoutMs, ...(leaseMs !== undefined && { leaseMs }) };
 }
 
-/** What leaders write: a node that is gone again in the same transaction, so that none stands in the way of the next one. */
+/** Leaders write a node and delete it in the same transaction, so that it isn't in the way of the next write. */
 const NOTE = '/note';
 
 interface Leadership {
@@ -81,7 +81,7 @@ export abstract class Candidate {
   protected readonly surroundings: Surroundings;
   protected readonly random: Random;
   #leadership: Leadership | undefined;
-  /** Of its application: since when, by its clock, each kind of its work is under way, and how long it has been before. */
+  /** For each kind of the application's work: since when it is under way, by the process's clock, and how long it took before. */
   #overrunningSince: number | undefined;
   #hookSince: number | undefined;
   #busyMs = 0;
@@ -103,7 +103,7 @@ export abstract class Candidate {
   }
 
   abstract start(): void;
-  /** Stands no more, and keeps its session if it has one of its own. */
+  /** Leaves the election, and keeps its session if it has one of its own. */
   abstract standDown(): Promise<void>;
   /** Ends everything. */
   abstract stop(): Promise<void>;
@@ -127,7 +127,7 @@ export abstract class Candidate {
     return !term.signal.aborted && node.isHeld();
   }
 
-  /** The life of the ensemble that it leads in. */
+  /** The life of the ensemble in which it leads. */
   get life(): number {
     return this.#leadership?.life ?? 0;
   }
@@ -137,12 +137,12 @@ export abstract class Candidate {
     return this.#leadership?.term.seat ?? 0;
   }
 
-  /** Whether what its application does keeps others from leading: work that goes on after its term. */
+  /** Whether its application keeps others from leading, by work that goes on after its term. */
   get isOverrunning(): boolean {
     return this.#overrunningSince !== undefined && !this.isDead;
   }
 
-  /** For how long its application has kept it waiting so far, and its machine, by its clock. */
+  /** For how long its application and its machine have kept it waiting so far, by its clock. */
   get busyMs(): number {
     const now = this.clock.now();
     const underWay = [this.#overrunningSince, this.#hookSince].map((since) => now - (since ?? now));
@@ -154,17 +154,17 @@ export abstract class Candidate {
     return undefined;
   }
 
-  /** Whether it has a place in the queue, and nothing to do but to wait. */
+  /** Whether it has a place in the queue and only waits. */
   abstract get isWaiting(): boolean;
 
-  /** Whether what its application does keeps it from leading. */
+  /** Whether its application keeps it from leading. */
   abstract get isCleaning(): boolean;
 
   get leadershipName(): string {
     return `${this.id} in term ${this.#leadership?.term.number} of seat ${this.seat}`;
   }
 
-  /** The path of the node that it took last in the election's queue. */
+  /** The path of its newest node in the election's queue. */
   get placePath(): string | undefined {
     return this.environment.nodes.get(ELECTION)?.path;
   }
@@ -217,7 +217,7 @@ export abstract class Candidate {
 
   // ---- the leader's work ----
 
-  /** Acts now and then, each time after asking; ends some time after it has to. */
+  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
   protected async lead(term: Term): Promise<void> {
     const { random } = this;
     const { sessionTimeoutMs } = this.surroundings;
@@ -235,7 +235,7 @@ export abstract class Candidate {
     this.#busyMs += this.clock.now() - since;
   }
 
-  /** What the checker takes for its lease is what it is told when it asks. */
+  /** Asks the term, and checks that `isHeld()` agrees with the lease that the checker uses. */
   #asks(term: Term): boolean {
     const { isActing } = this;
     const isHeld = term.isHeld();
@@ -257,7 +257,7 @@ export abstract class Candidate {
     written.then(count('carried out'), count('refused, or not answered'));
   }
 
-  /** What it writes may take its time on the way. */
+  /** Its writes may be slow on their way. */
   #act(term: Term): void {
     const { scheduler, resource, checker } = this.surroundings;
     checker.checkActing();
@@ -270,7 +270,7 @@ export abstract class Candidate {
     await sleep(this.clock, ms, signal).catch(ignore); // The signal shows it to the caller.
   }
 
-  /** The application's clean-up: takes its time, and fails now and then. */
+  /** The application's clean-up, which takes a while and fails now and then. */
   protected async cleanUp(): Promise<void> {
     this.surroundings.ledger.count('calls of the hook');
     const since = this.clock.now();

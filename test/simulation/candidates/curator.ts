@@ -10,11 +10,11 @@ import { Candidate, ELECTION } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
 /**
- * What most clients do, Curator's LeaderLatch among them: the first in the queue leads; it steps down when its
- * connection is suspended, and leads on when that is resumed and its node is still the first. There is no lease: it
- * asks a flag.
+ * The rule of most clients, Curator's LeaderLatch among them. The first in the queue leads. It steps down when its
+ * connection is suspended, and leads on when the connection is resumed and its node is still the first. There is no lease:
+ * it asks a flag.
  *
- * A real session is under it, which finds a dead link sooner than Curator's does.
+ * It uses a real session of Conclave, which finds a dead link sooner than Curator's does.
  */
 export class CuratorCandidate extends Candidate {
   #session: Session | undefined;
@@ -28,7 +28,7 @@ export class CuratorCandidate extends Candidate {
     return this.#isLeader && !this.isDead && !this.environment.clock.isFrozen;
   }
 
-  /** What it leaves behind isn't checked. */
+  /** Its leftovers aren't checked. */
   override get leftovers(): string[] {
     return [];
   }
@@ -87,7 +87,7 @@ export class CuratorCandidate extends Candidate {
     }
   }
 
-  /** Reconnected: is its node still there, and the first? */
+  /** After a reconnection: looks whether its node is still there, and the first. */
   async #look(): Promise<void> {
     const [session, contender] = [this.#session, this.#contender];
     if (session === undefined || contender === undefined) return;

@@ -8,7 +8,7 @@ import { Session } from '../../../src/session/session.js';
 import { Candidate, ELECTION, joinOptions, sessionTimes } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
-/** A process that has a `Session` and a `LeaderElector`, and makes new ones by itself when the session is over. */
+/** A process that has a `Session` and a `LeaderElector`, and creates new ones itself when the session is over. */
 export class ElectorCandidate extends Candidate {
   #elector: LeaderElector | undefined;
   #session: Session | undefined;
@@ -83,7 +83,7 @@ export class ElectorCandidate extends Candidate {
     return this.#session?.state.name === 'connected' && this.#elector?.state.name === 'waiting';
   }
 
-  /** Closes its session in the midst of whatever it does. */
+  /** Closes its session, whatever it does at that moment. */
   closeSession(): void {
     const closed = this.#session?.close() ?? Promise.resolve();
     void this.expect('close', closed);

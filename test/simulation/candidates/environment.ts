@@ -22,7 +22,7 @@ export const SILENT: Logger = {
   error: () => undefined,
 };
 
-/** What a simulated process finds outside itself: its clock, its chance, and three servers. */
+/** The environment of a simulated process: its clock, its random numbers, and three servers. */
 export class SimulatedEnvironment implements Environment {
   readonly clock: Machine;
   readonly random: () => number;
@@ -35,7 +35,7 @@ export class SimulatedEnvironment implements Environment {
   sessionId = 0n;
   /** The newest node of this process in each queue. */
   readonly nodes = new Map<string, EphemeralNode>();
-  /** Of the lock at each path: how many acquires are waited for, or since when none is, by the process's clock. */
+  /** For the lock at each path: how many acquires are pending, or since when none is, by the process's clock. */
   readonly acquiring = new Map<string, { count: number; endedAt: number }>();
   /** When the newest write was sent that has shown each node to be there. */
   readonly provenAt = new WeakMap<EphemeralNode, number>();
@@ -45,7 +45,7 @@ export class SimulatedEnvironment implements Environment {
   onUnwanted: () => void = () => undefined;
   /** Called when a claim has just been sent. */
   onClaim: () => void = () => undefined;
-  /** Called when a term is taken up, or a try to do so has ended, with the way and what came of it. */
+  /** Called when a term begins, or an attempt at one has ended, with the way and the outcome. */
   onTermTaken: (how: string) => void = () => undefined;
   /** Called whenever a lease may have got longer. */
   onConfirmed: () => void = () => undefined;

@@ -16,7 +16,7 @@ import type { Candidate, Surroundings } from './candidate.js';
 const REPORT = '/locks/report';
 const TABLE = '/locks/table';
 const UPLOADS = '/locks/uploads';
-/** Of the semaphore, which all three processes want. */
+/** The seats of the semaphore, which all three processes want. */
 const UPLOADS_SEATS = 2;
 
 /** The queues of all locks, and how many may hold each. */
@@ -32,7 +32,7 @@ const USUAL_HOLD_MS = 10_000;
 /** So long that the holder's session may end meanwhile, if that is a short one. */
 const LONG_HOLD_MS = [6000, 30_000] as const;
 
-/** What is wanted: of several that are wanted at the same time, most have to do with the same. */
+/** The choices of locks. Candidates that want several at the same time mostly want the same ones. */
 export const WANTED = ['report', 'table', 'uploads', 'several'] as const;
 export type Wanted = (typeof WANTED)[number];
 
@@ -146,7 +146,7 @@ class LockUser {
     return random.chance(0.5) ? LONGEST_WAIT_MS : random.spread(10, LONGEST_WAIT_MS);
   }
 
-  /** So that a place that is taken after its acquire was given up is seen. */
+  /** Notes the pending acquire, so that a place that is taken after it was given up is noticed. */
   async #noted<T>(acquiring: Promise<T>): Promise<T> {
     const { acquiring: wanted, clock } = this.#candidate.environment;
     const paths =
@@ -176,7 +176,7 @@ class LockUser {
     await this.#pause(hold);
   }
 
-  /** Reports the hold to the checker. Returns what reports that the hold goes on as a shared one. */
+  /** Reports the hold to the checker. Returns a function that reports that the hold goes on as a shared one. */
   #begun(hold: LockHold, readsOn = false): () => void {
     const { lockChecker, scheduler, lockResource } = this.#surroundings;
     const single = hold instanceof GrantHold ? [hold] : ((hold as MultiHold).holds as readonly GrantHold[]);
@@ -205,7 +205,7 @@ class LockUser {
     }
   }
 
-  /** What is acquired to read within the writing outlives it. */
+  /** A read hold that is acquired within a write hold outlives the latter. */
   async #downgradeByUsing(): Promise<void> {
     const { readLock, writeLock } = this.#table;
     const [reading, writing] = await this.#givingUp((options) =>

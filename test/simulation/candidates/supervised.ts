@@ -7,7 +7,7 @@ import { CheckedObserver } from '../checked-observer.js';
 import { Candidate, type CandidateSetup, ELECTION, joinOptions, sessionTimes } from './candidate.js';
 import { CONNECT, SILENT } from './environment.js';
 
-/** A process with an `ElectionSupervisor`, and what it holds that to. */
+/** A process with an `ElectionSupervisor`, and the checks of that supervisor. */
 export class SupervisedCandidate extends Candidate {
   readonly #supervisor: ElectionSupervisor;
   readonly #observer: CheckedObserver | undefined;

@@ -18,7 +18,7 @@ const writer = new WireWriter();
 /** A request on its way through a server: answered when it has been carried out and those before it were answered. */
 export interface Waiting {
   readonly request: Request;
-  /** Forwarded to the leader: what it does is known when it comes back in the log. */
+  /** It was forwarded to the leader. Its outcome is known when it comes back in the log. */
   readonly isWrite: boolean;
 }
 
@@ -27,12 +27,12 @@ export class ServerConnection implements Client {
   readonly identities = [{ scheme: 'ip', id: '10.0.0.9' }];
   readonly address = '10.0.0.9';
   readonly packets = new PacketSplitter();
-  /** What was asked and isn't answered yet, in its order. */
+  /** The requests that aren't answered yet, in their order. */
   readonly waiting: Waiting[] = [];
   session: SessionRecord | undefined;
   sessionId = 0n;
   timeoutMs = Number.POSITIVE_INFINITY;
-  /** When anything came last, by the server's clock. */
+  /** When the latest packet came, by the server's clock. */
   heardAt = 0;
   phase: 'new' | 'greeting' | 'greeted' | 'closed' = 'new';
   readonly #wire: Wire;

@@ -12,9 +12,9 @@ export interface EnsembleTimes {
   readonly syncLimit: number;
 }
 
-/** Who looks at what happens in the ensemble. */
+/** Observes the ensemble. */
 export interface Witness {
-  /** Something that is only counted, in a few words. */
+  /** Something happened that is only counted, in a few words. */
   count(what: string): void;
   /** A server has applied a change. */
   readonly applied: OnApplied;
@@ -74,7 +74,7 @@ export class Ensemble {
     return this.#routes.filter(({ pair }) => pair.includes(server.index)).map(({ route }) => route);
   }
 
-  /** From the one to the other, and back. */
+  /** The routes from the one to the other, and back. */
   routeBetween(from: Server, to: Server) {
     const { pair, route } = this.#between(from, to);
     return pair[0] === from.index ? route : { there: route.back, back: route.there };
@@ -97,7 +97,7 @@ export class Ensemble {
       .sort((a, b) => b.epoch - a.epoch)[0];
   }
 
-  /** What the server with the highest zxid knows: no other knows more. */
+  /** The state of the server with the highest zxid: no other server knows more. */
   get furthest(): Replica {
     return this.servers
       .map(({ replica }) => replica)
@@ -105,9 +105,9 @@ export class Ensemble {
   }
 
   /**
-   * All servers die, and what they knew is lost, but for the beginning of what they had committed, if it is restored.
+   * All servers die and lose their data. Only the beginning of the committed log may be restored.
    *
-   * @param share - how much is left: 0 for nothing
+   * @param share - the share of the log that is left: 0 for nothing
    */
   loseData(share: number): void {
     for (const server of this.servers) server.kill();
@@ -131,7 +131,7 @@ export class Ensemble {
     );
   }
 
-  /** The servers that are looking and reach one another elect the one that has seen most, if they are a quorum. */
+  /** If the servers that are looking and reach one another are a quorum, they elect the one that has seen most. */
   elect(server: Server): void {
     const others = this.servers.filter(
       (other) => other !== server && other.isLooking && this.#reaches(server, other),

@@ -16,7 +16,7 @@ import {
 import { ZnodeTree } from '../../../src/testing/state/znode-tree.js';
 import type { Transaction } from './transaction.js';
 
-/** What a server has to say about a transaction that it has applied. */
+/** The outcome of a transaction that a server has applied. */
 export interface Outcome {
   readonly code: number;
   readonly body?: Body | undefined;
@@ -29,8 +29,8 @@ const IDENTITIES = [{ scheme: 'ip', id: '10.0.0.9' }] as const;
 const DONE: Outcome = { code: ERROR_CODES.OK };
 
 /**
- * What one server knows: the transactions of the log up to some point, applied in their order. Each server applies them
- * for itself; what a transaction does depends on those before it only, so all come to the same.
+ * The state of one server: the transactions of the log up to some point, applied in their order. Each server applies them
+ * for itself. The effect of a transaction depends only on those before it, so all servers come to the same state.
  */
 export class Replica {
   readonly tree = new ZnodeTree();
@@ -50,7 +50,7 @@ export class Replica {
     return this.#zxid;
   }
 
-  /** @param isAnswered - whether a client of this server waits for the outcome: else what changes nothing is skipped */
+  /** @param isAnswered - whether a client of this server waits for the outcome. If not, a transaction that changes nothing is skipped */
   apply(transaction: Transaction, isAnswered: boolean): Outcome {
     this.#zxid = transaction.zxid;
     switch (transaction.kind) {

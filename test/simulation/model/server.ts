@@ -26,9 +26,9 @@ import { epochOf, firstZxid, type Transaction } from './transaction.js';
 class Peering {
   /** How much of the leader's log the follower has. */
   acknowledged = 0;
-  /** How many pings of the leader went unanswered: it counts, and doesn't look at its clock. */
+  /** How many pings of the leader went unanswered: the leader counts them, and doesn't look at its clock. */
   missed = 0;
-  /** What is sent all the time: a ping, and the answer of a follower that has heard of no session. */
+  /** The packets that are sent all the time: a ping, and the answer of a follower that has heard of no session. */
   ping: () => void = ignore;
   pong: () => void = ignore;
 
@@ -47,7 +47,7 @@ interface Leading {
   readonly sessions: SessionTable;
   /** Which server each session is at, as far as this leader has seen. */
   readonly owners: Map<bigint, number>;
-  /** Of its newest transaction. */
+  /** The zxid of its newest transaction. */
   zxid: bigint;
 }
 
@@ -74,12 +74,12 @@ const NO_SESSIONS: readonly bigint[] = [];
 const LOOKING: Role = { name: 'looking' };
 
 /**
- * One server of the ensemble: it leads, follows, or looks for a leader; it answers its clients from what it has applied
- * of the log, and sends what they write to the leader.
+ * One server of the ensemble: it leads, follows, or looks for a leader. It answers its clients from the part of the log that
+ * it has applied, and sends their writes to the leader.
  *
  * As in ZooKeeper, a server that has lost the others goes on for a while: a follower answers reads and pings until it
  * hasn't heard of its leader for `syncLimit` ticks, and a leader even takes reconnecting sessions until it sees that it
- * has lost its quorum. A leader hears of its followers' sessions every half tick, and not of who only writes.
+ * has lost its quorum. A leader hears of its followers' sessions every half tick, but not of sessions that only write.
  */
 export class Server implements Listening {
   readonly index: number;
@@ -121,7 +121,7 @@ export class Server implements Listening {
     return this.#committed;
   }
 
-  /** Of the processes that are up, the watches that clients have left behind. */
+  /** The watches that clients have left behind, in the processes that are up. */
   get watches(): number {
     return this.isUp ? this.replica.watches.count : 0;
   }
@@ -132,7 +132,7 @@ export class Server implements Listening {
     this.machine.kill();
   }
 
-  /** While it doesn't run, its disk is given another content: that log, as it was committed, and nothing else. */
+  /** Replaces the content of its disk while it doesn't run: by that log, all committed, and nothing else. */
   replaceData(log: readonly Transaction[]): void {
     this.log = [...log];
     this.epoch = epochOf(log.at(-1)?.zxid ?? 0n);
@@ -142,7 +142,7 @@ export class Server implements Listening {
     this.#applyCommitted();
   }
 
-  /** What it has on its disk, as far as it knows that to be committed. */
+  /** The part of the log on its disk that it knows to be committed. */
   get committedLog(): readonly Transaction[] {
     return this.log.slice(0, this.#committed);
   }
@@ -173,14 +173,14 @@ export class Server implements Listening {
     });
   }
 
-  /** How good a leader it would be: who has seen more comes first. */
+  /** How good a leader it would be: a server that has seen more comes first. */
   isBehind(other: Server): boolean {
     if (this.epoch !== other.epoch) return this.epoch < other.epoch;
     const [mine, others] = [this.log.at(-1)?.zxid ?? 0n, other.log.at(-1)?.zxid ?? 0n];
     return mine === others ? this.index < other.index : mine < others;
   }
 
-  /** Elected: what it has in its log counts as committed as soon as its followers have it too. */
+  /** Called when it is elected. Its log counts as committed as soon as its followers have it, too. */
   lead(epoch: number, followers: readonly Server[]): void {
     const { tickMs } = this.#ensemble.times;
     const role: Leading = {
@@ -205,7 +205,7 @@ export class Server implements Listening {
     return this.#role.name === 'leading' && this.#role.followers.size > 0;
   }
 
-  /** A server that was looking follows from now on: it gets the log as it is here, and what comes later. */
+  /** A server that was looking follows from now on. It gets the present log, and all later transactions. */
   take(follower: Server): void {
     const role = this.#role;
     if (role.name !== 'leading') return;
@@ -257,7 +257,7 @@ export class Server implements Listening {
     beat();
   }
 
-  /** Ends the sessions whose time is over; that is a transaction like all others, and needs a quorum. */
+  /** Ends the sessions whose time is over. Each end is a transaction like all others, and needs a quorum. */
   #expire(role: Leading): void {
     for (const session of role.sessions.expired(this.machine.now())) {
       this.#ensemble.witness.count('ensemble: sessions expired');
@@ -330,7 +330,7 @@ export class Server implements Listening {
       this.#propose(this.#role, { kind: 'write', sessionId: 0n, operation }, undefined);
   }
 
-  /** A client has come to a server with a session that it has: from now on it is there. */
+  /** A client has come to a server with an existing session. From now on the session is at that server. */
   #revalidate(server: number, sessionId: bigint): boolean {
     const role = this.#role as Leading;
     const session = role.sessions.get(sessionId);
@@ -355,7 +355,7 @@ export class Server implements Listening {
 
   // ---- following ----
 
-  /** Gives up when it hasn't heard of its leader for too long: looked at when that may be. */
+  /** Goes on following, and gives up once it hasn't heard of its leader for too long. It looks when that may be so. */
   #followOn(role: Following): void {
     const { tickMs, syncLimit } = this.#ensemble.times;
     const leftMs = () => role.heardAt + syncLimit * tickMs - this.machine.now();
@@ -386,7 +386,7 @@ export class Server implements Listening {
     this.#applyCommitted();
   }
 
-  /** What a follower hears, as long as it follows by this connection. */
+  /** Handles the leader's packets, as long as it follows by this connection. */
   #toFollower(peering: Peering, task: (follower: Server) => void): () => void {
     const { follower } = peering;
     const { machine } = follower;
@@ -399,7 +399,7 @@ export class Server implements Listening {
       });
   }
 
-  /** What a leader hears, as long as it leads by this connection. */
+  /** Handles a follower's packets, as long as it leads by this connection. */
   #toLeader(peering: Peering, task: (leader: Server) => void): () => void {
     const { leader } = peering;
     const { machine } = leader;
@@ -504,7 +504,7 @@ export class Server implements Listening {
     else this.#ensemble.witness.count('ensemble: sessions taken');
   }
 
-  /** Does something at the leader: at once if that is this server. */
+  /** Runs something at the leader: at once if this server is the leader. */
   #atLeader(task: (leader: Server) => void): void {
     const role = this.#role;
     if (role.name === 'leading') task(this);
@@ -574,7 +574,7 @@ export class Server implements Listening {
     this.#answerReads(connection);
   }
 
-  /** A connection that wasn't heard of for its session's timeout is closed, wherever the session is by now. */
+  /** Closes a connection that wasn't heard of for its session's timeout, even if the session has moved to another server. */
   #dropSilent(): void {
     const now = this.machine.now();
     for (const connection of this.#connections)

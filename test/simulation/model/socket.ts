@@ -4,11 +4,11 @@ import type { Scheduler } from '../scheduler.js';
 import type { ServerConnection } from './connection.js';
 import { ServerConnection as Connection } from './connection.js';
 
-/** What a connection needs of the server that it goes to. */
+/** The server that a connection goes to, as the connection needs it. */
 export interface Listening {
-  /** Whether the process runs at all; one that is frozen does, and its system accepts connections for it. */
+  /** Whether the process runs at all. A frozen process does: its system accepts connections for it. */
   readonly isUp: boolean;
-  /** The process as it is now: a restarted server is another one. */
+  /** The present process: a restarted server has another one. */
   readonly machine: Machine;
   accept(connection: ServerConnection): void;
   receive(connection: ServerConnection, bytes: Buffer): void;
@@ -38,7 +38,7 @@ export class ClientSocket {
     return this;
   }
 
-  /** What is emitted once only may as well be listened to for ever. */
+  /** Events that are emitted only once need no `once`. */
   once(event: string, listener: Listener): this {
     return this.on(event, listener);
   }
@@ -68,7 +68,7 @@ export class ClientSocket {
   }
 }
 
-/** One TCP connection between a client and a server: each end hears of the other over the network only. */
+/** One TCP connection between a client and a server. Each end hears of the other only over the network. */
 export class Wire {
   readonly socket: ClientSocket;
   readonly #client: Machine;
@@ -77,7 +77,7 @@ export class Wire {
   readonly #up: Pipe;
   readonly #down: Pipe;
   #connection: ServerConnection | undefined;
-  /** The server's process when it accepted. */
+  /** The server's process at the time of the accept. */
   #process: Machine | undefined;
   readonly #onClosed: (wire: Wire) => void;
 
@@ -137,7 +137,7 @@ export class Wire {
     this.#tellClient('close');
   }
 
-  /** Both ends believe in it, and nothing comes through any more. */
+  /** Both ends believe that the connection works, and no packet comes through any more. */
   sever(): void {
     this.#up.isSevered = true;
     this.#down.isSevered = true;

@@ -1,7 +1,7 @@
 import type { WriteOperation } from '../../../src/testing/protocol/requests.js';
 import type { ServerConnection } from './connection.js';
 
-/** Where a transaction comes from, and who is answered when it has been applied there. */
+/** The origin of a transaction, and the request to answer when it has been applied there. */
 export interface Origin {
   /** The server's number. */
   readonly server: number;
@@ -26,7 +26,7 @@ export function epochOf(zxid: bigint): number {
   return Number(zxid >> COUNTER_BITS);
 }
 
-/** The epoch in the upper half, a counter in the lower one: what a new leader does comes after all that was done before. */
+/** The epoch is in the upper half, a counter in the lower one. So a new leader's transactions come after all earlier ones. */
 export function firstZxid(epoch: number): bigint {
   return BigInt(epoch) << COUNTER_BITS;
 }

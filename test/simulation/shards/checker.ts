@@ -6,7 +6,7 @@ import type { NodeReader } from '../committed-leaders.js';
 import type { Ledger } from '../ledger.js';
 import { GROUP, type MemberProcess, noteOf } from './member-process.js';
 
-/** Looks at all members whenever one of them may have begun to act, and at all that the servers commit. */
+/** Checks all members whenever one of them may have begun to act, and everything that the servers commit. */
 export class ShardChecker {
   readonly #ledger: Ledger;
   readonly #members: () => readonly MemberProcess[];
@@ -24,7 +24,7 @@ export class ShardChecker {
     this.#notes = new Map(shards.map((shard) => [noteOf(shard), shard]));
   }
 
-  /** No two act at once for one shard. */
+  /** Checks that no two members act at once for one shard. */
   checkActing(): void {
     const members = this.#members();
     for (const shard of this.#shards) {
@@ -48,7 +48,7 @@ export class ShardChecker {
     this.checkActing();
   }
 
-  /** A server has applied a change; the first one to do so counts. What it knows then is the state right behind that transaction. */
+  /** A server has applied a change; the first one to do so counts. Its state is then the one right after that transaction. */
   applied(zxid: bigint, { path, kind }: Change, read: NodeReader): void {
     const shard = this.#notes.get(path);
     if (shard === undefined || kind !== 'changed' || zxid <= this.#zxid) return;

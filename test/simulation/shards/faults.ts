@@ -11,7 +11,7 @@ export const LONGEST_EPISODE_MS = 60_000;
 
 type Fault = (world: ShardWorld, random: Random) => (() => void) | undefined;
 
-/** Has a process do something, now, if it runs. */
+/** Lets a process do something now, if it runs. */
 function ask(world: ShardWorld, { environment, isDead }: MemberProcess, what: () => void): void {
   if (isDead || environment.clock.isFrozen) return;
   environment.clock.receive(what);
@@ -171,7 +171,7 @@ const FAULTS: readonly (readonly [name: string, weight: number, fault: Fault])[]
       process.environment.clock.receive(() => {
         if (drainsForMs > 0) process.drain();
         const drained = sleep(process.environment.clock, drainsForMs);
-        // What was being opened when it was stopped is closed after that, within a second and a half.
+        // A session that was being opened at the stop is closed after that, within a second and a half.
         const stopped = drained
           .then(() => process.stop())
           .then(() => sleep(process.environment.clock, CLOSED_WITHIN_MS));

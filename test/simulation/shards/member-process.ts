@@ -15,14 +15,14 @@ import type { ShardChecker } from './checker.js';
 
 /** The group of every world. */
 export const GROUP = '/group';
-/** Where the owners of a shard write, under their fence. */
+/** The node that the owners of a shard write, under their fence. */
 export const noteOf = (shard: string) => `/note-${shard}`;
 
-/** What the processes of one world have in common. */
+/** The settings that the processes of one world share. */
 export interface GroupSurroundings {
   /** Which shards each member is started with. An operator changes that later. */
   readonly list: ShardList;
-  /** All that the group may ever have. */
+  /** All shards that the group may ever have. */
   readonly all: ShardList;
   readonly ledger: Ledger;
   readonly checker: ShardChecker;
@@ -38,7 +38,7 @@ export interface MemberHabits {
   /** Whether the same name comes again, and how long its shards wait for it. */
   readonly keepsHome: boolean;
   readonly graceMs: number;
-  /** Whether it prepares for what others own. */
+  /** Whether it prepares for shards that others own. */
   readonly prepares: boolean;
 }
 
@@ -55,11 +55,11 @@ export class MemberProcess {
   readonly #stop = new AbortController();
   readonly #shards = new Map<string, OwnedShard>();
   #overrunning = 0;
-  /** It is about to be stopped. */
+  /** Whether it is about to be stopped. */
   #isDraining = false;
   #session: Session | undefined;
   #member: GroupMember | undefined;
-  /** What others own yet, and it is to own. */
+  /** The shards that others still own and that it should own. */
   #awaited: readonly string[] = [];
   #ready: string[] = [];
   #running: Promise<void> = Promise.resolve();
@@ -93,7 +93,7 @@ export class MemberProcess {
     return !this.isDead && this.#shards.get(shard)?.seemsHeld === true;
   }
 
-  /** Whether work of it goes on though its shard is to be given back. */
+  /** Whether its work for a shard goes on though it has to give the shard back. */
   get isOverrunning(): boolean {
     return this.#overrunning > 0 && !this.isDead;
   }
@@ -111,7 +111,7 @@ export class MemberProcess {
     this.#running = this.#run();
   }
 
-  /** For a while it doesn't own one of its shards, if it has any. */
+  /** Refuses one of its shards, if it has any, for a while. */
   refuse(): void {
     const shards = [...this.#shards.keys()];
     if (shards.length === 0 || this.#member === undefined) return;
@@ -124,7 +124,7 @@ export class MemberProcess {
     this.#member?.refuse([]);
   }
 
-  /** An operator gives a shard to a member for good; or takes a pin back, if there is any, for `undefined`. */
+  /** An operator pins a shard to a member or, with `undefined`, removes a pin, if there is any. */
   pin(shard: string, member: string | undefined): void {
     const change = (before: Map<string, string>) => {
       if (member === undefined) before.delete(before.has(shard) ? shard : ([...before.keys()][0] ?? shard));
@@ -141,7 +141,7 @@ export class MemberProcess {
     this.#operate('resize', (session, paths) => resizeGroup(session, paths, count));
   }
 
-  /** An operator who uses the process's session does something, which fails or not. */
+  /** An operator acts with the process's session. The action may fail. */
   #operate(what: string, act: (session: Session, paths: GroupPaths) => Promise<unknown>): void {
     const { ledger } = this.#surroundings;
     if (this.#session === undefined || this.#session.ended.aborted) return;
@@ -189,7 +189,7 @@ export class MemberProcess {
     }
   }
 
-  /** Until its node is lost, its session has ended, or it is stopped. */
+  /** Runs until its node is lost, its session has ended, or it is stopped. */
   async #belong(session: Session): Promise<void> {
     const { list, ledger } = this.#surroundings;
     const { signal } = this.#stop;
@@ -243,7 +243,7 @@ export class MemberProcess {
     checker.acquired(shard, this.id);
   }
 
-  /** Acts now and then, each time after asking; ends some time after it has to. */
+  /** Acts now and then, each time after it has asked. It ends some time after it has to. */
   async #work(shard: OwnedShard): Promise<void> {
     const { times, checker, ledger } = this.#surroundings;
     const pause = (ms: number, signal?: AbortSignal) =>
@@ -267,7 +267,7 @@ export class MemberProcess {
     this.#overrunning--;
   }
 
-  /** The note says by which node it was written. */
+  /** The note names the node by which it was written. */
   #write(shard: OwnedShard): void {
     const { ledger } = this.#surroundings;
     const note = noteOf(shard.id);

@@ -5,14 +5,14 @@ const HOUR_MS = 3_600_000;
 const LONGEST_CALM_MS = 300_000;
 const FAULTS_AT_ONCE = 4;
 const LOOK_EVERY_MS = 250;
-/** By then sessions have ended, and work that overruns too. */
+/** By then sessions have ended, and so has work that overruns. */
 const QUIET_MS = 180_000;
 /** A publication that was lost with its connection has been repeated by then. */
 const PUBLISHED_MS = 30_000;
 /** A home is removed a minute after the planner has seen it; members that were stopping may leave one a moment after all was healed. */
 const HOMES_GONE_MS = 100_000;
 
-/** Faults, and their end, and then owners of all shards; again and again; and at last all processes stop. */
+/** Again and again: faults, their end, and then owners of all shards. At last all processes stop. */
 export async function playShards(world: ShardWorld, hours: number): Promise<void> {
   const { scheduler, faults, hosts } = world;
   await untilOwned(world, 'at the beginning');
@@ -36,7 +36,7 @@ export async function playShards(world: ShardWorld, hours: number): Promise<void
   world.checkLeftovers();
 }
 
-/** Work that ends late moves shards again, so it need not be right at once; but at some moment it is. */
+/** Work that ends late moves shards again. So the owners needn't be right at once, but they are at some moment. */
 async function untilPublished(world: ShardWorld): Promise<void> {
   const { scheduler, ledger } = world;
   for (let waitedMs = 0; world.wronglyPublished.length > 0; waitedMs += LOOK_EVERY_MS) {

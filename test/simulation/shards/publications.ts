@@ -14,8 +14,8 @@ interface Node {
 const bytesOf = (node: Node | undefined) => Buffer.from(node?.data ?? []);
 
 /**
- * The shards for which the members that are there don't publish what the records say, each with both. A shard that the group no longer
- * has is published by no member once its owner has read the new list, though the owner's work may go on: then only another member's
+ * The shards for which the present members don't publish what the records say, each with both values. If the group no longer has a
+ * shard, its owner stops publishing it once it has read the new list, though the owner's work may go on. Then only another member's
  * publication is wrong.
  * @param all - each shard that the group has or had
  * @param isListed - whether the group has it now

@@ -19,7 +19,7 @@ import { wronglyPublished } from './publications.js';
 export const MEMBERS = 4;
 const SERVERS = 3;
 const SHARDS = [5, 8] as const;
-/** As an operator resizes the group. */
+/** The sizes that an operator gives the group. */
 export const FEWEST_SHARDS = 3;
 export const MOST_SHARDS = 12;
 /** Two moves, one after the other: a planner's and its successor's. */
@@ -71,7 +71,7 @@ export class ShardWorld {
     this.#surroundings = { list, all, ledger: this.ledger, checker, times, later };
     const leaseMs = optionMs ?? sessionTimeoutMs / 3;
     const bounds = { tickMs, syncLimit, sessionTimeoutMs, leaseMs, hasPriorities: true, losesData: false };
-    // The planner, then a member, may have failed; each is waited out, and what it left is moved.
+    // The planner may have failed, and then a member. The others wait for each of them, and then its shards move.
     this.recoveryBoundMs = recoveryBoundMs(bounds) + leaseMs + MOVES_MS + LONGEST_GRACE_MS + 2 * PREPARE_MS;
     this.hosts = Array.from({ length: MEMBERS }, (_, index) => {
       const routes = Array.from({ length: SERVERS }, () => new Route(this.scheduler, this.#model));
@@ -113,13 +113,13 @@ export class ShardWorld {
     );
   }
 
-  /** Another process in the place of one that is gone. */
+  /** Puts another process in the place of one that is gone. */
   replace(host: MemberHost): void {
     host.process = this.#newProcess(host.index, host.routes);
     this.#begin(host);
   }
 
-  /** Something that is part of a fault: it doesn't happen any more when all is healed. */
+  /** Runs a part of a fault, unless everything is healed by then. */
   later(ms: number, task: () => void): void {
     this.#later.push(this.scheduler.after(ms, task));
   }
@@ -141,7 +141,7 @@ export class ShardWorld {
     }
   }
 
-  /** Which shards the group has, and which are pinned, by what the servers have committed; `undefined`: there is none to look at. */
+  /** The shards that the group has, and its pins, by the servers' committed data; `undefined` if there are none yet. */
   get #committed(): { readonly list: ShardList; readonly pins: Pins } | undefined {
     const { leader } = this.ensemble;
     const paths = new GroupPaths(GROUP);
@@ -151,8 +151,8 @@ export class ShardWorld {
   }
 
   /**
-   * Whether each shard that the group has, and no other, has an owner: a pinned one the member that it is pinned to, if that is there, and each
-   * member its part. That is so if a plan would change nothing.
+   * Whether each shard of the group, and no other, has an owner. A pinned shard has to be with its member, if that is there, and each
+   * member has to have its part. All this is true if a plan would change nothing.
    */
   get isOwned(): boolean {
     const owners = new Map<string, string>();
@@ -166,12 +166,12 @@ export class ShardWorld {
     return [...planned].every(([shard, id]) => owners.get(shard) === id);
   }
 
-  /** Whether it is applications that keep shards from their next owners. */
+  /** Whether applications keep shards from their next owners. */
   get isHeldUp(): boolean {
     return this.hosts.some(({ process }) => process.isOverrunning);
   }
 
-  /** What the members publish wrongly of what they own, by what the servers have committed. */
+  /** The members' publications that are wrong by the servers' committed data. */
   get wronglyPublished(): string[] {
     const { leader } = this.ensemble;
     const list = this.#committed?.list;
@@ -185,7 +185,7 @@ export class ShardWorld {
     return this.ensemble.leader?.replica.tree.get(new GroupPaths(GROUP).planner)?.version;
   }
 
-  /** After a calm that no home outlasts. */
+  /** Called after a calm that no home outlasts. */
   checkHomes(): void {
     const { homes } = new GroupPaths(GROUP);
     this.ledger.count('calms without homes at their end');
@@ -193,7 +193,7 @@ export class ShardWorld {
       this.ledger.violate('home', `${homes}/${name} is there though all members are`);
   }
 
-  /** What the nodes say that outlive all members: which shards there are, the records, pins and homes. */
+  /** The data of the nodes that outlive all members: the list of shards, the records, pins and homes. */
   #checkKept(): void {
     const tree = this.ensemble.leader?.replica.tree;
     const paths = new GroupPaths(GROUP);
